@@ -2,26 +2,33 @@
  * What opens a database in this process: cluster, gateway and client, one after the other. `open` loads it when it is called, so
  * that who only imports brooklet, or connects to a server, waits for none of it.
  */
+import type { Cluster } from "@brooklet/partition";
 import { localClient } from "./local-client.ts";
 import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { secret } from "./node/secret.ts";
-import { openCluster } from "./node/threads.ts";
+import { type OpenClusterOptions, openCluster } from "./node/threads.ts";
 import type { Database, OpenOptions } from "./open.ts";
-import { starting } from "./starting.ts";
+import { starting, startingError } from "./starting.ts";
 
 /** Opens a database with options that were checked. */
 export async function openHere(options: OpenOptions): Promise<Database> {
   const { path, schemas, threads, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
-  const cluster = starting(() =>
-    openCluster({
-      threads: threads === undefined || threads === false ? 0 : threads,
-      ...(path === undefined ? {} : { path }),
-      ...(cacheBytes === undefined ? {} : { cacheBytes }),
-      ...(models === undefined ? {} : { models }),
-      ...(onProblem === undefined ? {} : { onProblem }),
-    }),
-  );
+  const given = {
+    ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    ...(models === undefined ? {} : { models }),
+    ...(onProblem === undefined ? {} : { onProblem }),
+  };
+  const cluster =
+    options.store === undefined
+      ? starting(() =>
+          openCluster({
+            threads: threads === undefined || threads === false ? 0 : threads,
+            ...(path === undefined ? {} : { path }),
+            ...given,
+          }),
+        )
+      : await openShared(options, given);
   try {
     const { client, close } = localClient({ cluster, secret, languageModel, onProblem });
     const deployed = await client.deploy(schemas, {
@@ -35,5 +42,21 @@ export async function openHere(options: OpenOptions): Promise<Database> {
   } catch (error) {
     await cluster.close();
     throw error;
+  }
+}
+
+/** What the program opens of a store that it shares. */
+async function openShared(
+  { store, path, threads }: OpenOptions,
+  given: Omit<OpenClusterOptions, "path" | "threads">,
+): Promise<Cluster> {
+  const other = path === undefined ? (threads === undefined || threads === false ? undefined : "threads") : "path";
+  if (other !== undefined || store === undefined)
+    throw startingError(new Error(`open takes either store or ${other}: a store is shared, and read in this thread`));
+  try {
+    const { openSharedCluster } = await import("./node/object-store.ts");
+    return await openSharedCluster({ store, ...given });
+  } catch (reason) {
+    throw startingError(reason);
   }
 }

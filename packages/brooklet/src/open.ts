@@ -1,6 +1,7 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { AnySchema, ApplicationOptions, LanguageModel } from "@brooklet/client";
+import type { ObjectStore } from "@brooklet/object-store";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import type { Client } from "./node/connect.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
@@ -9,6 +10,11 @@ import { CHECKS, type Check, checkOptions } from "./options.ts";
 export interface OpenOptions {
   /** The data directory, made if there is none; one process at a time has it. Without it all is in memory. */
   readonly path?: string;
+  /**
+   * A store that several processes share, in place of `path`: `s3({ … })` or `postgres(client)` of `brooklet/object-store`. A write is
+   * acknowledged when it is there, and seen by the next search of every process.
+   */
+  readonly store?: ObjectStore;
   /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
   readonly schemas: readonly AnySchema[];
   /** Whether schemas of the directory that are not among these are removed, with all their documents. They stay unless it is said. */
@@ -45,6 +51,7 @@ export interface Database extends Client, AsyncDisposable {
 
 const OPTIONS = {
   path: CHECKS.text,
+  store: CHECKS.settings,
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   threads: (value) => (value === false ? undefined : CHECKS.count(value)),

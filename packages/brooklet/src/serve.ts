@@ -1,6 +1,7 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
 import type { Reranker } from "@brooklet/client";
 import type { AuditListener } from "@brooklet/gateway";
+import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
@@ -9,6 +10,11 @@ import { CHECKS, type Check, checkOptions } from "./options.ts";
 export interface ServeOptions {
   /** The data directory, made if there is none. Without it all is in memory. */
   readonly path?: string;
+  /**
+   * A store that several servers share, in place of `path`: `s3({ … })` or `postgres(client)` of `brooklet/object-store`. Whichever is
+   * asked answers; who writes a bucket has taken it over.
+   */
+  readonly store?: ObjectStore;
   /** Directory of an application package to deploy at the start. Without it, what was deployed last is served. */
   readonly application?: string;
   /** 8080 by default; 0: the system chooses. */
@@ -97,6 +103,7 @@ export interface RunningService {
 
 const OPTIONS = {
   path: CHECKS.text,
+  store: CHECKS.settings,
   application: CHECKS.text,
   port: CHECKS.port,
   configPort: CHECKS.port,

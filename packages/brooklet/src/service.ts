@@ -1,10 +1,11 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
 import { DEFAULT_LIMITS, LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ServerOptions, startServer } from "@brooklet/gateway/node";
+import type { Cluster } from "@brooklet/partition";
 import { deployDirectory } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
-import { guardedOutbound } from "./node/outbound.ts";
+import { guardedOutbound, type Outbound } from "./node/outbound.ts";
 import { openCluster } from "./node/threads.ts";
 import type { RunningService, ServeOptions } from "./serve.ts";
 import { demandGroupOfMcp, mcpOf } from "./service-mcp.ts";
@@ -31,11 +32,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   demandGroupOfMcp(options, guard);
   const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
   const audit = await auditOf(options.audit, onProblem);
-  const cluster = openCluster({
-    outbound,
-    ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
-    ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
-  });
+  const cluster = await clusterOf(options, outbound);
   try {
     if (options.application !== undefined) await deployDirectory(cluster, options.application);
     const mcp = await mcpOf(cluster, options.mcp);
@@ -82,6 +79,21 @@ async function begin(options: ServeOptions): Promise<RunningService> {
     await audit?.close();
     throw error;
   }
+}
+
+/** What is served: a data directory, memory, or a store that others serve too. */
+async function clusterOf(options: ServeOptions, outbound: Outbound): Promise<Cluster> {
+  const { path, threads, store } = options;
+  const usual = {
+    outbound,
+    ...given({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
+    ...given({ models: options.models, onProblem: options.onProblem }),
+  };
+  if (store === undefined) return openCluster({ ...usual, ...given({ path, threads }) });
+  if (path !== undefined || threads !== undefined)
+    throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");
+  const { openSharedCluster } = await import("./node/object-store.ts");
+  return await openSharedCluster({ store, ...usual });
 }
 
 /** Limits that are not the usual ones. */

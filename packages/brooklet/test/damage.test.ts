@@ -2,6 +2,7 @@
  * A bit that flipped on the disk while nobody served (E3): the group that needs it gets `STORE_CORRUPT` in the shape of
  * each interface, every other group is served as before, and nothing is repaired or removed behind anyone's back.
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { betterSqlite3, bucketOf } from "@brooklet/store";
 import Database from "better-sqlite3";
@@ -192,4 +193,48 @@ test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_00
   const late = await asking(repaired.port)("GET", "/document/v1/test/note/group/damaged/new");
   expect(late.status).toBe(200);
   await stop(repaired);
+});
+
+test("rows that are gone, a log, and a file of yesterday are told of, over HTTP", { timeout: 120_000 }, async () => {
+  const { served, data } = await filled();
+  const file = join(data, "buckets", `${String(bucketOf("g:damaged", BUCKETS)).padStart(3, "0")}.sqlite`);
+  await stop(served);
+  const yesterday = readFileSync(file);
+  const yql = "select * from note where true";
+  const asked = async (change: () => void): Promise<readonly unknown[]> => {
+    change();
+    const again = await serveProcess(data, "--threads", "2");
+    const ask = asking(again.port);
+    const found = await ask("POST", "/search/", { yql, "streaming.groupname": "damaged", timeout: "20s" });
+    const put = await ask("POST", "/document/v1/test/note/group/damaged/more", { fields: { title: "more", size: 1 } });
+    for (const group of ["neighbour", "sound"]) await expectSound(ask, group);
+    await stop(again);
+    return [
+      found.status,
+      found.text.includes("STORE_CORRUPT"),
+      put.status,
+      /are there of|is missing|are gone|was removed/.test(again.problems()),
+    ];
+  };
+  const removed = `DELETE FROM segment WHERE number = (SELECT max(number) FROM segment WHERE partition = ${numberOfGroup("damaged")})`;
+  const generation = file.replace(/sqlite$/, "generation");
+  expect(await asked(() => undefined)).toEqual([200, false, 200, false]);
+  const today = [readFileSync(file), readFileSync(generation)] as const;
+  const back = (): void => {
+    writeFileSync(file, today[0]);
+    writeFileSync(generation, today[1]);
+  };
+  const losing = (statement: string) => (): void => {
+    back();
+    const sql = openBucketOf(data, "damaged");
+    sql.run(statement);
+    sql.close();
+  };
+  // What is new is taken, as where a block is damaged; what is there is not answered from.
+  expect(await asked(losing(removed))).toEqual([500, true, 200, true]);
+  expect(await asked(losing("DELETE FROM partition WHERE key = 'g:damaged'"))).toEqual([500, true, 500, true]);
+  expect(await asked(losing("DELETE FROM head WHERE partition > 0"))).toEqual([500, true, 500, true]);
+  back();
+  expect(await asked(() => writeFileSync(file, yesterday))).toEqual([500, true, 500, true]);
+  expect(await asked(back)).toEqual([200, false, 200, false]);
 });

@@ -67,6 +67,8 @@ export interface BucketHostOptions {
   readonly owns?: (bucket: number) => boolean;
   /** Which documents are a partition's, if it is a shard of a large group. */
   readonly guard?: (key: string) => ShardGuard | undefined;
+  /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
+  readonly hold?: (key: string) => Promise<() => void>;
   readonly application: StoredApplication | undefined;
   readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
@@ -87,12 +89,12 @@ export class BucketHost {
   #isClosed = false;
 
   constructor(options: BucketHostOptions) {
-    const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem } = options;
+    const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem, hold } = options;
     const { turn } = options.surroundings;
     this.#options = options;
     this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
-    this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem });
+    this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem, ...(hold && { hold }) });
     this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
     if (application !== undefined) this.deploy(application);
     this.#endSweeping = options.surroundings.every(SWEEP_MS, () => this.#sweep());
@@ -121,25 +123,27 @@ export class BucketHost {
   /** What partitions of a bucket find for a query, in turns between which others are served. */
   async searchBucket(query: Query, step: SearchStep, { timeoutMs, startMs, gone }: Waiting): Promise<Merged> {
     const partition = (key: string): Partition => this.partition(key);
-    const { surroundings, onProblem } = this.#options;
-    const place = { bucket: this.#bucketAt(step.bucket), partition, turn: surroundings.turn, onProblem };
+    const { surroundings, onProblem, hold } = this.#options;
+    const bucket = this.#bucketAt(step.bucket);
+    const place = { bucket, partition, turn: surroundings.turn, onProblem, ...(hold && { hold }) };
     const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
     return await searchBucket(place, query, step, { deadline, startMs });
   }
 
   /** Documents of a bucket, in turns between which others are served. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    const { engine, onProblem, surroundings } = this.#options;
-    const place = { bucket: this.#bucketAt(step.bucket), engine, turn: surroundings.turn, onProblem };
+    const { engine, onProblem, surroundings, hold } = this.#options;
+    const bucket = this.#bucketAt(step.bucket);
+    const place = { bucket, engine, turn: surroundings.turn, onProblem, ...(hold && { hold }) };
     return visitBucket(place, visit, step, timeoutMs);
   }
 
   /** Applies an operation to the documents that a visit selects. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const { engine, onProblem, surroundings } = this.#options;
+    const { engine, onProblem, surroundings, hold } = this.#options;
     const partition = (key: string): Partition => this.partition(key);
-    const { turn } = surroundings;
-    const place = { bucket: this.#bucketAt(step.bucket), engine, turn, onProblem, partition };
+    const bucket = this.#bucketAt(step.bucket);
+    const place = { bucket, engine, turn: surroundings.turn, onProblem, partition, ...(hold && { hold }) };
     return applyToSelected(place, visit, step, operation, timeoutMs);
   }
 
@@ -169,6 +173,18 @@ export class BucketHost {
       this.#maintenance.deployed(bucket);
     }
     this.#unseen.deployed(report.erasedFrom ?? 0);
+  }
+
+  /**
+   * Lets go of a bucket, of which nothing is true any more. Who is at work on it fails, with nothing done; whoever comes next
+   * opens it anew.
+   */
+  forget(number: number): void {
+    const bucket = this.#open.get(number);
+    if (bucket === undefined) return;
+    this.#open.delete(number);
+    this.#maintenance.forget(bucket);
+    bucket.abandon();
   }
 
   /** Does for a partition now what is else done when it rests: folds, joins small segments, drops what was removed. */

@@ -30,6 +30,8 @@ export interface VisitPlace {
   readonly engine: Engine;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
+  /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
+  readonly hold?: (key: string) => Promise<() => void>;
   /** Told of damage that was passed over, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -204,6 +206,19 @@ class Walk {
     }
     const [partition] = this.#partitions;
     if (partition === undefined) throw new Error("a visit went on after its end");
+    const release = await this.#place.hold?.(partition.key);
+    try {
+      return this.#pageOf(partition, documentsMax, bytesMax);
+    } finally {
+      release?.();
+    }
+  }
+
+  #pageOf(
+    partition: { readonly number: number; readonly key: string },
+    documentsMax: number,
+    bytesMax: number,
+  ): WalkedPage {
     const { engine, bucket } = this.#place;
     const { store } = bucket;
     const bounds = { after: this.#position.after, documentsMax, bytesMax };

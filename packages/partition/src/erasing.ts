@@ -42,8 +42,8 @@ export function erasePartition(place: ErasurePlace, key: PartitionKey): Erasure 
   try {
     bucket.flush();
     const documents = countOf(place, key);
-    const { operationBytes } = bucket.store.state(key);
-    bucket.change((store) => store.erase(key), operationBytes + 1);
+    const bytes = documents === undefined ? 0 : bucket.store.state(key).operationBytes;
+    bucket.change((store) => store.erase(key), bytes + 1);
     maintenance.erased(bucket, key);
     return { key, erasedAt: Date.now(), ...(documents !== undefined && { documents }) };
   } catch (error) {
@@ -54,10 +54,10 @@ export function erasePartition(place: ErasurePlace, key: PartitionKey): Erasure 
 /** How many documents a partition has; nothing: they cannot be counted, which keeps nobody from erasing them. */
 function countOf({ bucket, engine, onProblem }: ErasurePlace, key: PartitionKey): number | undefined {
   const { store } = bucket;
-  const state = store.state(key);
-  if (state.number === 0) return 0;
-  if (!key.startsWith(OF_GROUP)) return undefined;
   try {
+    const state = store.state(key);
+    if (state.number === 0) return 0;
+    if (!key.startsWith(OF_GROUP)) return undefined;
     const properties = [...Object.entries(COUNTED), ["streaming.groupname", key.slice(OF_GROUP.length)] as const];
     const query = engine.query(encodeQuery({ properties, body: NO_BYTES }, Math.floor(Date.now() / 1_000)));
     try {

@@ -10,6 +10,8 @@ export type {
   Erasure,
   FedOperation,
   FeedOptions,
+  Gate,
+  GateTarget,
   GetRequest,
   LoadOutcome,
   MassOperation,

@@ -1,22 +1,26 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
 import { asPackage, encodeQuery, type PackageBytes, type Query } from "@brooklet/core";
-import { bucketOf } from "@brooklet/store";
+import { bucketOf, type PartitionsOf, type StoredApplication } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
-import type {
-  Cluster,
-  DeployReport,
-  Erasure,
-  FedOperation,
-  FeedOptions,
-  MassOperation,
-  MassOutcome,
-  PartitionKey,
-  QueryHandle,
-  SearchRequest,
-  Visit,
-  VisitPage,
-  VisitStep,
+import {
+  type Cluster,
+  type DeployReport,
+  type Erasure,
+  type FedOperation,
+  type FeedOptions,
+  type Gate,
+  type GateTarget,
+  type MassOperation,
+  type MassOutcome,
+  OPEN_GATE,
+  type PartitionHandle,
+  type PartitionKey,
+  type QueryHandle,
+  type SearchRequest,
+  type Visit,
+  type VisitPage,
+  type VisitStep,
 } from "./cluster.ts";
 import { beganMs } from "./deadline.ts";
 import {
@@ -32,8 +36,11 @@ import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
-import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
+import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
 import type { Surroundings } from "./surroundings.ts";
+
+/** How long an erasure may wait for a bucket that is elsewhere. */
+const ERASE_MS = 60_000;
 
 /** A core of one cluster, which may have the first application at once. */
 export interface ClusterEngine extends DeployableEngine {
@@ -48,6 +55,10 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   /** Makes a core; one serves, and one more validates each package that takes the place of another. */
   readonly makeEngine: () => ClusterEngine;
   readonly surroundings: Surroundings;
+  /** Makes what keeps the partitions of an open bucket; many in tables by default. */
+  readonly partitions?: PartitionsOf;
+  /** What stands around all operations; nothing by default. */
+  readonly gate?: Gate;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
@@ -63,12 +74,14 @@ export class LocalCluster implements Cluster {
   readonly #host: BucketHost;
   readonly #expiry: Expiry;
   readonly #models: ModelSurroundings;
+  readonly #gate: Gate;
   #report: DeployReport | undefined;
   #closing: Promise<void> | undefined;
   #deploying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalClusterOptions) {
-    const { storage, makeEngine, keepRemovesSeconds, onProblem, surroundings } = options;
+    const { storage, makeEngine, keepRemovesSeconds, onProblem, surroundings, partitions, gate } = options;
+    this.#gate = gate ?? OPEN_GATE;
     const application = storage.readApplication();
     this.#options = options;
     this.#engine = makeEngine();
@@ -79,6 +92,9 @@ export class LocalCluster implements Cluster {
       openBucket: (bucket) => storage.openBucket(bucket),
       application: undefined,
       surroundings,
+      // Buckets behind a gate are opened by who uses them.
+      ...(gate && { hold: (key) => gate.hold(key), owns: () => false }),
+      ...(partitions && { partitions }),
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem: onProblem ?? (() => undefined),
     });
@@ -92,13 +108,29 @@ export class LocalCluster implements Cluster {
       buckets: storage.buckets,
       surroundings,
       report: () => this.#report,
-      applyWhere: (...asked) => this.#host.applyWhere(...asked),
+      applyWhere: async (visit, step, operation, timeoutMs) =>
+        this.#gate.maintains(step.bucket)
+          ? await this.#gate.pass({ bucket: step.bucket }, "write", timeoutMs, () =>
+              this.#host.applyWhere(visit, step, operation, timeoutMs),
+            )
+          : { documents: 0 },
       onProblem: onProblem ?? (() => undefined),
     });
   }
 
   partition(key: PartitionKey): EmbeddingHandle {
-    return this.#models.around(this.#host.partition(key));
+    return this.#models.around(this.#gate === OPEN_GATE ? this.#host.partition(key) : this.#gated(key));
+  }
+
+  /** A partition that is looked up when it is needed: it may be another by then. */
+  #gated(key: PartitionKey): PartitionHandle {
+    const target = { keys: [key] };
+    return {
+      apply: (request, timeoutMs) =>
+        this.#gate.pass(target, "write", timeoutMs, () => this.#host.partition(key).apply(request, timeoutMs)),
+      get: (request, timeoutMs) =>
+        this.#gate.pass(target, "read", timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
+    };
   }
 
   feed(
@@ -107,7 +139,8 @@ export class LocalCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
-      load: (key, load, timeoutMs) => this.#host.partition(key).load(load, timeoutMs),
+      load: (key, load, timeoutMs) =>
+        this.#gate.pass({ keys: [key] }, "write", timeoutMs, () => this.#host.partition(key).load(load, timeoutMs)),
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
@@ -124,10 +157,14 @@ export class LocalCluster implements Cluster {
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
       models: this.#models.ofQueries(),
-      searchPartition: (key, _, waiting) => this.#host.partition(key).search(query, waiting),
+      searchPartition: (key, _, waiting) => this.#searchOf(key, query, waiting),
       searchBucket: async (step, _, waiting) => {
+        const { bucket, keys } = step;
         try {
-          return await this.#host.searchBucket(query, step, waiting);
+          const target = keys === undefined ? { bucket } : { keys };
+          return await this.#gate.pass(target, "read", waiting.timeoutMs, () =>
+            this.#host.searchBucket(query, step, waiting),
+          );
         } catch (error) {
           // Others may be searched nevertheless: nobody else may hear of it.
           this.#options.onProblem?.(error);
@@ -135,6 +172,24 @@ export class LocalCluster implements Cluster {
         }
       },
       bucketsAtOnce: 1,
+    };
+  }
+
+  #searchOf(key: PartitionKey, query: Query, waiting: CallerWaiting): PartitionSearch {
+    if (this.#gate === OPEN_GATE) return this.#host.partition(key).search(query, waiting);
+    let search: PartitionSearch | undefined;
+    return {
+      goOn: (outputs) =>
+        this.#gate.pass({ keys: [key] }, "read", waiting.timeoutMs, async () => {
+          // What failed before, or turned out not to be true, is begun anew.
+          if (outputs === undefined) {
+            search?.[Symbol.dispose]();
+            search = this.#host.partition(key).search(query, waiting);
+          }
+          if (search === undefined) throw new Error("a search went on that was not begun");
+          return await search.goOn(outputs);
+        }),
+      [Symbol.dispose]: () => search?.[Symbol.dispose](),
     };
   }
 
@@ -155,18 +210,30 @@ export class LocalCluster implements Cluster {
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return this.#host.visit(visit, step, timeoutMs);
+    return this.#gate.pass(targetOf(step), "read", timeoutMs, () => this.#host.visit(visit, step, timeoutMs));
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
     return await applyWhereEmbedded(visit, step, operation, timeoutMs, {
-      applyWhere: (of, ms) => this.#host.applyWhere(visit, of, operation, ms),
+      applyWhere: (of, ms) =>
+        this.#gate.pass(targetOf(of), "write", ms, () => this.#host.applyWhere(visit, of, operation, ms)),
       partition: (key) => this.partition(key),
     });
   }
 
   erase(key: PartitionKey): Promise<Erasure> {
-    return this.#host.erase(key);
+    return this.#gate.pass({ keys: [key] }, "write", ERASE_MS, () => this.#host.erase(key));
+  }
+
+  /** Lets go of a bucket, of which nothing is true any more. */
+  forget(bucket: number): void {
+    this.#host.forget(bucket);
+  }
+
+  /** Serves an application that another process has stored. */
+  restore(application: StoredApplication): void {
+    this.#report = this.#host.deploy(application);
+    this.#options.onApplication?.(this.#report);
   }
 
   /** One after the other: each is validated against the one before. */
@@ -241,4 +308,8 @@ export class LocalCluster implements Cluster {
     this.#options.storage.close();
     await this.#models.close();
   }
+}
+
+function targetOf({ bucket, key }: VisitStep): GateTarget {
+  return key === undefined ? { bucket } : { keys: [key] };
 }

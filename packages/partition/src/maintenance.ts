@@ -10,6 +10,7 @@ import { driveInSlices } from "./drive.ts";
 import { ErasedBlocks } from "./erased-blocks.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
+import { type Job, jobOf } from "./maintenance-job.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
 /** How maintenance is done. */
@@ -19,16 +20,10 @@ export interface MaintenanceOptions {
   readonly keepRemovesSeconds: number;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
+  /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
+  readonly hold?: (key: string) => Promise<() => void>;
   /** Told of every failure, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
-}
-
-interface Job {
-  readonly bucket: Bucket;
-  readonly key: string;
-  readonly reason: "fold" | "settle";
-  readonly done: Promise<void>;
-  readonly settle: (error?: unknown) => void;
 }
 
 interface Retry {
@@ -92,6 +87,14 @@ export class Maintenance {
   /** Takes a bucket into care from its first use on, reads included: an earlier process may have left long tails. */
   attend(bucket: Bucket): void {
     this.#of(bucket);
+  }
+
+  /** Does nothing more for a bucket that was let go of. */
+  forget(bucket: Bucket): void {
+    this.#attention.delete(bucket);
+    const gone = this.#queue.filter((job) => job.bucket === bucket);
+    this.#queue = this.#queue.filter((job) => job.bucket !== bucket);
+    for (const job of gone) job.settle(closed());
   }
 
   /** Notes a committed write; folds the tail if it is long. Never fails: the write is done. */
@@ -193,17 +196,21 @@ export class Maintenance {
   /** Looks at some tails, at the log, and at partitions that another application wrote. Called every `SWEEP_MS`. */
   sweep(): void {
     for (const attention of this.#attention.values()) {
-      if (!attention.bucket.isOpen) continue;
-      try {
-        this.#sweepTails(attention);
-        this.#sweepUnsettled(attention);
-        this.#sweepErased(attention);
-        this.#sweepApplication(attention);
-        attention.erasedBlocks.drop();
-        this.#sweepLog(attention);
-      } catch (error) {
-        this.#options.onProblem(error);
-      }
+      // What is damaged keeps nothing else from being done.
+      this.#attempt(attention, () => this.#sweepTails(attention));
+      this.#attempt(attention, () => this.#sweepUnsettled(attention));
+      this.#attempt(attention, () => this.#sweepErased(attention));
+      this.#attempt(attention, () => this.#sweepApplication(attention));
+      this.#attempt(attention, () => attention.erasedBlocks.drop());
+      this.#attempt(attention, () => this.#sweepLog(attention));
+    }
+  }
+
+  #attempt({ bucket }: Attention, work: () => void): void {
+    try {
+      if (bucket.isOpen) work();
+    } catch (error) {
+      this.#options.onProblem(error);
     }
   }
 
@@ -269,7 +276,7 @@ export class Maintenance {
       if (job === undefined) continue;
       const attention = this.#of(job.bucket);
       try {
-        const isChanged = !this.#stopped && (await this.#compact(attention, job));
+        const isChanged = !this.#stopped && (await this.#compactHeld(attention, job));
         attention.retries.delete(job.key);
         attention.jobs.delete(job.key);
         // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
@@ -284,6 +291,15 @@ export class Maintenance {
       await this.#options.turn();
     }
     this.#running = undefined;
+  }
+
+  async #compactHeld(attention: Attention, job: Job): Promise<boolean> {
+    const release = await this.#options.hold?.(job.key);
+    try {
+      return await this.#compact(attention, job);
+    } finally {
+      release?.();
+    }
   }
 
   /** Compacts a partition. Returns whether that changed anything. */
@@ -369,13 +385,15 @@ export class Maintenance {
     const quietSince = (count: number): number => sweeps[sweeps.length - count] ?? 0;
     const page = bucket.store.withTail(attention.tailCursor, limits.SWEEP_PARTITIONS);
     for (const { key } of page) {
-      const { operations, operationBytes, lastOperation } = bucket.store.state(key);
-      const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
-      const since = attention.tails.get(key) ?? clock.now();
-      if (worth && lastOperation <= quietSince(IDLE_SWEEPS)) this.#schedule(attention, key);
-      else if (lastOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
-      else if (clock.now() - since >= limits.RESTING_MS) this.#schedule(attention, key, "settle");
-      attention.tails.set(key, since);
+      this.#attempt(attention, () => {
+        const { operations, operationBytes, lastOperation } = bucket.store.state(key);
+        const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
+        const since = attention.tails.get(key) ?? clock.now();
+        if (worth && lastOperation <= quietSince(IDLE_SWEEPS)) this.#schedule(attention, key);
+        else if (lastOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
+        else if (clock.now() - since >= limits.RESTING_MS) this.#schedule(attention, key, "settle");
+        attention.tails.set(key, since);
+      });
     }
     attention.tailCursor = page.length < limits.SWEEP_PARTITIONS ? 0 : (page.at(-1)?.number ?? 0);
   }
@@ -386,8 +404,10 @@ export class Maintenance {
     const oldest = [...attention.unsettled].slice(0, limits.SWEEP_PARTITIONS);
     for (const [key, { sinceMs, hasDead }] of oldest) {
       if (clock.now() - sinceMs < limits.SETTLE_MS) continue;
-      const rests = attention.bucket.store.state(key).operations === 0;
-      if (hasDead || rests) this.#schedule(attention, key, "settle");
+      this.#attempt(attention, () => {
+        const rests = attention.bucket.store.state(key).operations === 0;
+        if (hasDead || rests) this.#schedule(attention, key, "settle");
+      });
     }
   }
 
@@ -461,19 +481,4 @@ export class Maintenance {
 /** Whether a tail is worth folding while more is being written. */
 function isLong({ operations, operationBytes }: PartitionState): boolean {
   return operations >= limits.FOLD_OPERATIONS || operationBytes >= limits.FOLD_BYTES;
-}
-
-function jobOf(bucket: Bucket, key: string, reason: Job["reason"]): Job {
-  const { promise, resolve, reject } = withResolvers();
-  // Most jobs have nobody waiting for them; their failure was told to the operator.
-  promise.catch(() => undefined);
-  return { bucket, key, reason, done: promise, settle: (error) => (error === undefined ? resolve() : reject(error)) };
-}
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {
-  let [resolve, reject]: [() => void, (error: unknown) => void] = [() => undefined, () => undefined];
-  const promise = new Promise<void>((onResolve, onReject) => {
-    [resolve, reject] = [onResolve, onReject];
-  });
-  return { promise, resolve, reject };
 }

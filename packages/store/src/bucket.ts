@@ -199,6 +199,17 @@ export class Bucket {
     this.#letGo();
   }
 
+  /** Closes the database, and refuses what is queued: nothing of it is done. */
+  abandon(): void {
+    this.#closed = true;
+    const error = new StoreError("closed", "the bucket was let go of");
+    for (const waiting of this.#queue.splice(0)) {
+      this.#forget(waiting);
+      waiting.failed(error);
+    }
+    this.#letGo();
+  }
+
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

@@ -7,11 +7,23 @@ export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage }
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
 export { type OnePartitionOptions, OnePartitionStore, storedPartition } from "./one-partition-store.ts";
+export {
+  allSegments,
+  type NextNumbers,
+  type PartitionRows,
+  readPartitionRows,
+  removeBlocks,
+  type SegmentRow,
+  segmentsOf,
+  writeBlocks,
+  writeNextNumbers,
+} from "./partition-rows.ts";
 export { hasErased, hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {
   NumberedKey,
   PartitionState,
   Partitions,
+  StoredBlock,
   StoredChange,
   StoredManifest,
   StoredSegment,

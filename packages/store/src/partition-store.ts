@@ -3,6 +3,10 @@
  * bytes in them are the core's. What is known of recently used partitions is kept in memory, with a layout number that
  * changes whenever the core must read the manifest anew. When to write, fold or check-point is decided elsewhere.
  */
+import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./heads.ts";
+import { type Known, KnownPartitions } from "./known-partitions.ts";
+import { followed } from "./mark.ts";
+import { type PartitionRows, writePartitionRows } from "./partition-rows.ts";
 import {
   type NumberedKey,
   nextIncarnation,
@@ -13,7 +17,6 @@ import {
   type StoredBlock,
   type StoredChange,
   type StoredManifest,
-  type StoredSegment,
   type TailEntry,
 } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
@@ -28,15 +31,6 @@ export interface PartitionStoreOptions extends BucketIdentity {
   readonly remembered?: number;
 }
 
-type MutableState = { -readonly [Name in keyof PartitionState]: PartitionState[Name] };
-
-interface PartitionRow {
-  readonly number: number;
-  readonly key: string;
-  readonly application: number;
-}
-
-const REMEMBERED = 20_000;
 /** Segments of erased partitions have this number for their partition, which none has, until their blocks are deleted. */
 const ERASED = 0;
 /** Blocks deleted in one statement at most: short ones are many. */
@@ -52,17 +46,17 @@ const READ_BATCH = `SELECT id, bytes FROM block WHERE id IN (${Array(BATCH).fill
 export class PartitionStore implements Partitions {
   readonly #incarnation = nextIncarnation();
   readonly #sql: Sql;
-  readonly #states = new Map<string, MutableState>();
-  readonly #remembered: number;
+  readonly #known: KnownPartitions;
+  readonly #heads: Heads;
   readonly #buckets: number;
   #application: number;
   #nextPartition: number;
   #nextOperation: number;
   #nextSegment: number;
+  #bucket: BucketHead;
 
   constructor(sql: Sql, options: PartitionStoreOptions) {
     this.#sql = sql;
-    this.#remembered = options.remembered ?? REMEMBERED;
     this.#application = options.application;
     this.#buckets = options.buckets;
     // Numbers of partitions are congruent to their bucket: cores that serve several buckets tell them apart by it.
@@ -82,6 +76,12 @@ export class PartitionStore implements Partitions {
       about.get("next_segment") ?? 1,
       this.#maximum("SELECT max(number) AS last FROM segment") + 1,
     );
+    this.#heads = new Heads(sql, options);
+    this.#bucket = this.#heads.bucket();
+    const { partitions } = this.#bucket;
+    const incarnation = this.#incarnation;
+    this.#known = new KnownPartitions(sql, this.#heads, { incarnation, partitions, remembered: options.remembered });
+    this.#refuseOlder();
   }
 
   get application(): number {
@@ -97,6 +97,11 @@ export class PartitionStore implements Partitions {
     return this.#nextSegment;
   }
 
+  /** The number that the next partition of this bucket gets. */
+  get nextPartition(): number {
+    return this.#nextPartition;
+  }
+
   /** Number of the latest operation of the bucket. */
   get lastOperation(): number {
     return this.#nextOperation - 1;
@@ -104,21 +109,19 @@ export class PartitionStore implements Partitions {
 
   /** The partition of `key` as it is now; what happens later does not show in what is returned. */
   state(key: string): PartitionState {
-    return { ...(this.#known(key) ?? nothing(this.#incarnation, key)) };
+    return { ...(this.#known.find(key)?.state ?? nothing(this.#incarnation, key)) };
   }
 
   /** What a core that holds `layout` and the operations up to `operation` lacks of a partition. */
   manifest(key: string, layout: number, operation: number): StoredManifest {
-    const state = this.state(key);
-    if (state.number === 0)
-      return { layout: state.layout, segments: layout === state.layout ? undefined : [], operations: [] };
+    const known = this.#known.find(key);
+    const state = known?.state ?? nothing(this.#incarnation, key);
     const same = layout === state.layout;
-    const segments = "SELECT number, header, liveness FROM segment WHERE partition = ? ORDER BY number";
-    const operations = "SELECT number, bytes FROM operation WHERE partition = ? AND number > ? ORDER BY number";
+    if (known === undefined) return { layout: state.layout, segments: same ? undefined : [], operations: [] };
     return {
       layout: state.layout,
-      segments: same ? undefined : this.#sql.all<StoredSegment>(segments, state.number),
-      operations: this.#sql.all(operations, state.number, same ? operation : 0),
+      segments: same ? undefined : this.#known.segments(known),
+      operations: this.#known.operations(known, same ? operation : 0),
     };
   }
 
@@ -155,23 +158,32 @@ export class PartitionStore implements Partitions {
 
   /** Appends to tails, all in one transaction, making the partitions that do not exist. */
   append(entries: readonly TailEntry[]): void {
-    const touched = new Map<string, MutableState>();
+    // Only what is committed may be seen: what others hold changes after the transaction.
+    const touched = new Map<string, { readonly known: Known; head: Head; bytes: number }>();
     const insert = "INSERT INTO operation (number, partition, bytes) VALUES (?, ?, ?)";
-    const written = this.#sql.transaction(() =>
-      entries.map(({ key, bytes }) => {
-        const state = touched.get(key) ?? this.#known(key) ?? this.#create(key);
-        touched.set(key, state);
+    this.#transact(() => {
+      for (const { key, bytes } of entries) {
+        let one = touched.get(key);
+        if (one === undefined) {
+          const known = this.#known.find(key) ?? this.#create(key);
+          one = { known, head: known.head, bytes: 0 };
+          touched.set(key, one);
+        }
         const number = this.#nextOperation++;
-        this.#sql.run(insert, number, state.number, bytes);
-        return { state, number, length: bytes.length };
-      }),
-    );
-    // Only what is committed may be seen: nothing above changed a state that others hold.
-    for (const state of touched.values()) this.#remember(state);
-    for (const { state, number, length } of written) {
-      state.lastOperation = number;
-      state.operations += 1;
-      state.operationBytes += length;
+        this.#sql.run(insert, number, one.known.state.number, bytes);
+        const { operations, tail } = one.head;
+        const grown = { operations: operations + 1, lastOperation: number, tail: followed(tail, number, bytes) };
+        one.head = { ...one.head, ...grown };
+        one.bytes += bytes.length;
+      }
+      for (const { known, head } of touched.values()) this.#heads.write(known, known.state, head);
+    });
+    for (const { known, head, bytes } of touched.values()) {
+      this.#known.remember(known);
+      known.head = head;
+      known.state.lastOperation = head.lastOperation;
+      known.state.operations = head.operations;
+      known.state.operationBytes += bytes;
     }
   }
 
@@ -182,8 +194,10 @@ export class PartitionStore implements Partitions {
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
     if (note !== undefined) throw new Error("nothing is noted of partitions that share a database");
     const nextSegment = Math.max(this.#nextSegment, ...change.newSegments.map((segment) => segment.number + 1));
-    this.#sql.transaction(() => {
-      const { number } = this.#known(key) ?? this.#create(key);
+    this.#transact(() => {
+      const known = this.#known.find(key) ?? this.#create(key);
+      const { number } = known.state;
+      this.#known.demandAll(known);
       this.#sql.run("DELETE FROM operation WHERE partition = ? AND number <= ?", number, change.folded);
       for (const segment of change.removedSegments) this.#removeSegment(number, segment);
       for (const { segment, liveness } of change.liveness) {
@@ -192,18 +206,33 @@ export class PartitionStore implements Partitions {
       for (const segment of change.newSegments) this.#addSegment(number, segment);
       this.#setAbout("next_operation", this.#nextOperation);
       this.#setAbout("next_segment", nextSegment);
-      if (wholly) this.#markWritten(number);
+      const application = wholly ? this.#application : known.state.application;
+      this.#markWritten({ number, key, application });
+      this.#changed();
     });
     this.#nextSegment = nextSegment;
-    this.#states.delete(key);
+    this.#known.forget(key);
+  }
+
+  /** Puts a partition as another bucket had it, with its numbers, into this one, which has none of its key or its numbers. */
+  take(rows: PartitionRows): void {
+    this.#transact(() => {
+      writePartitionRows(this.#sql, rows);
+      this.#heads.write(rows, rows, this.#heads.derived(rows.number));
+      this.#changed(1);
+    });
   }
 
   /** Notes that everything in a partition was written with the deployed application. */
   markCurrent(key: string): void {
-    const state = this.#known(key);
-    if (state === undefined) return;
-    this.#sql.transaction(() => this.#markWritten(state.number));
-    state.application = this.#application;
+    const known = this.#known.find(key);
+    if (known === undefined) return;
+    this.#transact(() => {
+      this.#known.demandAll(known);
+      this.#markWritten({ number: known.state.number, key, application: this.#application });
+      this.#changed();
+    });
+    known.state.application = this.#application;
   }
 
   noted(): undefined {
@@ -224,6 +253,8 @@ export class PartitionStore implements Partitions {
 
   /** Partitions in order of their number, from `number` on. */
   from(number: number, limit: number): NumberedKey[] {
+    // Who asks for all of them must not be told of fewer.
+    this.#known.refuseAbsent();
     return this.#sql.all("SELECT number, key FROM partition WHERE number >= ? ORDER BY number LIMIT ?", number, limit);
   }
 
@@ -256,41 +287,48 @@ export class PartitionStore implements Partitions {
     const found = this.#sql.all<{ number: number; partition: number }>(others, from, JSON.stringify(schemas), limit);
     const last = found.at(-1);
     if (last === undefined) return undefined;
-    this.#sql.transaction(() => {
+    const partitions = new Set(found.map(({ partition }) => partition));
+    this.#transact(() => {
+      // Those of erased partitions belong to none.
+      const rows = this.#known.whole(partitions);
       for (const { number, partition } of found) this.#removeSegment(partition, number);
+      for (const row of rows) this.#markWritten(row);
       // Their numbers are never used again.
       this.#setAbout("next_segment", this.#nextSegment);
+      this.#changed();
     });
-    const partitions = new Set(found.map(({ partition }) => partition));
-    for (const { key, number } of [...this.#states.values()]) if (partitions.has(number)) this.#states.delete(key);
     return last.number + 1;
   }
 
   /** The blocks stay, and their segments as numbers without content, by which `dropErased` finds them. */
   erase(key: string): void {
-    const state = this.#known(key);
-    if (state === undefined) return;
-    const { number } = state;
-    this.#sql.transaction(() => {
+    // What is damaged can be erased: nothing of it is looked at.
+    const row = this.#known.row(key);
+    if (row === undefined) return;
+    const { number } = row;
+    this.#transact(() => {
       this.#sql.run("DELETE FROM operation WHERE partition = ?", number);
       const empty = "UPDATE segment SET partition = ?, header = x'', liveness = x'' WHERE partition = ?";
       this.#sql.run(empty, ERASED, number);
       this.#sql.run("DELETE FROM partition WHERE number = ?", number);
+      this.#heads.remove(number);
       // Numbers that were used are never used again, though the last of them are gone.
       this.#setAbout("next_operation", this.#nextOperation);
       this.#setAbout("next_segment", this.#nextSegment);
       const keep = "INSERT OR REPLACE INTO about (name, value) VALUES ('next_partition', ?)";
       this.#sql.run(keep, this.#nextPartition);
+      this.#changed(-1);
     });
-    this.#states.delete(key);
+    this.#known.forget(key);
   }
 
   dropErased(bytesMax: number): boolean {
-    return this.#sql.transaction(() => {
+    if (this.#erasedSegment() === undefined) return false;
+    return this.#transact(() => {
       let [dropped, segment] = [0, this.#erasedSegment()];
-      if (segment === undefined) return false;
       for (; segment !== undefined && dropped < bytesMax; segment = this.#erasedSegment())
         dropped += this.#dropBlocks(segment, bytesMax - dropped);
+      this.#changed();
       return true;
     });
   }
@@ -316,39 +354,46 @@ export class PartitionStore implements Partitions {
     return Math.max(dropped, 1);
   }
 
-  #known(key: string): MutableState | undefined {
-    const known = this.#states.get(key);
-    if (known !== undefined) return this.#remember(known);
-    const row = this.#sql.all<PartitionRow>("SELECT number, key, application FROM partition WHERE key = ?", key)[0];
-    return row === undefined ? undefined : this.#remember(this.#load(row));
-  }
-
-  #load({ number, key, application }: PartitionRow): MutableState {
-    const tail = this.#sql.all<{ operations: number; bytes: number; last: number }>(
-      "SELECT count(*) AS operations, coalesce(sum(length(bytes)), 0) AS bytes, coalesce(max(number), 0) AS last FROM operation WHERE partition = ?",
-      number,
-    )[0] ?? { operations: 0, bytes: 0, last: 0 };
-    const { operations, bytes: operationBytes, last: lastOperation } = tail;
-    const incarnation = this.#incarnation;
-    return { incarnation, key, number, application, layout: nextLayout(), lastOperation, operations, operationBytes };
-  }
-
-  #remember(state: MutableState): MutableState {
-    this.#states.delete(state.key);
-    this.#states.set(state.key, state);
-    if (this.#states.size > this.#remembered) {
-      const [oldest] = this.#states.keys();
-      if (oldest !== undefined) this.#states.delete(oldest);
-    }
-    return state;
-  }
-
-  #create(key: string): MutableState {
+  #create(key: string): Known {
     const number = this.#nextPartition;
     this.#nextPartition += this.#buckets;
     const application = this.#application;
     this.#sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
-    return { ...nothing(this.#incarnation, key), number, application, layout: nextLayout() };
+    const state = { ...nothing(this.#incarnation, key), number, application, layout: nextLayout() };
+    this.#heads.write(state, state, EMPTY);
+    this.#changed(1);
+    return { state, head: EMPTY };
+  }
+
+  /** A transaction after which the bucket's head is as it was, if it fails; and noted beside the database, if not. */
+  #transact<Result>(work: () => Result): Result {
+    const before = this.#bucket;
+    try {
+      const result = this.#sql.transaction(work);
+      this.#sql.guard?.reach({ changes: this.#bucket.changes, operation: this.lastOperation });
+      return result;
+    } catch (error) {
+      this.#bucket = before;
+      throw error;
+    }
+  }
+
+  /** Notes a change of more than the end of a tail, and of the number of partitions. */
+  #changed(partitions = 0): void {
+    this.#bucket = { partitions: this.#bucket.partitions + partitions, changes: this.#bucket.changes + 1 };
+    this.#heads.writeBucket(this.#bucket);
+  }
+
+  /** Throws if the database was further once. */
+  #refuseOlder(): void {
+    const reached = this.#sql.guard?.reached();
+    if (reached === undefined) return;
+    const [changes, operation] = [this.#bucket.changes, this.lastOperation];
+    if (changes >= reached.changes && operation >= reached.operation) return;
+    const is = `change ${changes} and operation ${operation}`;
+    const was = `change ${reached.changes} and operation ${reached.operation}`;
+    const reason = "its log was removed, or an earlier file was put in its place";
+    throw new StoreError("damaged", `the bucket is at ${is}, and was at ${was}: ${reason}`);
   }
 
   #readRun(first: number, count: number): (readonly [id: number, bytes: Uint8Array])[] {
@@ -392,8 +437,10 @@ export class PartitionStore implements Partitions {
     this.#sql.run("UPDATE about SET value = ? WHERE name = ?", value, name);
   }
 
-  #markWritten(number: number): void {
-    this.#sql.run("UPDATE partition SET application = ? WHERE number = ?", this.#application, number);
+  /** Notes with which application a partition was written, and its head as its rows are now. */
+  #markWritten(row: PartitionRow): void {
+    this.#sql.run("UPDATE partition SET application = ? WHERE number = ?", row.application, row.number);
+    this.#heads.write(row, row, this.#heads.derived(row.number));
   }
 
   #maximum(statement: string): number {

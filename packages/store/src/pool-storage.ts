@@ -55,7 +55,7 @@ export class PoolStorage implements Storage {
     try {
       if (isEmpty(sql)) throw new StoreError("damaged", "the documents are gone from the browser's storage");
       checkTables(sql, IDENTITY);
-      upgradeTables(sql);
+      upgradeTables(sql, IDENTITY);
     } catch (error) {
       sql.close();
       throw error;

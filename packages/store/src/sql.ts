@@ -11,6 +11,26 @@ export interface Sql {
   run(statement: string, ...bindings: readonly SqlValue[]): void;
   /** Everything `work` does, or nothing. Refuses a promise: a partition never awaits. */
   transaction<Result>(work: () => Result): Result;
+  /** What is kept beside the database, by which it is seen that it is not as it was left. Nothing: nothing is. */
+  readonly guard?: Guard;
+}
+
+/** How far a database is. Both numbers only grow. */
+export interface Generation {
+  /** How often anything but the end of a tail changed. */
+  readonly changes: number;
+  /** Number of the latest operation. */
+  readonly operation: number;
+}
+
+/** What is kept beside a database. */
+export interface Guard {
+  /** 16 bytes that what is in it is sealed with. */
+  readonly key: Uint8Array;
+  /** How far it was at least. Throws a `StoreError` where that cannot be said. */
+  reached(): Generation;
+  /** Notes how far it is, which is on stable storage by then. */
+  reach(generation: Generation): void;
 }
 
 /** A database that its owner closes. */

@@ -2,15 +2,20 @@
  * The tables of a bucket, how a new one is made, and how an existing one is let in: exactly ours, or refused without a
  * change. What the rows mean is `partition-store.ts`'s.
  */
+import type { BucketIdentity } from "./bucket-identity.ts";
+import { Heads } from "./heads.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
+
+export type { BucketIdentity } from "./bucket-identity.ts";
 
 /**
  * Version of what a bucket holds; `PRAGMA user_version` of every bucket. 2 is 1 with operations and segments that say
  * when their documents were written; 3 has segments that say how long their documents are, 4 such that say where words
- * stand; in 5 the schemas of operations and segments have lives. What 1 to 4 wrote is read as it is.
+ * stand; in 5 the schemas of operations and segments have lives; in 6 partitions have heads. What 1 to 5 wrote is read as it
+ * is, and has heads from then on.
  */
-export const FORMAT_VERSION = 5;
+export const FORMAT_VERSION = 6;
 /** The oldest version that is read; a bucket of it becomes one of `FORMAT_VERSION` when it is opened. */
 export const OLDEST_VERSION = 1;
 
@@ -22,12 +27,6 @@ export const PAGE_BYTES = 16_384;
 
 /** Blocks of a segment have the ids from `segment * BLOCKS_PER_SEGMENT` on: below 2^53 for every 32-bit segment. */
 export const BLOCKS_PER_SEGMENT: number = 2 ** 20;
-
-/** Which bucket of how many a database is. */
-export interface BucketIdentity {
-  readonly bucket: number;
-  readonly buckets: number;
-}
 
 const TABLES: readonly (readonly [name: string, sql: string])[] = [
   ["about", "CREATE TABLE about (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID"],
@@ -46,7 +45,10 @@ const TABLES: readonly (readonly [name: string, sql: string])[] = [
   ],
   ["segment_of_partition", "CREATE INDEX segment_of_partition ON segment (partition)"],
   ["block", "CREATE TABLE block (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"],
+  ["head", "CREATE TABLE head (partition INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"],
 ];
+/** The first version whose buckets have heads. */
+const HEADS_VERSION = 6;
 
 /** How a file's commits are made durable: by a log beside it, or where that cannot be had by a journal that is emptied. */
 export type CommitLog = "WAL" | "TRUNCATE";
@@ -72,6 +74,7 @@ export function createTables(sql: Sql, identity: BucketIdentity): void {
     const about = { format_version: FORMAT_VERSION, bucket, buckets, next_operation: 1, next_segment: 1 };
     for (const [name, value] of Object.entries(about))
       sql.run("INSERT INTO about (name, value) VALUES (?, ?)", name, value);
+    new Heads(sql, identity).derive();
   });
 }
 
@@ -105,9 +108,11 @@ export function refuseVersion(applicationId: number, version: number): void {
   }
 }
 
-/** Requires that a database is the bucket it should be, of this version, with exactly our tables. */
-export function checkTables(sql: Sql, identity: BucketIdentity): void {
+/** Requires that a database is the bucket it should be, of a version that is read, with exactly our tables. The version. */
+export function checkTables(sql: Sql, identity: BucketIdentity): number {
   const expected = new Map(TABLES);
+  const [about] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'about'");
+  if (about !== undefined && !hasHeads(readAbout(sql, "format_version"))) expected.delete("head");
   const found = sql.all<{ name: string; sql: string | null }>(
     "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_autoindex%' ESCAPE '\\' ORDER BY name",
   );
@@ -126,12 +131,23 @@ export function checkTables(sql: Sql, identity: BucketIdentity): void {
     const stored = readAbout(sql, name);
     if (stored !== value) throw new StoreError("refused", `${name} is ${stored}, not ${value}`);
   }
+  return version;
+}
+
+/** Whether buckets of a version have heads. */
+export function hasHeads(version: number | undefined): boolean {
+  return (version ?? 0) >= HEADS_VERSION;
 }
 
 /** Makes a bucket of an earlier version one of this: an earlier release must not read what is written from here on. */
-export function upgradeTables(sql: Sql): void {
-  if (readAbout(sql, "format_version") === FORMAT_VERSION) return;
+export function upgradeTables(sql: Sql, identity: BucketIdentity): void {
+  const version = readAbout(sql, "format_version");
+  if (version === FORMAT_VERSION) return;
   sql.transaction(() => {
+    if (!hasHeads(version)) {
+      for (const [name, statement] of TABLES) if (name === "head") sql.run(statement);
+      new Heads(sql, identity).derive();
+    }
     sql.run("UPDATE about SET value = ? WHERE name = 'format_version'", FORMAT_VERSION);
     sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
   });

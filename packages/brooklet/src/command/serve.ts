@@ -1,16 +1,19 @@
 /** `brooklet serve`: serves until the process is told to end. */
 import { readFileSync } from "node:fs";
+import process from "node:process";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
 import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
+import { storeAt } from "./store.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
 export interface ServeCommand {
   readonly app?: string;
   readonly data: string;
+  readonly store?: string;
   readonly port: number;
   readonly configPort?: number;
   readonly host: string;
@@ -63,7 +66,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     insecureAllowAnonymous,
   } = command;
   const service = await serve({
-    path: data,
+    ...(command.store === undefined ? { path: data } : { store: await storeAt(command.store, process.env) }),
     port,
     host,
     searchOfAll,
@@ -73,7 +76,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(app === undefined ? {} : { application: app }),
     ...(configPort === undefined ? {} : { configPort }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
-    ...(threads === undefined ? {} : { threads }),
+    ...(threads === undefined || command.store !== undefined ? {} : { threads }),
     ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
     ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
     ...(reranker === undefined ? {} : { reranker: rerankerAt(reranker, rerankerModel) }),

@@ -12,6 +12,7 @@ import {
   type Cluster,
   type DeployReport,
   LocalCluster,
+  type LocalClusterOptions,
   ThreadCluster,
   type ThreadClusterOptions,
   tellingOnce,
@@ -61,28 +62,19 @@ export interface BucketThreadData {
   readonly keepRemovesSeconds?: number;
 }
 
-const CACHE_BYTES = 256 << 20;
+/** Memory for what was read before. */
+export const CACHE_BYTES: number = 256 << 20;
 const VALIDATOR_CACHE_BYTES = 1 << 20;
 const THREADS_MAX = 8;
 const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
-  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, outbound = OWN_OUTBOUND } = options;
+  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds } = options;
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
-  const models: ModelOptions = {
-    ...(path !== undefined && { modelCache: join(path, MODELS_FOLDER) }),
-    ...options.models,
-  };
-  const embedder = new ApplicationEmbedders(models, outbound);
-  const modelRunner = new ApplicationModels(models);
+  const given = surroundingsOf(options, onProblem);
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  // Nobody waits for it, and whoever needs the model is told why it cannot be had.
-  const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
-  const { objections } = outbound;
-  const asked = { embedder, modelRunner, objections };
-  const given = { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);
     return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
@@ -111,8 +103,31 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   }
 }
 
+/** Timers, models, and who is told of what. */
+type ClusterSurroundings = Omit<LocalClusterOptions, "storage" | "makeEngine" | "onProblem"> &
+  Required<Pick<LocalClusterOptions, "onProblem">>;
+
+/** What every cluster of this process has around it: timers, models, and how those are reached. */
+export function surroundingsOf(
+  { path, keepRemovesSeconds, outbound = OWN_OUTBOUND, ...options }: OpenClusterOptions,
+  onProblem: (error: unknown) => void,
+): ClusterSurroundings {
+  const models: ModelOptions = {
+    ...(path !== undefined && { modelCache: join(path, MODELS_FOLDER) }),
+    ...options.models,
+  };
+  const embedder = new ApplicationEmbedders(models, outbound);
+  const modelRunner = new ApplicationModels(models);
+  // Nobody waits for it, and whoever needs the model is told why it cannot be had.
+  const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
+  const { objections } = outbound;
+  const asked = { embedder, modelRunner, objections };
+  const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
+  return { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes };
+}
+
 /** Throws if a part of the installation is not there: it would be the first write that found out. */
-function demandParts(): void {
+export function demandParts(): void {
   openDatabase().close();
   try {
     loadModule();
@@ -123,13 +138,17 @@ function demandParts(): void {
 }
 
 /** Makes cores that all seal with the key of one storage. */
-function coreOf(storage: Storage, cacheBytes: number, onTrap: (error: unknown) => void): () => Core {
+export function coreOf(
+  storage: Pick<Storage, "secret">,
+  cacheBytes: number,
+  onTrap: (error: unknown) => void,
+): () => Core {
   const sealKey = sealKeyOf(storage);
   return () => new Core({ instantiate, cacheBytes, sealKey, onTrap });
 }
 
 /** A key of its own for groupings, so that what seals one thing says nothing of another. */
-function sealKeyOf(storage: Storage): Uint8Array {
+function sealKeyOf(storage: Pick<Storage, "secret">): Uint8Array {
   return createHmac("sha256", storage.secret).update("grouping").digest().subarray(0, SEAL_KEY_BYTES);
 }
 

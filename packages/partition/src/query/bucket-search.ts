@@ -4,7 +4,7 @@
  * and what is kept of it is the core's business.
  */
 
-import type { Merged, Query } from "@brooklet/core";
+import type { FloorBytes, Merged, PartialBytes, Query } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import { clock } from "../clock.ts";
 import type { SearchStep } from "../cluster.ts";
@@ -20,6 +20,8 @@ export interface SearchPlace {
   readonly partition: (key: string) => Partition;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
+  /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
+  readonly hold?: (key: string) => Promise<() => void>;
   /** Told of damage that was passed over, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -40,8 +42,7 @@ export async function searchBucket(
         turnEndsMs = clock.now() + SEARCH_TURN_MS;
       }
       const isLate = deadline.passed;
-      const searched = place.partition(key).searchPart(query, found.floor, deadline, startMs);
-      const isFound = await searched.then(
+      const isFound = await searchHeld(place, key, query, { floor: found.floor, deadline, startMs }).then(
         (partial) => partial !== undefined && found.add(partial),
         (error: unknown) => {
           found.passDamage(error, 1);
@@ -55,6 +56,21 @@ export async function searchBucket(
     return found.merged();
   } catch (error) {
     throw serviceError(error);
+  }
+}
+
+async function searchHeld(
+  place: SearchPlace,
+  key: string,
+  query: Query,
+  { floor, deadline, startMs }: { readonly floor: FloorBytes; readonly deadline: Deadline; readonly startMs: number },
+): Promise<PartialBytes | undefined> {
+  if (place.hold === undefined) return await place.partition(key).searchPart(query, floor, deadline, startMs);
+  const release = await place.hold(key);
+  try {
+    return await place.partition(key).searchPart(query, floor, deadline, startMs);
+  } finally {
+    release();
   }
 }
 

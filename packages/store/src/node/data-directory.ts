@@ -18,7 +18,8 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { headKeyOf } from "../heads.ts";
 import type { SqlConnection } from "../sql.ts";
 import { SECRET_BYTES, type Storage, type StoredApplication } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
@@ -27,10 +28,12 @@ import {
   checkTables,
   configureFile,
   createTables,
+  hasHeads,
   refuseVersion,
   stampFile,
   upgradeTables,
 } from "../tables.ts";
+import { GenerationFile } from "./generation-file.ts";
 
 /** Opens or makes the SQLite file `path`; a second opener of a locked file gets an error at once, not after a wait. */
 export type OpenSql = (path: string) => SqlConnection;
@@ -41,12 +44,22 @@ const LOCK = "lock.sqlite";
 const APPLICATION = "application";
 const SECRET = "secret";
 const BUCKETS = "buckets";
+const BACKUPS = "backups.json";
 /** A folder in the directory that is not ours: models are downloaded to it, also before there is anything else. */
 export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
 const DIGEST_BYTES = 32;
 const SQLITE_MAGIC = "SQLite format 3\0";
 const SQLITE_OLDEST = [3, 51, 3] as const;
+
+/** What a directory is made of that is restored. */
+export interface RestoredDirectory {
+  readonly buckets: number;
+  /** As `applicationIn` gave it. */
+  readonly application: Uint8Array | undefined;
+  /** Fills an empty bucket; what it throws ends the restoration, and leaves nothing at its path. */
+  readonly fill: (sql: SqlConnection, identity: BucketIdentity) => Promise<void>;
+}
 
 /** Buckets of a directory that is made without saying how many. */
 export const BUCKETS_DEFAULT = 16;
@@ -63,10 +76,10 @@ export class DataDirectory implements Storage {
   readonly #openSql: OpenSql;
   #closed = false;
 
-  private constructor(path: string, buckets: number, lock: SqlConnection, openSql: OpenSql) {
+  private constructor(path: string, buckets: number, secret: Uint8Array, lock: SqlConnection, openSql: OpenSql) {
     this.path = path;
     this.buckets = buckets;
-    this.secret = readSecret(path);
+    this.secret = secret;
     this.#lock = lock;
     this.#openSql = openSql;
   }
@@ -96,6 +109,8 @@ export class DataDirectory implements Storage {
       `${DESCRIPTOR}.new`,
       `${APPLICATION}.new`,
       `${SECRET}.new`,
+      BACKUPS,
+      `${BACKUPS}.new`,
     ];
     const stranger = found.find((name) => !known.includes(name));
     if (stranger !== undefined && !found.includes(DESCRIPTOR)) {
@@ -106,7 +121,9 @@ export class DataDirectory implements Storage {
     }
     const lock = takeLock(join(directory, LOCK), directory, openSql);
     try {
-      return new DataDirectory(directory, describe(directory, openSql, buckets), lock, openSql);
+      // Buckets are sealed with it.
+      const secret = readSecret(directory);
+      return new DataDirectory(directory, describe(directory, openSql, buckets), secret, lock, openSql);
     } catch (error) {
       releaseLock(lock);
       throw error;
@@ -161,6 +178,74 @@ export function secretIn(directory: string): Uint8Array {
   return new Uint8Array(readFileSync(join(directory, SECRET)));
 }
 
+/** A backup that was made of a directory, as far as who erases has to know. */
+export interface KnownBackup {
+  readonly id: string;
+  readonly target: string;
+  readonly takenAt: string;
+  /** When it may be gone; nothing: it is kept until somebody removes it. */
+  readonly expiresAt?: string;
+}
+
+/** The backups that were made of a directory, but for those whose time is over. */
+export function backupsOf(directory: string, now: Date = new Date()): readonly KnownBackup[] {
+  const path = join(directory, BACKUPS);
+  if (!existsSync(path)) return [];
+  const { backups } = JSON.parse(readFileSync(path, "utf8")) as { readonly backups: readonly KnownBackup[] };
+  return backups.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now.toISOString());
+}
+
+/** Notes a backup that was made of a directory, which may be in use. */
+export function noteBackup(directory: string, backup: KnownBackup): void {
+  writeDurably(directory, BACKUPS, Buffer.from(`${JSON.stringify({ backups: [...backupsOf(directory), backup] })}\n`));
+}
+
+/** How many buckets a directory has, which may be in use. Throws a `StoreError` if it is no data directory. */
+export function bucketsIn(directory: string): number {
+  const path = join(directory, DESCRIPTOR);
+  if (!existsSync(path)) throw new StoreError("refused", `${directory} is not a data directory`);
+  return readDescriptor(path);
+}
+
+/** The package that a directory has, which may be in use, as it is stored. Nothing: none was deployed. */
+export function applicationIn(directory: string): Uint8Array | undefined {
+  const path = join(directory, APPLICATION);
+  return existsSync(path) ? new Uint8Array(readFileSync(path)) : undefined;
+}
+
+/**
+ * Makes a directory of what a backup has. It is made beside `path`, and moved there when all of it is on stable storage: where there
+ * is something already, nothing is done.
+ */
+export async function restoreDirectory(
+  path: string,
+  openSql: OpenSql,
+  { buckets, application, fill }: RestoredDirectory,
+): Promise<void> {
+  const target = resolve(path);
+  if (existsSync(target)) throw new StoreError("refused", `${target} is there already: restore to a new path`);
+  const fresh = `${target}.restoring`;
+  rmSync(fresh, { recursive: true, force: true });
+  const directory = DataDirectory.open(fresh, openSql, buckets);
+  try {
+    for (let bucket = 0; bucket < buckets; bucket += 1) {
+      const sql = directory.openBucket(bucket);
+      try {
+        await fill(sql, { bucket, buckets });
+        sql.checkpoint?.(true);
+      } finally {
+        sql.close();
+      }
+    }
+    if (application !== undefined) writeDurably(fresh, APPLICATION, Buffer.from(application));
+    directory.readApplication();
+  } finally {
+    directory.close();
+  }
+  renameSync(fresh, target);
+  syncDirectory(dirname(target));
+}
+
 /** The secret of a directory, which gets one if it has none. */
 function readSecret(directory: string): Uint8Array {
   const path = join(directory, SECRET);
@@ -177,15 +262,47 @@ export function openBucket(directory: string, identity: BucketIdentity, openSql:
     checkHeader(path);
     const sql = openSql(path);
     try {
-      checkTables(sql, identity);
+      const generation = generationPath(directory, identity.bucket);
+      const key = headKeyOf(secretIn(directory));
+      // A bucket without heads was not followed until now.
+      if (!hasHeads(checkTables(sql, identity)) && !existsSync(generation)) {
+        GenerationFile.make(generation, key);
+        syncDirectory(dirname(generation));
+      }
       configureFile(sql);
-      upgradeTables(sql);
+      const guarded = guardedBy(sql, new GenerationFile(generation, key));
+      try {
+        upgradeTables(guarded, identity);
+        return guarded;
+      } catch (error) {
+        guarded.guard.close();
+        throw error;
+      }
     } catch (error) {
       sql.close();
       throw error;
     }
-    return sql;
   });
+}
+
+/** A bucket whose progress is noted in a file. */
+function guardedBy(sql: SqlConnection, guard: GenerationFile): SqlConnection & { readonly guard: GenerationFile } {
+  return {
+    ...sql,
+    guard,
+    checkpoint: (truncate) => {
+      sql.checkpoint?.(truncate);
+      if (truncate) guard.sync();
+    },
+    close: () => {
+      guard.close();
+      sql.close();
+    },
+  };
+}
+
+function generationPath(directory: string, bucket: number): string {
+  return join(directory, BUCKETS, `${String(bucket).padStart(3, "0")}.generation`);
 }
 
 function bucketPath(directory: string, bucket: number): string {
@@ -226,6 +343,8 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
     openBucket(directory, identity, openSql).close();
     return;
   }
+  const key = headKeyOf(secretIn(directory));
+  GenerationFile.make(generationPath(directory, identity.bucket), key);
   const fresh = `${path}.new`;
   for (const leftover of [fresh, `${fresh}-wal`, `${fresh}-shm`]) rmSync(leftover, { force: true });
   closeSync(openSync(fresh, "wx", 0o600));
@@ -237,7 +356,10 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
       throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}; ${remedy}`);
     }
     stampFile(sql);
-    createTables(sql, identity);
+    createTables(
+      { ...sql, guard: { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined } },
+      identity,
+    );
   } finally {
     sql.close();
   }
@@ -246,7 +368,7 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
 }
 
 /** Refuses, without opening it in SQLite, a file that is missing, empty, foreign or of another version. */
-function checkHeader(path: string): void {
+export function checkHeader(path: string): void {
   if (!existsSync(path)) throw new StoreError("damaged", "the file is missing");
   if (!statSync(path).isFile()) throw new StoreError("refused", "not a file");
   const header = Buffer.alloc(100);
@@ -293,7 +415,11 @@ function refusing<Result>(path: string, work: () => Result): Result {
 
 function makeDirectory(path: string): void {
   try {
-    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    chmodSync(path, 0o700);
+    // The name of each that was made is in the one above it.
+    for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
   } catch (error) {
     throw new StoreError("io", `${path} cannot be used: ${error instanceof Error ? error.message : error}`, error);
   }

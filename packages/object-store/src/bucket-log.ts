@@ -1,0 +1,500 @@
+/**
+ * Who may write a bucket, and in which order, by nothing but numbered objects of which each place is written once. An owner has
+ * put a seal at the end of the log and goes on behind it; whoever does so after it has taken the bucket over, which the one before
+ * learns when it writes, or asks whether what it has is still the newest. No clock and no lease decides anything.
+ *
+ * What is written is applied here first and told to nobody before its place is won: a loser forgets all it has and begins anew.
+ */
+import { StoreError } from "@brooklet/store";
+import { encodeFrame, type Framed } from "./log-object.ts";
+import { openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
+import type { ObjectLog } from "./object-store.ts";
+
+/** What a log is about: it holds what was applied, and can be begun anew. */
+export interface Replica {
+  /** Forgets everything, and begins with a snapshot or with nothing. */
+  begin(snapshot: Framed | undefined): Promise<void>;
+  /** There is a newer snapshot, of a state that was applied already: what is read from here on is read of that one. */
+  rebase(snapshot: Framed | undefined): void;
+  /** Applies what another wrote. */
+  apply(records: Framed): Promise<void>;
+  /**
+   * Everything that was applied until now, taken in this turn; the promise settles when all that it names is stored. Nothing:
+   * nothing changed since the last that was kept.
+   */
+  capture(): Promise<Framed> | undefined;
+  /** A snapshot with what was captured is stored. What is stored and no longer named by it can go. */
+  kept(): void;
+}
+
+/** A record that waits for its place. */
+export interface Submitted {
+  readonly value: unknown;
+  readonly blobs: readonly Uint8Array[];
+  /** Files that it names are stored when this settles. */
+  readonly files?: Promise<void>;
+}
+
+/** How a log is worked on. */
+export interface BucketLogOptions {
+  readonly log: ObjectLog;
+  /** The name of the log in the store. */
+  readonly name: string;
+  /** A name that no other process has, nor had. */
+  readonly writer: string;
+  readonly replica: Replica;
+  /** Waits before a request that failed is made again. */
+  readonly pause: (attempt: number) => Promise<void>;
+  /** Told of failures that no caller sees. */
+  readonly onProblem: (error: unknown) => void;
+  /** Bytes of the log after which a snapshot is taken; 16 MiB by default. */
+  readonly snapshotBytes?: number;
+}
+
+/** Most of one object of the log. */
+const OBJECT_BYTES = 4 << 20;
+const OBJECT_RECORDS = 4_096;
+const SNAPSHOT_BYTES = 16 << 20;
+/** Objects of the log after which a snapshot is taken however small they are: who takes over has to read them one by one. */
+const SNAPSHOT_OBJECTS = 256;
+
+/** Why something that was submitted is not in the log, or perhaps is. */
+export class Fenced extends Error {
+  readonly outcome: "not_applied" | "unknown";
+
+  constructor(outcome: "not_applied" | "unknown") {
+    super("another gateway has taken the bucket over");
+    this.name = "Fenced";
+    this.outcome = outcome;
+  }
+}
+
+interface Confirmation {
+  readonly until: number;
+  readonly waiter: Waiter;
+}
+
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The log of one bucket, as one gateway sees it. */
+export class BucketLog {
+  readonly #options: BucketLogOptions;
+  /** The place behind the last that is known. */
+  #next = 0;
+  #isOwner = false;
+  #isBegun = false;
+  #isClosed = false;
+  #nonce = 0;
+  #pending: Submitted[] = [];
+  /** Who waits until what was submitted before is in the log. */
+  #confirmations: Confirmation[] = [];
+  #submitted = 0;
+  #confirmed = 0;
+  /** Records that are in the log, those of states that were forgotten not among them. */
+  #won = 0;
+  #followed = 0;
+  #ownership: Waiter[] = [];
+  #freshness: Waiter[] = [];
+  #running: Promise<void> | undefined;
+  #epoch = 0;
+  /** What is here is not what is in the log. */
+  #isBroken = false;
+  /** Nothing was in the log behind what is here, when it was last looked. */
+  #isFollowed = false;
+  /** Since the last snapshot. */
+  #logged = { bytes: 0, objects: 0 };
+  #collecting: Promise<void> | undefined;
+  #wantsSnapshot: Waiter[] = [];
+  /** Taken, and not stored before everything in it is in the log. */
+  #captured:
+    | { readonly until: number; readonly frame: Promise<Framed> | undefined; readonly asked: readonly Waiter[] }
+    | undefined;
+
+  constructor(options: BucketLogOptions) {
+    this.#options = options;
+  }
+
+  /** Whether what is submitted may be won. */
+  get isOwner(): boolean {
+    return this.#isOwner;
+  }
+
+  /** Grows each time everything is forgotten: what was read before may have been of a state that never was. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Grows with each object of others that was applied. */
+  get followed(): number {
+    return this.#followed;
+  }
+
+  /** How many records were submitted until now. */
+  get submitted(): number {
+    return this.#submitted;
+  }
+
+  /** How many of those were won. */
+  get won(): number {
+    return this.#won;
+  }
+
+  /** Puts a record behind what was submitted before; what it changes is applied here already. */
+  submit(record: Submitted): void {
+    if (!this.#isOwner) throw new StoreError("closed", "the bucket is another gateway's");
+    // Awaited when its turn comes: until then its failure is nobody's.
+    record.files?.catch(() => undefined);
+    this.#pending.push(record);
+    this.#submitted += 1;
+    this.#run();
+  }
+
+  /** Settles when everything that was submitted until now is in the log; rejects with `Fenced` if something will not be. */
+  confirmed(): Promise<void> {
+    if (this.#confirmed === this.#submitted) return Promise.resolve();
+    const until = this.#submitted;
+    return this.#wait((waiter) => this.#confirmations.push({ until, waiter }));
+  }
+
+  /** Settles when this gateway owns the bucket. */
+  own(): Promise<void> {
+    return this.#isOwner ? Promise.resolve() : this.#wait((waiter) => this.#ownership.push(waiter));
+  }
+
+  /** Settles when everything that was acknowledged before the call, by anybody, is here. */
+  fresh(): Promise<void> {
+    return this.#wait((waiter) => this.#freshness.push(waiter));
+  }
+
+  /** Settles when a state was read, however old. */
+  begun(): Promise<void> {
+    return this.#isBegun ? Promise.resolve() : this.fresh();
+  }
+
+  /** Settles when a snapshot has everything that was submitted until now, and the log before it is collected. */
+  collect(): Promise<void> {
+    return this.#wait((waiter) => this.#wantsSnapshot.push(waiter));
+  }
+
+  /** What is here is not what is in the log: it is forgotten. */
+  lose(error: unknown): void {
+    this.#options.onProblem(error);
+    this.#isBroken = true;
+    this.#run();
+  }
+  /** Finishes what is under way, and takes a snapshot if it owns the bucket. */
+  async close(): Promise<void> {
+    if (this.#isOwner && !this.#isClosed) {
+      await this.confirmed().catch(() => undefined);
+      if (this.#isOwner && this.#logged.objects > 0) await this.collect().catch(this.#options.onProblem);
+    }
+    this.#isClosed = true;
+    await this.#collecting;
+    await this.#running;
+    this.#rejectAll(new StoreError("closed", "the log is closed"));
+  }
+
+  #wait(add: (waiter: Waiter) => void): Promise<void> {
+    if (this.#isClosed) return Promise.reject(new StoreError("closed", "the log is closed"));
+    return new Promise((resolve, reject) => {
+      add({ resolve, reject });
+      this.#run();
+    });
+  }
+
+  #run(): void {
+    this.#running ??= this.#work().finally(() => {
+      this.#running = undefined;
+      if (this.#hasWork()) this.#run();
+    });
+  }
+
+  #hasWork(): boolean {
+    if (this.#isClosed) return false;
+    const isWanted = this.#ownership.length > 0 || this.#freshness.length > 0 || this.#isBroken;
+    return isWanted || (this.#isOwner && this.#pending.length > 0) || this.#wantsSnapshotNow();
+  }
+
+  #wantsSnapshotNow(): boolean {
+    return this.#wantsSnapshot.length > 0 && !this.#isSnapshotUnderWay;
+  }
+
+  /** One thing after the other: nothing that is asked of the log overtakes anything. */
+  async #work(): Promise<void> {
+    while (this.#hasWork()) {
+      try {
+        await this.#step();
+      } catch (error) {
+        // A damaged object, or a state that cannot be begun: nobody can be served from it.
+        this.#options.onProblem(error);
+        this.#rejectAll(error);
+        await this.#forget("unknown");
+      }
+    }
+  }
+
+  async #step(): Promise<void> {
+    if (this.#isBroken) return await this.#forget("unknown");
+    if (!this.#isBegun) await this.#begin();
+    if (!this.#isOwner && this.#ownership.length > 0) return await this.#claim();
+    const asked = this.#freshness.splice(0);
+    try {
+      if (!this.#isOwner) await this.#follow();
+      else if (this.#pending.length > 0) await this.#write();
+      else if (asked.length > 0) await this.#verify();
+    } catch (error) {
+      this.#freshness.push(...asked);
+      throw error;
+    }
+    // Who asked before it was found that another owns the bucket has to hear what that one wrote.
+    if (this.#isBegun && (this.#isOwner || this.#isFollowed)) for (const { resolve } of asked) resolve();
+    else this.#freshness.push(...asked);
+    if (this.#wantsSnapshotNow() || this.#isSnapshotDue()) this.#snapshot();
+  }
+
+  /** Reads the snapshot; the log is followed from there. */
+  async #begin(): Promise<void> {
+    const stored = await this.#again(() => this.#options.log.snapshot(this.#options.name));
+    const { upTo, frame } = await openSnapshot(stored);
+    await this.#options.replica.begin(frame);
+    this.#next = upTo + 1;
+    this.#isBegun = true;
+    this.#isFollowed = false;
+    this.#logged = { bytes: 0, objects: 0 };
+  }
+
+  /** Applies what is in the log behind what is here. */
+  async #follow(): Promise<void> {
+    const { log, name, replica } = this.#options;
+    this.#isFollowed = false;
+    for (;;) {
+      const at = this.#next;
+      const bytes = await this.#again(() => log.read(name, at));
+      if (bytes === undefined) {
+        // What is not there may have been collected, not be unwritten: then a snapshot has it. It is read after the place was.
+        const { upTo, frame } = await openSnapshot(await this.#again(() => log.snapshot(name)));
+        if (upTo >= at) {
+          await this.#forget("not_applied");
+          await this.#begin();
+          continue;
+        }
+        replica.rebase(frame);
+        this.#isFollowed = true;
+        return;
+      }
+      const { written, frame } = await openObject(bytes);
+      if (written.records.length > 0) {
+        // Noted before: what is read in the meantime is neither the old state nor the new.
+        this.#followed += 1;
+        await replica.apply(frame);
+      }
+      this.#pass(bytes.length);
+    }
+  }
+
+  /** Seals the end of the log: whoever wrote there before cannot any more. */
+  async #claim(): Promise<void> {
+    await this.#follow();
+    const at = this.#next;
+    const outcome = await this.#append({ records: [], isSeal: true }, []);
+    if (outcome !== "won") return;
+    // A place that was taken and collected meanwhile is free again, and behind the log: only the snapshot tells.
+    const { log, name, replica } = this.#options;
+    const { upTo, frame } = await openSnapshot(await this.#again(() => log.snapshot(name)));
+    if (upTo >= at) return await this.#forget("not_applied");
+    replica.rebase(frame);
+    this.#isOwner = true;
+    this.#confirmed = this.#submitted;
+    for (const { resolve } of this.#ownership.splice(0)) resolve();
+  }
+
+  /** Writes what was submitted, as much as one object holds. */
+  async #write(): Promise<void> {
+    const batch = this.#take();
+    for (const { files } of batch) await files;
+    const blobs: Uint8Array[] = [];
+    const records = batch.map(({ value, blobs: own }) => {
+      const first = blobs.length;
+      blobs.push(...own);
+      return { first, blobs: own.length, value };
+    });
+    const outcome = await this.#append({ records }, blobs);
+    if (outcome !== "won") return await this.#forget(outcome === "taken" ? "not_applied" : "unknown");
+    this.#confirmed += batch.length;
+    this.#won += batch.length;
+    this.#tellConfirmed();
+    this.#keepCaptured();
+  }
+
+  #tellConfirmed(): void {
+    const still: Confirmation[] = [];
+    for (const confirmation of this.#confirmations) {
+      if (confirmation.until <= this.#confirmed) confirmation.waiter.resolve();
+      else still.push(confirmation);
+    }
+    this.#confirmations = still;
+  }
+
+  /** The oldest records; none behind what was captured together with those before it. */
+  #take(): Submitted[] {
+    const most = Math.min(OBJECT_RECORDS, (this.#captured?.until ?? Number.POSITIVE_INFINITY) - this.#confirmed);
+    let [count, bytes] = [0, 0];
+    for (const { blobs } of this.#pending) {
+      bytes += blobs.reduce((sum, { length }) => sum + length, 0);
+      if (count > 0 && (count === most || bytes > OBJECT_BYTES)) break;
+      count += 1;
+    }
+    return this.#pending.splice(0, count);
+  }
+
+  /** Whether the place behind the last is still free: then nobody has taken the bucket over. */
+  async #verify(): Promise<void> {
+    const at = this.#next;
+    const there = await this.#again(() => this.#options.log.read(this.#options.name, at));
+    if (there === undefined) return;
+    // What is here is confirmed, every bit of it: it is gone on from.
+    this.#isOwner = false;
+    if (this.#pending.length > 0) await this.#forget("not_applied");
+    this.#isFollowed = false;
+  }
+
+  /** Puts an object at the end of the log, however often it has to be asked for. */
+  async #append(
+    what: { readonly records: readonly unknown[]; readonly isSeal?: true },
+    blobs: readonly Uint8Array[],
+  ): Promise<"won" | "taken" | "unknown"> {
+    const { log, name, writer } = this.#options;
+    const written: Written = { writer, nonce: this.#nonce++, ...what };
+    const bytes = await encodeFrame({ value: written, blobs });
+    const at = this.#next;
+    const outcome = await this.#again(() => log.append(name, at, bytes));
+    if (outcome === "taken") {
+      const there = await this.#again(() => log.read(name, at));
+      // It was there, and is collected: perhaps it was ours.
+      if (there === undefined) return "unknown";
+      const other = (await openObject(there)).written;
+      if (other.writer !== writer || other.nonce !== written.nonce) return "taken";
+    }
+    this.#pass(bytes.length);
+    return "won";
+  }
+
+  #pass(bytes: number): void {
+    this.#next += 1;
+    this.#logged.bytes += bytes;
+    this.#logged.objects += 1;
+  }
+
+  /** Forgets all that is here; who waits for what was submitted is told. */
+  async #forget(outcome: "not_applied" | "unknown"): Promise<void> {
+    this.#isOwner = false;
+    this.#isBegun = false;
+    this.#isBroken = false;
+    this.#pending = [];
+    this.#epoch += 1;
+    this.#confirmed = this.#submitted;
+    const fenced = new Fenced(outcome);
+    for (const { waiter } of this.#confirmations.splice(0)) waiter.reject(fenced);
+    const asked = [...this.#wantsSnapshot.splice(0), ...(this.#captured?.asked ?? [])];
+    this.#captured = undefined;
+    for (const { reject } of asked) reject(fenced);
+  }
+
+  #isSnapshotDue(): boolean {
+    if (!this.#isOwner || this.#isSnapshotUnderWay) return false;
+    const { bytes, objects } = this.#logged;
+    return bytes >= (this.#options.snapshotBytes ?? SNAPSHOT_BYTES) || objects >= SNAPSHOT_OBJECTS;
+  }
+
+  get #isSnapshotUnderWay(): boolean {
+    return this.#collecting !== undefined || this.#captured !== undefined;
+  }
+
+  /** Captures everything. It is stored when all of it is in the log, beside what goes on. */
+  #snapshot(): void {
+    const asked = this.#wantsSnapshot.splice(0);
+    if (!this.#isOwner) {
+      for (const { reject } of asked) reject(new Fenced("not_applied"));
+      return;
+    }
+    this.#captured = { until: this.#submitted, frame: this.#options.replica.capture(), asked };
+    this.#logged = { bytes: 0, objects: 0 };
+    this.#keepCaptured();
+  }
+
+  /** Begins to store what was captured, if its end is the end of the log. */
+  #keepCaptured(): void {
+    const captured = this.#captured;
+    if (captured === undefined || captured.until !== this.#confirmed) return;
+    const { frame, asked } = captured;
+    this.#captured = undefined;
+    const upTo = this.#next - 1;
+    this.#collecting = (frame === undefined ? Promise.resolve() : this.#keep(upTo, frame, this.#epoch))
+      .then(
+        () => {
+          for (const { resolve } of asked) resolve();
+        },
+        (error: unknown) => {
+          for (const { reject } of asked) reject(error);
+          if (!(error instanceof Fenced)) this.#options.onProblem(error);
+        },
+      )
+      .finally(() => {
+        this.#collecting = undefined;
+        if (this.#hasWork()) this.#run();
+      });
+  }
+
+  /** Stores a snapshot, and removes the log that it holds but where the writer changes. */
+  async #keep(upTo: number, captured: Promise<Framed>, epoch: number): Promise<void> {
+    const { log, name, replica, writer } = this.#options;
+    const { value, blobs } = await captured;
+    const stored = await this.#again(() => log.snapshot(name));
+    const before = await openSnapshot(stored);
+    if (before.upTo >= upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
+    const bytes = await encodeFrame({ value: { upTo, writer, state: value }, blobs });
+    const outcome = await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag));
+    if (outcome === "taken") {
+      // An answer that was lost: it may be ours that is there.
+      const now = await this.#again(() => log.snapshot(name));
+      if (now === undefined || !sameBytes(now.bytes, bytes)) throw new Fenced("not_applied");
+    }
+    replica.kept();
+    await this.#removeAfter(before, upTo);
+  }
+
+  async #removeAfter(before: Snapshot, upTo: number): Promise<void> {
+    const { log, name } = this.#options;
+    let { writer } = before;
+    for (let at = before.upTo + 1; at <= upTo; at += 1) {
+      const bytes = await this.#again(() => log.read(name, at));
+      // Another collector was here.
+      if (bytes === undefined) continue;
+      const previous = writer;
+      writer = (await openObject(bytes)).written.writer;
+      // Where the writer changes the one before may still want to write: that place, which is a seal, stays taken for ever.
+      if (writer === previous) await this.#again(() => log.remove(name, at));
+    }
+  }
+
+  /** Asks until there is an answer: what said nothing may have been done or not. */
+  async #again<Result>(ask: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (this.#isClosed) throw error;
+        await this.#options.pause(attempt);
+      }
+    }
+  }
+
+  #rejectAll(error: unknown): void {
+    const waiters = [...this.#ownership.splice(0), ...this.#freshness.splice(0), ...this.#wantsSnapshot.splice(0)];
+    for (const { reject } of waiters) reject(error);
+    for (const { waiter } of this.#confirmations.splice(0)) waiter.reject(error);
+  }
+}

@@ -1,0 +1,481 @@
+/**
+ * The database of a bucket in this process: a cache of what the log and its snapshot say. Partitions come into it when they are
+ * first needed, the blocks of their segments apart from them, and blocks go again when there are too many.
+ */
+import {
+  allSegments,
+  type BucketIdentity,
+  createTables,
+  type NextNumbers,
+  type PartitionRows,
+  PartitionStore,
+  readPartitionRows,
+  removeBlocks,
+  type SqlConnection,
+  StoreError,
+  segmentsOf,
+  writeBlocks,
+  writeNextNumbers,
+} from "@brooklet/store";
+import type { Replica } from "./bucket-log.ts";
+import {
+  type Directory,
+  type DirectoryEntry,
+  type DirectoryPage,
+  decodeDirectory,
+  decodePage,
+  encodePage,
+  pageOf,
+} from "./directory.ts";
+import { decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
+import type { ObjectFiles } from "./object-store.ts";
+import { decodeRecord, type LogRecord, type SegmentFile } from "./record.ts";
+
+/** What a replica works with. */
+export interface BucketReplicaOptions extends BucketIdentity {
+  readonly files: ObjectFiles;
+  /** Opens an empty database, which nobody needs to find again. */
+  readonly open: () => SqlConnection;
+  /** A name for a file that no other has. */
+  readonly nameFile: () => string;
+  /** Bytes of blocks that are kept; more are let go of, those of partitions first that were not used for long. */
+  readonly cacheBytes: number;
+  /** Asks until there is an answer. */
+  readonly again: <Result>(ask: () => Promise<Result>) => Promise<Result>;
+  /** Called before everything is forgotten. */
+  readonly onBegin: () => void;
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** A segment's blocks. */
+interface Blocks {
+  readonly file: SegmentFile;
+  /** They are in the database. */
+  isHere: boolean;
+}
+
+/** What a snapshot is written of. */
+interface Captured {
+  /** The partitions that changed; nothing: they are erased. */
+  readonly captured: ReadonlyMap<string, PartitionRows | undefined>;
+  readonly files: ReadonlyMap<number, SegmentFile>;
+  readonly numbers: NextNumbers;
+  /** All others have only segments of these. */
+  readonly keptSchemas: readonly (readonly string[])[];
+}
+
+/** Pages of this many bytes are too large: there will be four times as many. */
+const PAGE_BYTES_MAX = 512 << 10;
+const READ_BYTES = 4 << 20;
+/** Pages of the directory that are kept as they were read. */
+const PAGES_KEPT = 32;
+
+/** A state that was forgotten, or collected, while something of it was read. Whoever needs it asks anew. */
+export class Outdated extends StoreError {
+  constructor() {
+    super("closed", "what was read of the bucket is not there any more");
+    this.name = "Outdated";
+  }
+}
+
+/** The replica of one bucket. */
+export class BucketReplica implements Replica {
+  readonly #options: BucketReplicaOptions;
+  #open: { readonly sql: SqlConnection; readonly store: PartitionStore } | undefined;
+  #directory: Directory = { bits: 0, pages: [], numbers: undefined };
+  /** Partitions that are in the database, or are nowhere. */
+  #warm = new Set<string>();
+  #warming = new Map<string, Promise<void>>();
+  #loading = new Map<number, Promise<void>>();
+  #segments = new Map<number, Blocks>();
+  #hereBytes = 0;
+  /** Partitions that changed since the snapshot, and those that one is being written of. */
+  #dirty = new Set<string>();
+  #capturing = new Set<string>();
+  /** Files that nothing names any more once a snapshot is kept. */
+  #garbage = new Set<string>();
+  #capturedGarbage = new Set<string>();
+  #pagesKept = new Map<string, DirectoryPage>();
+  /** Schemas whose segments alone were kept, since the directory was written. */
+  #keptSchemas: (readonly string[])[] = [];
+  #capturedSchemas = 0;
+  #nextDirectory: Directory | undefined;
+  #removing: Promise<void> = Promise.resolve();
+  /** By partition, least recently used first: how many hold it. */
+  #used = new Map<string, number>();
+
+  constructor(options: BucketReplicaOptions) {
+    this.#options = options;
+  }
+
+  /** The database; throws if nothing was begun. */
+  get sql(): SqlConnection {
+    return this.#opened.sql;
+  }
+
+  get store(): PartitionStore {
+    return this.#opened.store;
+  }
+
+  get #opened(): { readonly sql: SqlConnection; readonly store: PartitionStore } {
+    if (this.#open === undefined) throw new StoreError("closed", "the bucket is not there yet");
+    return this.#open;
+  }
+
+  async begin(snapshot: Framed | undefined): Promise<void> {
+    this.#options.onBegin();
+    this.close();
+    const directory = decodeDirectory(snapshot);
+    const { bucket, buckets } = this.#options;
+    const sql = this.#options.open();
+    createTables(sql, { bucket, buckets });
+    if (directory.numbers !== undefined) writeNextNumbers(sql, directory.numbers);
+    this.#directory = directory;
+    this.#open = { sql, store: new PartitionStore(sql, { bucket, buckets, application: 0 }) };
+  }
+
+  /** A newer directory than the one that was begun with; everything that changed until it was written is applied. */
+  rebase(snapshot: Framed | undefined): void {
+    this.#directory = decodeDirectory(snapshot);
+  }
+
+  async apply({ value, blobs }: Framed): Promise<void> {
+    const { records } = value as { readonly records: readonly unknown[] };
+    let at = 0;
+    for (const encoded of records) {
+      const { value: said, blobs: count } = encoded as { readonly value: unknown; readonly blobs: number };
+      const record = decodeRecord({ value: said, blobs: blobs.slice(at, at + count) });
+      at += count;
+      await this.warm(keysOf(record));
+      this.#applyNow(record);
+    }
+  }
+
+  #applyNow(record: LogRecord): void {
+    const { store } = this.#opened;
+    const { application } = store;
+    store.application = record.application;
+    try {
+      if (record.kind === "append") store.append(record.entries);
+      else if (record.kind === "commit") store.commit(record.key, record.change, record.isWhole);
+      else if (record.kind === "current") store.markCurrent(record.key);
+      else if (record.kind === "erase") store.erase(record.key);
+      else store.eraseOthers(record.schemas, record.from, record.limit);
+    } finally {
+      store.application = application;
+    }
+    this.noted(record);
+  }
+
+  /** Notes what a change of the database means for files and the next snapshot. */
+  noted(record: LogRecord): void {
+    for (const key of keysOf(record)) this.#dirty.add(key);
+    if (record.kind === "commit") {
+      record.change.newSegments.forEach(({ number }, index) => {
+        const file = record.files[index];
+        if (file !== undefined && !this.#segments.has(number)) this.#segments.set(number, { file, isHere: false });
+      });
+      for (const segment of record.change.removedSegments) this.#drop(segment);
+    } else if (record.kind === "erase" || record.kind === "others") {
+      if (record.kind === "others") this.#keptSchemas.push(record.schemas);
+      const left = allSegments(this.sql);
+      for (const segment of [...this.#segments.keys()]) if (!left.has(segment)) this.#drop(segment);
+    }
+  }
+
+  /** Notes the file of a segment whose blocks are in the database. */
+  add(segment: number, file: SegmentFile): void {
+    this.#segments.set(segment, { file, isHere: true });
+    this.#hereBytes += bytesOf(file);
+  }
+
+  #drop(segment: number): void {
+    const blocks = this.#segments.get(segment);
+    if (blocks === undefined) return;
+    this.#segments.delete(segment);
+    if (blocks.isHere) this.#hereBytes -= bytesOf(blocks.file);
+    this.#garbage.add(blocks.file.name);
+  }
+
+  /** Whether a partition is in the database, or nowhere. */
+  isWarm(key: string): boolean {
+    return this.#open !== undefined && this.#warm.has(key);
+  }
+
+  /** Brings partitions into the database, without their blocks. */
+  async warm(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.filter((key) => !this.#warm.has(key)).map((key) => this.#warmOne(key)));
+  }
+
+  #warmOne(key: string): Promise<void> {
+    const known = this.#warming.get(key);
+    if (known !== undefined) return known;
+    const opened = this.#opened;
+    const warming = this.#pageOf(pageOf(key, this.#directory.bits))
+      .then((page) => {
+        if (this.#open !== opened) throw new Outdated();
+        this.#import(key, page);
+      })
+      .finally(() => {
+        if (this.#warming.get(key) === warming) this.#warming.delete(key);
+      });
+    this.#warming.set(key, warming);
+    return warming;
+  }
+
+  /** Brings every partition of the bucket into the database. */
+  async warmAll(): Promise<void> {
+    const opened = this.#opened;
+    for (let number = 0; number < this.#directory.pages.length; number += 1) {
+      const page = await this.#pageOf(number);
+      if (this.#open !== opened) throw new Outdated();
+      for (const key of page.keys()) if (!this.#warm.has(key)) this.#import(key, page);
+    }
+  }
+
+  #import(key: string, page: DirectoryPage): void {
+    if (this.#warm.has(key)) return;
+    const entry = page.get(key);
+    if (entry !== undefined) {
+      const isKept = (schema: string): boolean => this.#keptSchemas.every((schemas) => schemas.includes(schema));
+      const segments = entry.rows.segments.filter(({ schema }) => isKept(schema));
+      this.store.take({ ...entry.rows, segments });
+      for (const { number, schema } of entry.rows.segments) {
+        const file = entry.files.get(number);
+        if (file === undefined) continue;
+        if (isKept(schema)) this.#segments.set(number, { file, isHere: false });
+        else this.#garbage.add(file.name);
+      }
+    }
+    this.#warm.add(key);
+  }
+
+  async #pageOf(number: number): Promise<DirectoryPage> {
+    const name = this.#directory.pages[number];
+    if (name === undefined || name === "") return new Map();
+    const kept = this.#pagesKept.get(name);
+    if (kept !== undefined) return kept;
+    const bytes = await this.#options.again(() => this.#options.files.read(name));
+    // A snapshot after the one that is known has another page.
+    if (bytes === undefined) throw new Outdated();
+    const page = decodePage(await decodeFrame(bytes));
+    this.#pagesKept.set(name, page);
+    const [oldest] = this.#pagesKept.keys();
+    if (this.#pagesKept.size > PAGES_KEPT && oldest !== undefined) this.#pagesKept.delete(oldest);
+    return page;
+  }
+
+  /** Brings the blocks of a partition, and keeps them until what it gives is called. */
+  async hold(key: string): Promise<() => void> {
+    await this.warm([key]);
+    const opened = this.#opened;
+    const count = this.#used.get(key) ?? 0;
+    this.#used.delete(key);
+    this.#used.set(key, count + 1);
+    const release = (): void => {
+      if (this.#open === opened) this.#used.set(key, Math.max((this.#used.get(key) ?? 1) - 1, 0));
+    };
+    try {
+      // What is folded meanwhile is here; what another folded is not.
+      for (;;) {
+        const lacking = segmentsOf(this.sql, key).filter((segment) => this.#segments.get(segment)?.isHere === false);
+        if (lacking.length === 0) return release;
+        await Promise.all(lacking.map((segment) => this.#load(segment)));
+        if (this.#open !== opened) throw new Outdated();
+      }
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  #load(segment: number): Promise<void> {
+    const known = this.#loading.get(segment);
+    if (known !== undefined) return known;
+    const opened = this.#opened;
+    const loading = this.#read(segment)
+      .then((bytes) => {
+        if (this.#open !== opened) throw new Outdated();
+        const blocks = this.#segments.get(segment);
+        // Removed meanwhile.
+        if (blocks === undefined || bytes === undefined) return;
+        writeBlocks(opened.sql, segment, cut(bytes, blocks.file.blocks));
+        blocks.isHere = true;
+        this.#hereBytes += bytes.length;
+        this.#shrink();
+      })
+      .finally(() => {
+        if (this.#loading.get(segment) === loading) this.#loading.delete(segment);
+      });
+    this.#loading.set(segment, loading);
+    return loading;
+  }
+
+  async #read(segment: number): Promise<Uint8Array | undefined> {
+    const file = this.#segments.get(segment)?.file;
+    if (file === undefined) return undefined;
+    const length = bytesOf(file);
+    const { files, again } = this.#options;
+    const parts = Array.from({ length: Math.max(Math.ceil(length / READ_BYTES), 1) }, (_, index) => index * READ_BYTES);
+    const read = await Promise.all(
+      parts.map((from) => again(() => files.read(file.name, from, Math.min(from + READ_BYTES, length)))),
+    );
+    const bytes = new Uint8Array(length);
+    read.forEach((part, index) => {
+      // Collected: the partition is another by now.
+      if (part === undefined) throw new Outdated();
+      bytes.set(part, index * READ_BYTES);
+    });
+    return bytes;
+  }
+
+  /** Lets go of blocks of partitions that nobody holds, until there are few enough. */
+  #shrink(): void {
+    for (const [key, holders] of this.#used) {
+      if (this.#hereBytes <= this.#options.cacheBytes) return;
+      if (holders > 0) continue;
+      this.#used.delete(key);
+      const here = segmentsOf(this.sql, key).filter((segment) => this.#segments.get(segment)?.isHere === true);
+      removeBlocks(this.sql, here);
+      for (const segment of here) {
+        const blocks = this.#segments.get(segment);
+        if (blocks === undefined) continue;
+        blocks.isHere = false;
+        this.#hereBytes -= bytesOf(blocks.file);
+      }
+    }
+  }
+
+  capture(): Promise<Framed> | undefined {
+    for (const key of this.#dirty) this.#capturing.add(key);
+    this.#dirty = new Set();
+    for (const name of this.#garbage) this.#capturedGarbage.add(name);
+    this.#garbage = new Set();
+    const { store, sql } = this.#opened;
+    const numbers: NextNumbers = {
+      partition: store.nextPartition,
+      operation: store.lastOperation + 1,
+      segment: store.firstFreeSegment,
+    };
+    const captured = new Map<string, PartitionRows | undefined>();
+    for (const key of this.#capturing) captured.set(key, readPartitionRows(sql, key));
+    const files = new Map<number, SegmentFile>();
+    for (const rows of captured.values())
+      for (const { number } of rows?.segments ?? []) {
+        const file = this.#segments.get(number)?.file;
+        if (file === undefined) throw new Error(`segment ${number} has no file`);
+        files.set(number, file);
+      }
+    this.#capturedSchemas = this.#keptSchemas.length;
+    return this.#write({ captured, files, numbers, keptSchemas: [...this.#keptSchemas] });
+  }
+
+  async #write({ captured, files, numbers, keptSchemas }: Captured): Promise<Framed> {
+    const { bits } = this.#directory;
+    const pages = Array.from({ length: 2 ** bits }, (_, number) => this.#directory.pages[number] ?? "");
+    const all = Array.from(pages.keys());
+    // What is kept of schemas is true of partitions, too, that did not come into the database.
+    const touched = new Set(keptSchemas.length > 0 ? all : [...captured.keys()].map((key) => pageOf(key, bits)));
+    let largest = 0;
+    for (const number of touched) {
+      const before = pages[number] ?? "";
+      const page = new Map<string, DirectoryEntry>();
+      for (const [key, entry] of await this.#pageOf(number)) page.set(key, withSchemas(entry, keptSchemas));
+      for (const [key, rows] of captured) {
+        if (pageOf(key, bits) !== number) continue;
+        if (rows === undefined) page.delete(key);
+        else page.set(key, { rows, files });
+      }
+      const bytes = await encodeFrame(encodePage(page));
+      largest = Math.max(largest, bytes.length);
+      pages[number] = await this.#put(bytes);
+      if (before !== "") this.#capturedGarbage.add(before);
+    }
+    const directory: Directory = { bits, pages, numbers };
+    this.#nextDirectory = largest > PAGE_BYTES_MAX ? await this.#divided(directory) : directory;
+    return { value: this.#nextDirectory, blobs: [] };
+  }
+
+  async #put(bytes: Uint8Array): Promise<string> {
+    const name = this.#options.nameFile();
+    await this.#options.again(() => this.#options.files.put(name, bytes));
+    return name;
+  }
+
+  /** The same directory in four times as many pages. */
+  async #divided({ bits, pages, numbers }: Directory): Promise<Directory> {
+    const divided = Array.from({ length: 2 ** (bits + 2) }, () => new Map<string, DirectoryEntry>());
+    for (const name of pages) {
+      if (name === "") continue;
+      const bytes = await this.#options.again(() => this.#options.files.read(name));
+      if (bytes === undefined) throw new Outdated();
+      for (const [key, entry] of decodePage(await decodeFrame(bytes))) divided[pageOf(key, bits + 2)]?.set(key, entry);
+      this.#capturedGarbage.add(name);
+    }
+    const names: string[] = [];
+    for (const page of divided) names.push(page.size === 0 ? "" : await this.#put(await encodeFrame(encodePage(page))));
+    return { bits: bits + 2, pages: names, numbers };
+  }
+
+  kept(): void {
+    if (this.#nextDirectory !== undefined) this.#directory = this.#nextDirectory;
+    this.#nextDirectory = undefined;
+    this.#capturing = new Set();
+    this.#keptSchemas.splice(0, this.#capturedSchemas);
+    this.#capturedSchemas = 0;
+    const garbage = [...this.#capturedGarbage];
+    this.#capturedGarbage = new Set();
+    this.#removing = this.#remove(garbage).catch(this.#options.onProblem);
+  }
+
+  /** Settles when files that nothing names are removed. */
+  async removed(): Promise<void> {
+    await this.#removing;
+  }
+
+  async #remove(names: readonly string[]): Promise<void> {
+    for (const name of names) await this.#options.again(() => this.#options.files.remove(name));
+  }
+
+  /** Forgets everything, and lets go of the database. */
+  close(): void {
+    this.#open?.sql.close();
+    this.#open = undefined;
+    this.#warm = new Set();
+    this.#warming = new Map();
+    this.#loading = new Map();
+    this.#segments = new Map();
+    this.#hereBytes = 0;
+    this.#dirty = new Set();
+    this.#capturing = new Set();
+    this.#garbage = new Set();
+    this.#capturedGarbage = new Set();
+    this.#keptSchemas = [];
+    this.#capturedSchemas = 0;
+    this.#nextDirectory = undefined;
+    this.#used = new Map();
+  }
+}
+
+function keysOf(record: LogRecord): readonly string[] {
+  if (record.kind === "append") return [...new Set(record.entries.map(({ key }) => key))];
+  return record.kind === "others" ? [] : [record.key];
+}
+
+function withSchemas(entry: DirectoryEntry, kept: readonly (readonly string[])[]): DirectoryEntry {
+  if (kept.length === 0) return entry;
+  const segments = entry.rows.segments.filter(({ schema }) => kept.every((schemas) => schemas.includes(schema)));
+  return { ...entry, rows: { ...entry.rows, segments } };
+}
+
+function bytesOf({ blocks }: SegmentFile): number {
+  return blocks.reduce((sum, length) => sum + length, 0);
+}
+
+function cut(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[] {
+  let at = 0;
+  return lengths.map((length) => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  });
+}

@@ -1,0 +1,16 @@
+/** Partitions over an object store that several gateways share. `@brooklet/object-store/contract` has the tests of drivers. */
+export { Fenced } from "./bucket-log.ts";
+export { type Carry, memoryObjectStore, ObjectMemory } from "./memory.ts";
+export {
+  Costs,
+  type ObjectFiles,
+  type ObjectLog,
+  type ObjectStore,
+  type ObjectStoreCosts,
+  type TaggedBytes,
+  type WriteOutcome,
+} from "./object-store.ts";
+export { ObjectStoreCluster, type ObjectStoreClusterOptions, openObjectStoreCluster } from "./object-store-cluster.ts";
+export { type PostgresClient, postgresObjectStore } from "./postgres.ts";
+export { S3Error, type S3Options, s3ObjectStore } from "./s3.ts";
+export { type Environment, s3OptionsOf } from "./s3-address.ts";

@@ -1,0 +1,45 @@
+/** What the objects of a log and its snapshot say of themselves: who wrote them, and up to where. */
+import { damaged, decodeFrame, type Framed } from "./log-object.ts";
+import type { TaggedBytes } from "./object-store.ts";
+
+/** The head of each object: who wrote it. */
+export interface Written {
+  readonly writer: string;
+  /** Tells one object of a writer from another. */
+  readonly nonce: number;
+  readonly isSeal?: true;
+  readonly records: readonly unknown[];
+}
+
+/** Reads an object of a log. */
+export async function openObject(bytes: Uint8Array): Promise<{ readonly written: Written; readonly frame: Framed }> {
+  const frame = await decodeFrame(bytes);
+  const { writer, nonce, records } = (frame.value ?? {}) as Partial<Written>;
+  if (typeof writer !== "string" || typeof nonce !== "number" || !Array.isArray(records))
+    throw damaged("it does not say who wrote it");
+  return { written: frame.value as Written, frame };
+}
+
+/** A snapshot as it is stored. */
+export interface Snapshot {
+  /** The last place of the log that is in it. */
+  readonly upTo: number;
+  /** Who wrote that place. */
+  readonly writer: string | undefined;
+  readonly frame: Framed | undefined;
+}
+
+/** Reads a snapshot; without one the log begins with its first place. */
+export async function openSnapshot(stored: TaggedBytes | undefined): Promise<Snapshot> {
+  if (stored === undefined) return { upTo: -1, writer: undefined, frame: undefined };
+  const { value, blobs } = await decodeFrame(stored.bytes);
+  const { upTo, writer, state } = (value ?? {}) as Readonly<Record<"upTo" | "writer" | "state", unknown>>;
+  if (!Number.isSafeInteger(upTo) || typeof writer !== "string")
+    throw damaged("a snapshot does not say up to where it goes");
+  return { upTo: upTo as number, writer, frame: { value: state, blobs } };
+}
+
+/** Whether bytes are the same. */
+export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}

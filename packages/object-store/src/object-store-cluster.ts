@@ -1,0 +1,451 @@
+/**
+ * A cluster whose partitions are in an object store that several gateways share. Each bucket is a log there; who writes a bucket has
+ * taken it over, and anybody reads it. What a process has of it is a cache: an operation waits until it is there and new enough, is
+ * done in one turn as everywhere, and is answered when what it wrote, or read, is in the log.
+ */
+import { ServiceError } from "@brooklet/core";
+import {
+  type Cluster,
+  type ClusterEngine,
+  type DeployReport,
+  deploymentUnderWay,
+  type Gate,
+  type GateTarget,
+  LocalCluster,
+  type LocalClusterOptions,
+  type PartitionKey,
+  serviceError,
+} from "@brooklet/partition";
+import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
+import { BucketLog, Fenced } from "./bucket-log.ts";
+import { BucketReplica, Outdated } from "./bucket-replica.ts";
+import { encodeFrame } from "./log-object.ts";
+import { LoggedPartitions } from "./logged-partitions.ts";
+import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
+import { encodeRecord } from "./record.ts";
+import {
+  type About,
+  APPLICATION,
+  againWith,
+  pauseMs,
+  readAbout,
+  readApplication,
+  readNewest,
+  sleep,
+} from "./store-records.ts";
+
+/** How a cluster over an object store is opened. */
+export interface ObjectStoreClusterOptions
+  extends Pick<
+    LocalClusterOptions,
+    "surroundings" | "keepRemovesSeconds" | "onApplication" | "onProblem" | "embedder" | "modelRunner" | "objections"
+  > {
+  readonly store: ObjectStore;
+  /** Makes a core. `secret` stays the same as long as the store: what cores seal is of all gateways. */
+  readonly makeEngine: (secret: Uint8Array) => ClusterEngine;
+  /** Opens an empty database of this process, in memory or in a file that nobody needs to find again. */
+  readonly openCache: () => SqlConnection;
+  /** Bytes of blocks that are kept of all buckets; 1 GiB by default. */
+  readonly cacheBytes?: number;
+  /** Of a store that is empty: how many buckets it will have, for good; 8 by default. */
+  readonly buckets?: number;
+  /** Waits; a test has time of its own. */
+  readonly wait?: (milliseconds: number) => Promise<void>;
+}
+
+const BUCKETS_DEFAULT = 8;
+const CACHE_BYTES = 1 << 30;
+/** An operation whose bucket is taken over again and again gives up. */
+const ATTEMPTS = 5;
+/** What is done here ends by itself in time; the store alone can take longer. */
+const GRACE_MS = 50;
+const TIMER_MS_MAX = 2 ** 31 - 1;
+/** How often it is looked whether another gateway has deployed something. */
+const APPLICATION_MS = 1_000;
+
+interface SharedBucket {
+  readonly log: BucketLog;
+  readonly replica: BucketReplica;
+}
+
+/** Opens a cluster. An empty store is made one. */
+export async function openObjectStoreCluster(options: ObjectStoreClusterOptions): Promise<ObjectStoreCluster> {
+  const again = againWith(options.wait ?? sleep);
+  const about = await readAbout(options.store, options.buckets ?? BUCKETS_DEFAULT, again);
+  const application = await readNewest(options.store, 0, again);
+  return new ObjectStoreCluster(options, about, application);
+}
+
+/** A cluster over an object store. */
+export class ObjectStoreCluster implements Cluster {
+  readonly #options: ObjectStoreClusterOptions;
+  readonly #inner: LocalCluster;
+  readonly #buckets = new Map<number, SharedBucket>();
+  readonly #writer = randomName();
+  readonly #about: About;
+  readonly #wait: (milliseconds: number) => Promise<void>;
+  readonly #endLooking: () => void;
+  #application: StoredApplication | undefined;
+  #files = 0;
+  #deploying: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+
+  constructor(options: ObjectStoreClusterOptions, about: About, application: StoredApplication | undefined) {
+    this.#options = options;
+    this.#about = about;
+    this.#application = application;
+    this.#wait = options.wait ?? sleep;
+    const gate: Gate = {
+      pass: (target, kind, timeoutMs, work) => this.#passInTime(target, kind, timeoutMs, work),
+      hold: (key) => this.#bucketAt(this.#numberOf(key)).replica.hold(key),
+      maintains: (bucket) => this.#buckets.get(bucket)?.log.isOwner === true,
+    };
+    this.#inner = new LocalCluster({
+      ...options,
+      makeEngine: () => options.makeEngine(about.secret),
+      storage: this.#storage(),
+      gate,
+      partitions: (_, { bucket }) => this.#partitionsOf(bucket),
+    });
+    this.#endLooking = options.surroundings.every(APPLICATION_MS, () => {
+      this.#look().catch(options.onProblem ?? (() => undefined));
+    });
+  }
+
+  partition: Cluster["partition"] = (key) => this.#inner.partition(key);
+  query: Cluster["query"] = (request) => this.#inner.query(request);
+  feed: Cluster["feed"] = (input, options) => this.#inner.feed(input, options);
+  checkVisit: Cluster["checkVisit"] = (visit, operation) => this.#inner.checkVisit(visit, operation);
+  visit: Cluster["visit"] = (visit, step, timeoutMs) => this.#inner.visit(visit, step, timeoutMs);
+  applyWhere: Cluster["applyWhere"] = (...asked) => this.#inner.applyWhere(...asked);
+  bucketOf: Cluster["bucketOf"] = (key) => this.#inner.bucketOf(key);
+  applicationPackage: Cluster["applicationPackage"] = () => this.#inner.applicationPackage();
+  application: Cluster["application"] = () => this.#inner.application();
+
+  get buckets(): number {
+    return this.#about.buckets;
+  }
+
+  get secret(): Uint8Array {
+    return this.#about.secret;
+  }
+
+  /** What was asked of the store until now. */
+  get costs(): ObjectStoreCosts {
+    return this.#options.store.costs;
+  }
+
+  /** How many buckets this gateway owns. */
+  get owned(): number {
+    return [...this.#buckets.values()].filter(({ log }) => log.isOwner).length;
+  }
+
+  /** The receipt is given when the snapshot, the log and all files are without the group. */
+  erase: Cluster["erase"] = async (key) => {
+    const erased = await this.#inner.erase(key);
+    const { log, replica } = this.#bucketAt(this.#numberOf(key));
+    try {
+      await log.collect();
+      await replica.removed();
+      return erased;
+    } catch (error) {
+      throw serviceError(meaningOf(error));
+    }
+  };
+
+  /** One after the other here, and of several gateways one at a time. */
+  deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+    const deployed = this.#deploying.then(() => this.#deploy(applicationPackage));
+    this.#deploying = deployed.catch(() => undefined);
+    return deployed;
+  }
+
+  async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+    await this.#takeNewest();
+    const before = this.#application;
+    const report = await this.#inner.deploy(applicationPackage);
+    const stored = this.#application;
+    if (stored === undefined || stored === before) return report;
+    const { log } = this.#options.store;
+    const bytes = await encodeFrame({ value: { number: stored.number, writer: this.#writer }, blobs: [stored.bytes] });
+    const again = againWith(this.#wait);
+    if ((await again(() => log.append(APPLICATION, stored.number, bytes))) === "won") return report;
+    const there = await readApplication(this.#options.store, stored.number, again);
+    if (there?.writer === this.#writer) return report;
+    await this.#takeNewest();
+    throw deploymentUnderWay();
+  }
+
+  /** Serves what another gateway has deployed, if anything. */
+  async #look(): Promise<void> {
+    if (this.#isClosed) return;
+    const deployed = this.#deploying.then(() => this.#takeNewest());
+    this.#deploying = deployed.catch(() => undefined);
+    await deployed;
+  }
+
+  async #takeNewest(): Promise<void> {
+    const newest = await readNewest(this.#options.store, this.#application?.number ?? 0, againWith(this.#wait));
+    if (newest === undefined || newest === this.#application || this.#isClosed) return;
+    this.#application = newest;
+    this.#inner.restore(newest);
+  }
+
+  /** Folds the tail of a partition now. */
+  maintain(key: PartitionKey): Promise<void> {
+    return this.#passInTime({ keys: [key] }, "write", Number.POSITIVE_INFINITY, () => this.#inner.maintain(key));
+  }
+
+  /** Settles when no maintenance is queued or running. */
+  idle(): Promise<void> {
+    return this.#inner.idle();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#endLooking();
+    await this.#deploying;
+    await this.#inner.idle();
+    for (const { log } of this.#buckets.values()) await log.close();
+    await this.#inner.close();
+    for (const { replica } of this.#buckets.values()) {
+      await replica.removed();
+      replica.close();
+    }
+    await this.#options.store.close?.();
+  }
+
+  /** A store that does not answer keeps nobody waiting longer than they would. */
+  async #passInTime<Result>(
+    target: GateTarget,
+    kind: "read" | "write",
+    timeoutMs: number,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    let isBegun = false;
+    const passed = this.#pass(target, kind, () => {
+      isBegun = true;
+      return work();
+    });
+    if (timeoutMs === Number.POSITIVE_INFINITY) return await passed;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = (): ServiceError => lateError(kind === "write" && isBegun ? "unknown" : "not_applied");
+      timer = setTimeout(() => reject(error()), Math.min(timeoutMs + GRACE_MS, TIMER_MS_MAX));
+    });
+    passed.catch(() => undefined);
+    try {
+      return await Promise.race([passed, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Brings what an operation needs, and answers when that is known to be true. */
+  async #pass<Result>(target: GateTarget, kind: "read" | "write", work: () => Promise<Result>): Promise<Result> {
+    const keys = "keys" in target ? target.keys : undefined;
+    const numbers =
+      keys === undefined ? [(target as { readonly bucket: number }).bucket] : keys.map((key) => this.#numberOf(key));
+    const shared = [...new Set(numbers)].map((number) => this.#bucketAt(number));
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#passOnce(shared, keys, kind, work);
+      } catch (error) {
+        const isFenced = error instanceof Fenced && (kind === "read" || error.outcome === "not_applied");
+        const isWorthAnother = isFenced || isOutdated(error);
+        if (!isWorthAnother || attempt === ATTEMPTS || this.#isClosed) throw serviceError(meaningOf(error));
+      }
+    }
+  }
+
+  async #passOnce<Result>(
+    shared: readonly SharedBucket[],
+    keys: readonly string[] | undefined,
+    kind: "read" | "write",
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const wanted = kind === "write" || this.#isOutdated(shared, keys) ? "own" : "fresh";
+    // Whoever owns a bucket reads while it is asked whether that is still so.
+    const proofs = wanted === "own" ? [] : shared.filter(({ log }) => log.isOwner).map(({ log }) => log.fresh());
+    for (const proof of proofs) proof.catch(() => undefined);
+    for (const { log } of shared) if (!log.isOwner) await log[wanted]();
+    const held = await this.#hold(shared, keys);
+    try {
+      const before = shared.map(({ log }) => ({
+        log,
+        epoch: log.epoch,
+        won: log.won,
+        submitted: log.submitted,
+        followed: log.followed,
+      }));
+      try {
+        const result = await work();
+        const unwritten = before.filter(({ log, submitted }) => kind === "read" || log.submitted === submitted);
+        // What was refused wrote nothing: it has to be asked whether what it was refused for was the newest.
+        if (kind === "write") proofs.push(...unwritten.map(({ log }) => log.fresh()));
+        for (const { log } of shared) await log.confirmed();
+        await Promise.all(proofs);
+        if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied");
+        // What another wrote until this was asked was not here yet when it was read.
+        if (unwritten.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
+        return result;
+      } catch (error) {
+        throw before.some(({ log, epoch }) => log.epoch !== epoch) ? certain(error, before) : error;
+      }
+    } finally {
+      for (const release of held) release();
+    }
+  }
+
+  /** Whether segments have to be written anew before they can be searched: only who owns the bucket may. */
+  #isOutdated(shared: readonly SharedBucket[], keys: readonly string[] | undefined): boolean {
+    if (keys === undefined) return false;
+    return keys.some((key) => {
+      const replica = shared.find(({ replica: one }) => one.isWarm(key))?.replica;
+      if (replica === undefined) return false;
+      const { number, application } = replica.store.state(key);
+      return number !== 0 && application !== (this.#application?.number ?? 0);
+    });
+  }
+
+  async #hold(shared: readonly SharedBucket[], keys: readonly string[] | undefined): Promise<(() => void)[]> {
+    if (keys !== undefined) {
+      const held: (() => void)[] = [];
+      try {
+        for (const key of keys) held.push(await this.#bucketAt(this.#numberOf(key)).replica.hold(key));
+        return held;
+      } catch (error) {
+        for (const release of held) release();
+        throw error;
+      }
+    }
+    // Their blocks are brought one partition after the other.
+    await Promise.all(shared.map(({ replica }) => replica.warmAll()));
+    return [];
+  }
+
+  #numberOf(key: string): number {
+    return bucketOf(key, this.#about.buckets);
+  }
+
+  #bucketAt(number: number): SharedBucket {
+    if (this.#isClosed) throw new StoreError("closed", "nothing is read or written after close()");
+    const known = this.#buckets.get(number);
+    if (known !== undefined) return known;
+    const made = this.#makeBucket(number);
+    this.#buckets.set(number, made);
+    return made;
+  }
+
+  #makeBucket(number: number): SharedBucket {
+    const { store, openCache, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = this.#options;
+    const again = againWith(this.#wait);
+    const replica = new BucketReplica({
+      bucket: number,
+      buckets: this.#about.buckets,
+      files: store.files,
+      open: openCache,
+      cacheBytes: Math.ceil(cacheBytes / this.#about.buckets),
+      nameFile: () => {
+        this.#files += 1;
+        return `file/${number}/${this.#writer}-${this.#files}`;
+      },
+      again,
+      onBegin: () => this.#inner.forget(number),
+      onProblem,
+    });
+    const log = new BucketLog({
+      log: store.log,
+      name: `bucket/${number}`,
+      writer: this.#writer,
+      replica,
+      pause: (attempt) => this.#wait(pauseMs(attempt)),
+      onProblem,
+    });
+    return { log, replica };
+  }
+
+  /** What the inner cluster has of a bucket: each time that it begins anew, another. */
+  #partitionsOf(number: number): LoggedPartitions {
+    const { log, replica } = this.#bucketAt(number);
+    const { files } = this.#options.store;
+    const again = againWith(this.#wait);
+    const partitions = new LoggedPartitions(replica.store, {
+      get isOwner() {
+        return log.isOwner;
+      },
+      submit: (record, stored) => {
+        replica.noted(record);
+        const { value, blobs } = encodeRecord(record);
+        log.submit({ value, blobs, ...(stored && { files: stored }) });
+      },
+      store: (segment, blocks) => {
+        this.#files += 1;
+        const file = {
+          name: `file/${number}/${this.#writer}-${this.#files}`,
+          blocks: blocks.map(({ length }) => length),
+        };
+        replica.add(segment, file);
+        const bytes = joined(blocks);
+        return { file, stored: again(() => files.put(file.name, bytes)) };
+      },
+      lose: (error) => log.lose(error),
+    });
+    partitions.application = this.#application?.number ?? 0;
+    return partitions;
+  }
+
+  /** What the inner cluster takes for its storage: databases that are there already, and an application that is kept elsewhere. */
+  #storage(): Storage {
+    const { buckets, secret } = this.#about;
+    return {
+      buckets,
+      secret,
+      openBucket: (number) => ({ ...this.#bucketAt(number).replica.sql, close: () => undefined }),
+      readApplication: () => this.#application,
+      storeApplication: (application) => {
+        this.#application = application;
+      },
+      close: () => undefined,
+    };
+  }
+}
+
+/** What is certain of work in which a bucket was taken over: nothing, if something of this gateway was won since it began. */
+function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Fenced {
+  const isUnknown = error instanceof Fenced && error.outcome === "unknown";
+  return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
+}
+
+function lateError(outcome: "not_applied" | "unknown"): ServiceError {
+  const message = "Timed out while the object store was waited for";
+  return new ServiceError({ code: "TIMED_OUT", status: 504, number: 12, message, outcome });
+}
+
+function isOutdated(error: unknown): boolean {
+  return error instanceof Outdated || (error instanceof ServiceError && error.cause instanceof Outdated);
+}
+
+function meaningOf(error: unknown): unknown {
+  if (error instanceof Fenced || error instanceof Outdated) {
+    const outcome = error instanceof Fenced ? error.outcome : "not_applied";
+    const message = "Another gateway has taken the bucket over meanwhile; try again";
+    return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
+  }
+  return error;
+}
+
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function joined(blocks: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const block of blocks) {
+    bytes.set(block, at);
+    at += block.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,102 @@
+/** What a store says of itself and of the applications that were deployed to it: logs, too, of which each place is written once. */
+import { asPackage } from "@brooklet/core";
+import { type StoredApplication, StoreError } from "@brooklet/store";
+import { damaged, decodeFrame, encodeFrame } from "./log-object.ts";
+import type { ObjectStore } from "./object-store.ts";
+import { integer } from "./record.ts";
+
+const FORMAT = 1;
+const BUCKETS_MAX = 1_024;
+const SECRET_BYTES = 32;
+const ABOUT = "about";
+/** The log of applications. */
+export const APPLICATION = "application";
+const PAUSE_MS = 20;
+const PAUSE_MAX_MS = 2_000;
+/** Some minute of asking. */
+const GIVEN_UP_AFTER = 40;
+
+/** Makes a request until it is answered. */
+export type Again = <Result>(ask: () => Promise<Result>) => Promise<Result>;
+
+/** What a store says of itself. */
+export interface About {
+  readonly buckets: number;
+  readonly secret: Uint8Array;
+}
+
+/** What a store says of itself; an empty one is made one of so many buckets. */
+export async function readAbout(store: ObjectStore, buckets: number, again: Again): Promise<About> {
+  if (!(Number.isSafeInteger(buckets) && buckets >= 1 && buckets <= BUCKETS_MAX))
+    throw new RangeError(`${buckets} buckets; there may be 1 to ${BUCKETS_MAX}`);
+  const found = await again(() => store.log.read(ABOUT, 0));
+  if (found === undefined) {
+    const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+    const bytes = await encodeFrame({ value: { format: FORMAT, buckets }, blobs: [secret] });
+    await again(() => store.log.append(ABOUT, 0, bytes));
+  }
+  const there = found ?? (await again(() => store.log.read(ABOUT, 0)));
+  if (there === undefined) throw damaged("what it says of itself is gone");
+  const { value, blobs } = await decodeFrame(there);
+  const said = value as Readonly<Record<string, unknown>>;
+  const format = integer(said, "format");
+  if (format !== FORMAT)
+    throw new StoreError("refused", `the store has format ${format}; this release reads ${FORMAT}`);
+  const [secret] = blobs;
+  if (secret?.length !== SECRET_BYTES) throw damaged("it has no secret");
+  return { buckets: integer(said, "buckets"), secret: secret.slice() };
+}
+
+/** The newest application, if it is newer than `known`. */
+export async function readNewest(
+  store: ObjectStore,
+  known: number,
+  again: Again,
+): Promise<StoredApplication | undefined> {
+  for (let newest: StoredApplication | undefined, from = known + 1; ; ) {
+    const places = await again(() => store.log.after(APPLICATION, from));
+    const last = places.at(-1);
+    if (last === undefined) return newest;
+    const read = await readApplication(store, last, again);
+    if (read === undefined) throw damaged("an application is gone");
+    newest = read.application;
+    from = last + 1;
+  }
+}
+
+/** An application, and who deployed it. */
+export async function readApplication(
+  store: ObjectStore,
+  number: number,
+  again: Again,
+): Promise<{ readonly application: StoredApplication; readonly writer: unknown } | undefined> {
+  const bytes = await again(() => store.log.read(APPLICATION, number));
+  if (bytes === undefined) return undefined;
+  const { value, blobs } = await decodeFrame(bytes);
+  const [stored] = blobs;
+  if (stored === undefined) throw damaged("an application without a package");
+  return { application: { number, bytes: asPackage(stored.slice()) }, writer: (value as { writer?: unknown }).writer };
+}
+
+/** Asks until there is an answer, as long as that is worth it. */
+export function againWith(wait: (milliseconds: number) => Promise<void>): Again {
+  return async (ask) => {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (attempt === GIVEN_UP_AFTER) throw new StoreError("io", "the object store does not answer", error);
+        await wait(pauseMs(attempt));
+      }
+    }
+  };
+}
+/** How long is waited before a request is made again. */
+export function pauseMs(attempt: number): number {
+  return Math.min(PAUSE_MS * 2 ** attempt, PAUSE_MAX_MS) * (0.5 + Math.random() / 2);
+}
+
+/** Waits. */
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

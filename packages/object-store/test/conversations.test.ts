@@ -1,0 +1,77 @@
+/**
+ * All recorded conversations with a cluster over an object store, an S3 service where one is installed: every answer has the status and
+ * the bytes of a cluster in this thread, whose answers are those recorded.
+ */
+import { randomUUID } from "node:crypto";
+import type { Core } from "@brooklet/core";
+import { nodeSurroundings } from "@brooklet/partition/node";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import {
+  conversationFiles,
+  modelRunner,
+  type Run,
+  recordedIn,
+  runsOf,
+} from "../../partition/test/conversation-rows.ts";
+import { type House, localHouse, Talk } from "../../partition/test/conversation-talk.ts";
+import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { ObjectStore } from "../src/object-store.ts";
+import { openObjectStoreCluster } from "../src/object-store-cluster.ts";
+import { s3ObjectStore } from "../src/s3.ts";
+import { REQUIRED, startS3, versitygw } from "./servers.ts";
+import { openMemory } from "./setting.ts";
+
+/** The time of all hosts. */
+const NOW_MS = 1_790_000_000_000;
+/** That of this machine, which the service looks at. */
+const RealDate = Date;
+let server: Awaited<ReturnType<typeof startS3>> | undefined;
+let clockMs = 0;
+
+beforeAll(async () => {
+  if (REQUIRED || versitygw() !== undefined) server = await startS3();
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    clockMs += 1e-9;
+    return clockMs;
+  });
+});
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await server?.stop();
+});
+
+function newStore(): ObjectStore {
+  if (server === undefined) return memoryObjectStore(new ObjectMemory());
+  return s3ObjectStore({ ...server.options, prefix: randomUUID(), now: () => new RealDate() });
+}
+
+async function sharedHouse(makeEngine: () => Core, runs: readonly Run[]): Promise<House> {
+  const cluster = await openObjectStoreCluster({
+    store: newStore(),
+    makeEngine,
+    surroundings: nodeSurroundings,
+    openCache: openMemory,
+    modelRunner: modelRunner(runs),
+    buckets: 1,
+  });
+  return { cluster, fold: (key) => cluster.maintain(key) };
+}
+
+const talks = recordedIn(conversationFiles());
+
+test.each(talks)("$about", { timeout: 120_000 }, async (recorded) => {
+  const runs = runsOf(recorded);
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
+  try {
+    for (const folded of [false, true]) {
+      const local = new Talk((makeEngine) => localHouse(makeEngine, runs));
+      const expected = await local.hold(recorded, folded);
+      await local.close();
+      const shared = new Talk((makeEngine) => sharedHouse(makeEngine, runs));
+      expect(await shared.hold(recorded, folded)).toEqual(expected);
+      await shared.close();
+    }
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,358 @@
+/**
+ * The protocol of a log under random schedules: requests are late, lost before or after they worked, owners do not know that they
+ * were replaced, forget all they have, and collect. Of every schedule it is asked: is each acknowledged write in the log once, is
+ * none that was said not to be, and did a read that must not be old see everything acknowledged before it began?
+ *
+ * A failing run prints its seed; BROOKLET_SEED begins with another, BROOKLET_LOG_SCHEDULES runs more of them (200).
+ */
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { BucketLog, Fenced, type Replica } from "../src/bucket-log.ts";
+import { decodeFrame, type Framed } from "../src/log-object.ts";
+import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { ObjectStore } from "../src/object-store.ts";
+
+const SEED = Number(process.env["BROOKLET_SEED"] ?? 1);
+const SCHEDULES = Number(process.env["BROOKLET_LOG_SCHEDULES"] ?? 200);
+const LOG = "bucket/0";
+const STEPS = 50;
+const CLIENTS = 3;
+const END_MS = 60_000;
+
+type Sabotage = "none" | "unconditional" | "blind refusal" | "lazy reads" | "collected seals";
+
+function randomFrom(seed: number): () => number {
+  let state = Math.imul(seed, 2_654_435_761) >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A world whose time goes on when nothing is left to be done now. */
+class World {
+  readonly random: () => number;
+  now = 0;
+  #order = 0;
+  #events: { readonly at: number; readonly order: number; readonly work: () => void }[] = [];
+
+  constructor(seed: number) {
+    this.random = randomFrom(seed);
+  }
+
+  later(milliseconds: number, work: () => void): void {
+    this.#order += 1;
+    this.#events.push({ at: this.now + milliseconds, order: this.#order, work });
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.later(milliseconds, resolve));
+  }
+
+  async run(untilMs: number): Promise<void> {
+    for (;;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.#events.sort((left, right) => left.at - right.at || left.order - right.order);
+      const event = this.#events.shift();
+      if (event === undefined || event.at > untilMs) return;
+      this.now = event.at;
+      event.work();
+    }
+  }
+
+  /** A request to the store: it may arrive after its sender gave up. */
+  request<Result>(work: () => Result, patienceMs = 80): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const fate = this.random();
+      this.later(patienceMs, () => reject(new Error("no answer")));
+      if (fate < 0.05) return;
+      this.later(this.random() < 0.06 ? 400 * this.random() : 20 * this.random(), () => {
+        const result = work();
+        if (fate >= 0.12) this.later(20 * this.random(), () => resolve(result));
+      });
+    });
+  }
+}
+
+/** A set of numbers, as what a log is about. */
+class Numbers implements Replica {
+  seen: Set<number> = new Set();
+
+  async begin(snapshot: Framed | undefined): Promise<void> {
+    this.seen = new Set(((snapshot?.value ?? []) as readonly number[]).slice());
+  }
+
+  async apply(frame: Framed): Promise<void> {
+    for (const { value } of (frame.value as { readonly records: readonly { readonly value: readonly number[] }[] })
+      .records)
+      for (const number of value) this.seen.add(number);
+  }
+
+  capture(): Promise<Framed> {
+    return Promise.resolve({ value: [...this.seen], blobs: [] });
+  }
+
+  rebase(): void {}
+
+  kept(): void {}
+}
+
+interface Owner {
+  readonly log: BucketLog;
+  readonly numbers: Numbers;
+}
+
+function ownerIn(world: World, memory: ObjectMemory, writer: string, sabotage: Sabotage): Owner {
+  const store = sabotaged(
+    memoryObjectStore(memory, (work) => world.request(work)),
+    memory,
+    world,
+    sabotage,
+  );
+  const numbers = new Numbers();
+  const log = new BucketLog({
+    log: store.log,
+    name: LOG,
+    writer,
+    replica: numbers,
+    pause: () => world.sleep(5),
+    onProblem: (error) => {
+      throw error;
+    },
+    snapshotBytes: 1 << 30,
+  });
+  return { log, numbers };
+}
+
+/** What makes the protocol wrong, if it is looked for. */
+function sabotaged(store: ObjectStore, memory: ObjectMemory, world: World, sabotage: Sabotage): ObjectStore {
+  const { log } = store;
+  if (sabotage === "unconditional") {
+    const append: typeof log.append = (name, place, bytes) =>
+      world.request(() => {
+        memory.places.get(name)?.delete(place);
+        return memory.append(name, place, bytes);
+      });
+    return { ...store, log: { ...log, append } };
+  }
+  // Somebody's own object is not recognised.
+  if (sabotage === "blind refusal") {
+    let taken = false;
+    return {
+      ...store,
+      log: {
+        ...log,
+        append: async (name, place, bytes) => {
+          const outcome = await log.append(name, place, bytes);
+          taken = outcome === "taken";
+          return outcome;
+        },
+        read: async (name, place) => {
+          const bytes = await log.read(name, place);
+          if (!taken || bytes === undefined) return bytes;
+          taken = false;
+          const { encodeFrame } = await import("../src/log-object.ts");
+          return await encodeFrame({ value: { writer: "nobody", nonce: 0, records: [] }, blobs: [] });
+        },
+      },
+    };
+  }
+  // The log is emptied of everything, wherever the writer changes.
+  if (sabotage === "collected seals") {
+    const replaceSnapshot: typeof log.replaceSnapshot = async (name, bytes, tag) => {
+      const outcome = await log.replaceSnapshot(name, bytes, tag);
+      if (outcome === "won") {
+        const { upTo } = (await decodeFrame(bytes)).value as { readonly upTo: number };
+        for (const place of memory.after(name, 0))
+          if (place <= upTo) await log.remove(name, place).catch(() => undefined);
+      }
+      return outcome;
+    };
+    return { ...store, log: { ...log, replaceSnapshot } };
+  }
+  return store;
+}
+
+interface Ran {
+  readonly faults: readonly string[];
+  readonly acknowledged: number;
+  readonly reads: number;
+  readonly takeovers: number;
+  readonly collections: number;
+}
+
+async function schedule(seed: number, sabotage: Sabotage): Promise<Ran> {
+  const world = new World(seed);
+  const memory = new ObjectMemory();
+  const owners = [ownerIn(world, memory, "o0", sabotage)];
+  const acknowledged = new Map<number, number>();
+  const refused: number[] = [];
+  const faults: string[] = [];
+  const reached = { reads: 0, takeovers: 0, collections: 0 };
+  let next = 0;
+
+  const write = async ({ log, numbers }: Owner): Promise<void> => {
+    const written = [next, next + 1];
+    next += 2;
+    try {
+      await log.own();
+      if (!log.isOwner) return;
+      for (const number of written) numbers.seen.add(number);
+      log.submit({ value: written, blobs: [] });
+    } catch {
+      return;
+    }
+    await log.confirmed().then(
+      () => {
+        for (const number of written) acknowledged.set(number, world.now);
+      },
+      (error: unknown) => {
+        if (error instanceof Fenced && error.outcome === "not_applied") refused.push(...written);
+      },
+    );
+  };
+  const read = async ({ log, numbers }: Owner): Promise<void> => {
+    const began = world.now;
+    const before = [...acknowledged].filter(([, at]) => at < began).map(([number]) => number);
+    try {
+      if (sabotage === "lazy reads") await log.begun();
+      else await log.fresh();
+    } catch {
+      return;
+    }
+    const { epoch } = log;
+    const seen = new Set(numbers.seen);
+    try {
+      await log.confirmed();
+    } catch {
+      return;
+    }
+    if (log.epoch !== epoch) return;
+    reached.reads += 1;
+    const missed = before.find((number) => !seen.has(number));
+    if (missed !== undefined)
+      faults.push(`${missed} was acknowledged before a read at ${Math.floor(began)} that missed it`);
+  };
+  const client = async (): Promise<void> => {
+    for (let step = 0; step < STEPS; step += 1) {
+      const newest = owners.at(-1);
+      const owner = world.random() < 0.75 ? newest : owners[Math.floor(world.random() * owners.length)];
+      if (owner === undefined) return;
+      const roll = world.random();
+      if (roll < 0.03) {
+        const fresh = ownerIn(world, memory, `o${owners.length}`, sabotage);
+        owners.push(fresh);
+        reached.takeovers += 1;
+        await Promise.race([fresh.log.own(), world.sleep(600)]);
+      } else if (roll < 0.62) await Promise.race([write(owner), world.sleep(300)]);
+      else if (roll < 0.88) await Promise.race([read(owner), world.sleep(500)]);
+      else {
+        const collected = owner.log.collect().then(
+          () => {
+            reached.collections += 1;
+          },
+          () => undefined,
+        );
+        await Promise.race([collected, world.sleep(400)]);
+      }
+      await world.sleep(25 * world.random());
+    }
+  };
+  for (let count = 0; count < CLIENTS; count += 1) void client();
+  await world.run(END_MS);
+
+  const { found, reachable } = await stored(memory);
+  for (const number of acknowledged.keys()) {
+    if (!reachable.has(number)) faults.push(`${number} was acknowledged, and is lost`);
+    else if ((found.get(number) ?? 0) > 1) faults.push(`${number} is there ${found.get(number)} times`);
+  }
+  for (const number of refused)
+    if (reachable.has(number)) faults.push(`${number} was said not to be applied, and is there`);
+  return { faults, acknowledged: acknowledged.size, ...reached };
+}
+
+/** What a reader finds: the snapshot, and the log behind it as far as there is no gap. */
+async function stored(
+  memory: ObjectMemory,
+): Promise<{ readonly found: ReadonlyMap<number, number>; readonly reachable: ReadonlySet<number> }> {
+  const snapshot = memory.snapshots.get(LOG);
+  const { upTo, state } =
+    snapshot === undefined
+      ? { upTo: -1, state: [] }
+      : ((await decodeFrame(snapshot.bytes)).value as { readonly upTo: number; readonly state: readonly number[] });
+  const found = new Map(state.map((number) => [number, 1]));
+  const reachable = new Set(state);
+  const places = memory.places.get(LOG) ?? new Map<number, Uint8Array>();
+  let isReached = true;
+  for (let at = upTo + 1; at <= Math.max(...places.keys(), -1); at += 1) {
+    const bytes = places.get(at);
+    isReached &&= bytes !== undefined;
+    if (bytes === undefined) continue;
+    const { records } = (await decodeFrame(bytes)).value as {
+      readonly records: readonly { readonly value: readonly number[] }[];
+    };
+    for (const number of records.flatMap(({ value }) => value)) {
+      found.set(number, (found.get(number) ?? 0) + 1);
+      if (isReached) reachable.add(number);
+    }
+  }
+  return { found, reachable };
+}
+
+// The platform's digest settles outside of the simulated time.
+beforeAll(() => {
+  vi.spyOn(crypto.subtle, "digest").mockImplementation(async (_, bytes) => {
+    const digest = createHash("sha256")
+      .update(new Uint8Array(bytes as ArrayBuffer))
+      .digest();
+    return digest.buffer.slice(digest.byteOffset, digest.byteOffset + digest.length) as ArrayBuffer;
+  });
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
+
+async function run(
+  schedules: number,
+  sabotage: Sabotage,
+): Promise<{ readonly faulty: number; readonly first: string; readonly sum: Ran }> {
+  let [faulty, first] = [0, ""];
+  const sum = { acknowledged: 0, reads: 0, takeovers: 0, collections: 0 };
+  for (let seed = SEED; seed < SEED + schedules; seed += 1) {
+    const ran = await schedule(seed, sabotage);
+    for (const name of ["acknowledged", "reads", "takeovers", "collections"] as const) sum[name] += ran[name];
+    if (ran.faults.length === 0) continue;
+    faulty += 1;
+    first ||= `seed ${seed}: ${ran.faults[0]}`;
+  }
+  return { faulty, first, sum: { ...sum, faults: [] } };
+}
+
+test("nothing acknowledged is lost or doubled, nothing refused is there, no read is old", {
+  timeout: 300_000,
+}, async () => {
+  const { first, sum } = await run(SCHEDULES, "none");
+  expect(first).toBe("");
+  // The rare things happened.
+  expect(sum.acknowledged).toBeGreaterThan(SCHEDULES * 20);
+  expect(sum.reads).toBeGreaterThan(SCHEDULES * 5);
+  expect(sum.takeovers).toBeGreaterThan(SCHEDULES);
+  expect(sum.collections).toBeGreaterThan(SCHEDULES);
+});
+
+const WRONG = [
+  ["unconditional", 40],
+  ["blind refusal", 40],
+  ["lazy reads", 80],
+  ["collected seals", 150],
+] as const;
+for (const [sabotage, schedules] of WRONG) {
+  test(`the simulation finds what is wrong with: ${sabotage}`, { timeout: 300_000 }, async () => {
+    const { faulty } = await run(schedules, sabotage);
+    expect(faulty).toBeGreaterThan(0);
+  });
+}

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import { gateways, get, NOTE, openCluster, packageOf, put, search, visitAll } from "./setting.ts";
+
+test("what one gateway acknowledged, all others answer", async () => {
+  const { clusters, problems } = await gateways(3);
+  const [one, two, three] = clusters as [(typeof clusters)[0], (typeof clusters)[0], (typeof clusters)[0]];
+  await put(one, "alice", "1", { title: "first note", seen: 1 });
+  expect(await get(two, "alice", "1")).toEqual({ title: "first note", seen: 1 });
+  // Another takes the bucket over, and the one before reads what it wrote.
+  await put(two, "alice", "2", { title: "second note", seen: 2 });
+  await put(three, "alice", "3", { title: "third note", seen: 3 });
+  expect(await search(one, "note", [["streaming.groupname", "alice"]])).toMatchObject({ count: 3 });
+  // Conditions are decided on what is there, whoever wrote it.
+  expect(await put(one, "alice", "1", { title: "changed note", seen: 4 }, "note.seen == 1")).toBe(200);
+  expect(await put(two, "alice", "1", { title: "lost note", seen: 5 }, "note.seen == 1")).toBe(412);
+  expect(await get(three, "alice", "1")).toEqual({ title: "changed note", seen: 4 });
+  // One that owned the bucket and does not know that it lost it refuses nothing for what it has.
+  await put(one, "alice", "1", { title: "mine", seen: 6 });
+  await put(two, "alice", "1", { title: "yours", seen: 7 });
+  expect(await put(one, "alice", "1", { title: "mine again", seen: 8 }, "note.seen == 7")).toBe(200);
+  expect(problems.flat()).toEqual([]);
+});
+
+test("a gateway that begins finds everything in snapshot, files and log", async () => {
+  const memory = new ObjectMemory();
+  const { cluster: first } = await openCluster(memoryObjectStore(memory));
+  await first.deploy(packageOf({ note: NOTE }));
+  for (let number = 0; number < 300; number += 1)
+    await put(first, `g${number % 5}`, String(number), { title: `note ${number}`, seen: number });
+  await first.idle();
+  await first.close();
+  expect(memory.snapshots.size).toBeGreaterThan(0);
+  const { cluster: second, problems } = await openCluster(memoryObjectStore(memory));
+  expect(second.application()?.schemas.map(({ name }) => name)).toEqual(["note"]);
+  expect(await search(second, "note", [["streaming.groupname", "g3"]])).toMatchObject({ count: 60 });
+  expect((await visitAll(second)).length).toBe(300);
+  expect(await search(second, "note", [["streaming.selection", "true"]])).toMatchObject({ count: 300 });
+  await put(second, "g3", "more", { title: "one more note", seen: 0 });
+  expect(await search(second, "note", [["streaming.groupname", "g3"]])).toMatchObject({ count: 61 });
+  expect(problems).toEqual([]);
+});
+
+test("a group that was erased is nowhere in the store", async () => {
+  const { clusters, memory } = await gateways(2);
+  const [one, two] = clusters as [(typeof clusters)[0], (typeof clusters)[0]];
+  for (let number = 0; number < 150; number += 1)
+    await put(one, "alice", String(number), { title: `canaryword ${number}`, seen: number });
+  await put(one, "bob", "1", { title: "stays", seen: 1 });
+  await one.idle();
+  expect(await search(two, "canaryword", [["streaming.groupname", "alice"]])).toMatchObject({ count: 150 });
+  await two.erase("g:alice");
+  expect(await search(one, "canaryword", [["streaming.groupname", "alice"]])).toMatchObject({ count: 0 });
+  expect(await get(one, "bob", "1")).toEqual({ title: "stays", seen: 1 });
+  const stored = [
+    ...memory.files.values(),
+    ...[...memory.places.values()].flatMap((places) => [...places.values()]),
+    ...[...memory.snapshots.values()].map(({ bytes }) => bytes),
+  ];
+  for (const bytes of stored) {
+    const text = new TextDecoder("latin1").decode(bytes);
+    expect(text.includes("canaryword")).toBe(false);
+    expect(text.includes("g:alice")).toBe(false);
+  }
+});

@@ -1,0 +1,153 @@
+/** A recorded conversation, held with a cluster: what each step comes to. */
+import { Core, instantiate, type Query, type QueryBytes, Writer } from "@brooklet/core";
+import { memoryStorage } from "@brooklet/store";
+import { expect } from "vitest";
+import type { Cluster, PartitionKey } from "../src/cluster.ts";
+import { serviceError } from "../src/failure.ts";
+import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
+import {
+  applicationOf,
+  bodyOf,
+  feedOf,
+  keyOf,
+  modelRunner,
+  type Recorded,
+  type Run,
+  type Step,
+  searchOf,
+} from "./conversation-rows.ts";
+import { Platform } from "./object-setting.ts";
+import { openSql } from "./setting.ts";
+
+const MINUTE_MS = 60_000;
+const RAW_PATH = "/document/v1/x";
+
+/** Status and body of an answer; a refused write has `CODE: message` for a body. */
+export type Outcome = readonly [status: number, body: string];
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const asBytes = (text: string): Uint8Array => encoder.encode(text);
+
+/** A cluster, and how a partition of it is folded. */
+export interface House {
+  readonly cluster: Cluster;
+  readonly fold: (key: PartitionKey) => Promise<unknown>;
+}
+
+/** A conversation with a cluster of its own. */
+export class Talk {
+  readonly #house: Promise<House>;
+  /** The only partition that queries are sent to, whatever they address. */
+  #sentTo: PartitionKey | undefined;
+
+  constructor(open: (makeEngine: () => Core) => House | Promise<House>) {
+    this.#house = Promise.resolve(open(() => new MisledCore(() => this.#sentTo)));
+  }
+
+  /** Holds it; a refused application is the only outcome. */
+  async hold(recorded: Recorded, folded: boolean): Promise<readonly Outcome[]> {
+    const { file, conversation } = recorded;
+    try {
+      await (await this.#house).cluster.deploy(applicationPackage(recorded));
+    } catch (error) {
+      return [refusal(error)];
+    }
+    const feed = feedOf(file);
+    for (const step of feed) expect(await this.#step(step)).toEqual([200, ""]);
+    if (folded) for (const key of new Set(feed.map(({ put }) => keyOf(put ?? "")))) await this.#fold(key);
+    const outcomes: Outcome[] = [];
+    for (const step of conversation.steps) outcomes.push(await this.#step(step));
+    return outcomes;
+  }
+
+  async close(): Promise<void> {
+    await (await this.#house).cluster.close();
+  }
+
+  async #step(step: Step): Promise<Outcome> {
+    const { put, update, remove, get, compact } = step;
+    if (put !== undefined) return this.#write("put", put, step);
+    if (update !== undefined) return this.#write("update", update, step);
+    if (remove !== undefined) return this.#write("remove", remove, step);
+    if (get !== undefined) {
+      const request = { rawPath: RAW_PATH, id: get, fieldSet: step.fieldSet ?? "", tensorFormat: step.tensors ?? "" };
+      const { status, body } = await (await this.#house).cluster.partition(keyOf(get)).get(request, MINUTE_MS);
+      return [status, decoder.decode(body)];
+    }
+    if (compact === undefined) return this.#search(step);
+    await this.#fold(compact as PartitionKey);
+    return [200, ""];
+  }
+
+  async #write(kind: "put" | "update" | "remove", id: string, step: Step): Promise<Outcome> {
+    const { create, condition = "" } = step;
+    const request = { kind, rawPath: RAW_PATH, id, create, condition, body: asBytes(bodyOf(step)) };
+    const { status, code, message } = await (await this.#house).cluster.partition(keyOf(id)).apply(request, MINUTE_MS);
+    return [status, code === undefined ? "" : `${code}: ${message}`];
+  }
+
+  async #search(step: Step): Promise<Outcome> {
+    const { scoped, body, accept = "" } = step;
+    const { key, parameters } = searchOf(step);
+    const request = { properties: parameters, body: asBytes(body ?? ""), accept };
+    this.#sentTo = scoped === false && key !== "" ? (key as PartitionKey) : undefined;
+    const answer = await searchOnce((await this.#house).cluster, request, MINUTE_MS);
+    const isText = !answer.contentType.startsWith("application/cbor");
+    return [answer.status, isText ? decoder.decode(answer.body) : Buffer.from(answer.body).toString("hex")];
+  }
+
+  async #fold(key: PartitionKey): Promise<void> {
+    await (await this.#house).fold(key);
+  }
+}
+
+function applicationPackage(recorded: Recorded): Uint8Array {
+  const files = applicationOf(recorded);
+  const writer = new Writer().varint(files.size);
+  for (const [path, content] of files) writer.text(path).bytes(content);
+  return writer.finish();
+}
+
+/** A cluster in this thread, in memory. */
+export function localHouse(makeEngine: () => Core, runs: readonly Run[]): House {
+  const storage = memoryStorage(openSql);
+  const cluster = new LocalCluster({
+    storage,
+    makeEngine,
+    surroundings: nodeSurroundings,
+    modelRunner: modelRunner(runs),
+  });
+  return { cluster, fold: (key) => cluster.maintain(key) };
+}
+
+/** Each group an object with a database of its own, which folds when its alarm rings. */
+export async function objectHouse(makeEngine: () => Core): Promise<House> {
+  const platform = new Platform(makeEngine);
+  const cluster = await platform.open();
+  return { cluster, fold: (key) => platform.ring(key) };
+}
+
+/** A core whose host may have its queries sent to a partition that they do not address. */
+class MisledCore extends Core {
+  readonly #sentTo: () => PartitionKey | undefined;
+
+  constructor(sentTo: () => PartitionKey | undefined) {
+    super({ instantiate, cacheBytes: 16 << 20 });
+    this.#sentTo = sentTo;
+  }
+
+  override query(bytes: QueryBytes): Query {
+    const [query, key] = [super.query(bytes), this.#sentTo()];
+    if (key !== undefined) Object.defineProperty(query, "scope", { value: { kind: "keys", keys: [key] } });
+    return query;
+  }
+}
+
+function refusal(error: unknown): Outcome {
+  const { status, code, message } = serviceError(error);
+  return [status, `${code}: ${message}`];
+}

@@ -1,0 +1,187 @@
+/**
+ * The partitions of a bucket as far as they are known in memory, and what is read of one: no less than its head tells, and nothing
+ * else. What changes them is `partition-store.ts`'s.
+ */
+import {
+  equalMarks,
+  type Head,
+  type Heads,
+  lost,
+  markOfSegments,
+  type PartitionRow,
+  type SegmentRow,
+} from "./heads.ts";
+import { followed, NOTHING } from "./mark.ts";
+import { nextLayout, type PartitionState, type StoredManifest, type StoredSegment } from "./partitions.ts";
+import type { Sql } from "./sql.ts";
+import { StoreError } from "./store-error.ts";
+
+type MutableState = { -readonly [Name in keyof PartitionState]: PartitionState[Name] };
+
+/** What is in memory of a partition. */
+export interface Known {
+  readonly state: MutableState;
+  /** What it consists of, as it was committed last. */
+  head: Head;
+}
+
+/** How partitions are kept in mind. */
+export interface KnownPartitionsOptions {
+  /** The opening of the store that they are of. */
+  readonly incarnation: number;
+  /** As many of them at most. */
+  readonly remembered?: number | undefined;
+  /** How many there are in the bucket. */
+  readonly partitions: number;
+}
+
+const REMEMBERED = 20_000;
+const BY_KEY = "SELECT number, key, application FROM partition WHERE key = ?";
+const BY_NUMBER = "SELECT number, key, application FROM partition WHERE number = ?";
+const LENGTH_OF_TAIL =
+  "SELECT count(*) AS operations, coalesce(sum(length(bytes)), 0) AS bytes, coalesce(max(number), 0) AS last FROM operation WHERE partition = ?";
+
+/** What is known of the partitions of a bucket. */
+export class KnownPartitions {
+  readonly #sql: Sql;
+  readonly #heads: Heads;
+  readonly #incarnation: number;
+  readonly #remembered: number;
+  readonly #known = new Map<string, Known>();
+  /** Rows of partitions are gone: a partition that is not found may be one of them. */
+  readonly #lacksSome: boolean;
+
+  constructor(sql: Sql, heads: Heads, { incarnation, partitions, remembered = REMEMBERED }: KnownPartitionsOptions) {
+    this.#sql = sql;
+    this.#heads = heads;
+    this.#incarnation = incarnation;
+    this.#remembered = remembered;
+    this.#lacksSome = this.#count(partitions);
+  }
+
+  /** The partition of a key; nothing: there is none. */
+  find(key: string): Known | undefined {
+    const known = this.#known.get(key);
+    if (known !== undefined) return this.remember(known);
+    const row = this.row(key);
+    return row === undefined ? undefined : this.remember(this.#load(row));
+  }
+
+  /** The row of a key, whatever else there is of it. */
+  row(key: string): PartitionRow | undefined {
+    const [row] = this.#sql.all<PartitionRow>(BY_KEY, key);
+    if (row === undefined) this.refuseAbsent();
+    return row;
+  }
+
+  /** Forgets what is in memory of a partition. */
+  forget(key: string): void {
+    this.#known.delete(key);
+  }
+
+  /** Throws if a partition that is not there may be one whose row is gone. */
+  refuseAbsent(): void {
+    if (this.#lacksSome)
+      throw new StoreError("damaged", "rows of partitions are gone, and what is asked for may be one of them");
+  }
+
+  #load(row: PartitionRow): Known {
+    const { number, key, application } = row;
+    const head = this.#heads.read(row);
+    const tail = this.#sql.all<{ operations: number; bytes: number; last: number }>(LENGTH_OF_TAIL, number)[0] ?? {
+      operations: 0,
+      bytes: 0,
+      last: 0,
+    };
+    const { operations, bytes: operationBytes, last: lastOperation } = tail;
+    if (operations !== head.operations || lastOperation !== head.lastOperation)
+      throw lost(number, `${operations} operations are there of ${head.operations}, the last of them ${lastOperation}`);
+    const incarnation = this.#incarnation;
+    const state = {
+      incarnation,
+      key,
+      number,
+      application,
+      layout: nextLayout(),
+      lastOperation,
+      operations,
+      operationBytes,
+    };
+    return { state, head };
+  }
+
+  /** Keeps one in mind; the one that was not asked for the longest makes room. */
+  remember(known: Known): Known {
+    const { key } = known.state;
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    if (this.#known.size > this.#remembered) {
+      const [oldest] = this.#known.keys();
+      if (oldest !== undefined) this.#known.delete(oldest);
+    }
+    return known;
+  }
+
+  /** The segments, which are those that the head tells. */
+  segments({ state: { number }, head }: Known): StoredSegment[] {
+    const segments = this.#heads.segmentsOf(number);
+    demandSegments(number, head, segments);
+    return segments.map((segment) => ({
+      number: segment.number,
+      header: segment.header,
+      liveness: segment.liveness,
+    }));
+  }
+
+  /** The operations after one, which are what is left of those that the head tells. */
+  operations({ state: { number }, head }: Known, after: number): StoredManifest["operations"] {
+    const statement = "SELECT number, bytes FROM operation WHERE partition = ? AND number > ? ORDER BY number";
+    const found = this.#sql.all<StoredManifest["operations"][number]>(statement, number, after);
+    if (after >= head.lastOperation && found.length === 0) return found;
+    const before = after === 0 ? 0 : this.#countOperations(number, after);
+    if (before + found.length !== head.operations || found.at(-1)?.number !== head.lastOperation)
+      throw lost(number, `${before + found.length} operations are there of ${head.operations}`);
+    const tail = before > 0 ? head.tail : found.reduce((mark, row) => followed(mark, row.number, row.bytes), NOTHING);
+    if (!equalMarks(tail, head.tail)) throw lost(number, "an operation is not what was written at its place");
+    return found;
+  }
+
+  #countOperations(partition: number, until: number): number {
+    const statement = "SELECT count(*) AS count FROM operation WHERE partition = ? AND number <= ?";
+    return this.#sql.all<{ count: number }>(statement, partition, until)[0]?.count ?? 0;
+  }
+
+  /** Partitions of these numbers, with their heads; each of them consists of what its head tells. */
+  whole(numbers: Iterable<number>): PartitionRow[] {
+    const rows = [...numbers].flatMap((number) => this.#sql.all<PartitionRow>(BY_NUMBER, number));
+    for (const row of rows) {
+      this.demandAll({ state: row, head: this.#heads.read(row) });
+      this.forget(row.key);
+    }
+    return rows;
+  }
+
+  /** Throws unless a partition consists of what its head tells: what is changed must not cover up what was lost before. */
+  demandAll({ state: { number }, head }: { readonly state: { readonly number: number }; readonly head: Head }): void {
+    const operations = this.#countOperations(number, Number.MAX_SAFE_INTEGER);
+    if (operations !== head.operations) throw lost(number, `${operations} operations are there of ${head.operations}`);
+    demandSegments(number, head, this.#heads.segmentsOf(number));
+  }
+
+  /** Whether rows of partitions are gone. Throws if there are more than there should be: no one can say which. */
+  #count(expected: number): boolean {
+    const [row] = this.#sql.all<{ count: number }>("SELECT count(*) AS count FROM partition");
+    const partitions = row?.count ?? 0;
+    if (partitions > expected || this.#heads.count() > expected)
+      throw new StoreError("damaged", `there are ${partitions} partitions, and should be ${expected}`);
+    return partitions < expected;
+  }
+}
+
+/** Throws unless segments are those that a head tells. */
+function demandSegments(partition: number, head: Head, segments: readonly SegmentRow[]): void {
+  if (segments.length !== head.segments)
+    throw lost(partition, `${segments.length} segments are there of ${head.segments}`);
+  if (!equalMarks(markOfSegments(segments), head.segmentMark))
+    throw lost(partition, "a segment is not what was written last");
+}

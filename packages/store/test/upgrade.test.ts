@@ -1,0 +1,80 @@
+/** Buckets of earlier versions become such of this one, whole or not at all, whenever the process ends (T15). */
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { bucketOf } from "../src/bucket-of.ts";
+import { openBucket } from "../src/node/data-directory.ts";
+import { PartitionStore } from "../src/partition-store.ts";
+import type { Sql, SqlConnection } from "../src/sql.ts";
+import { FORMAT_VERSION } from "../src/tables.ts";
+import { GOLDEN_VERSIONS, putGolden } from "./golden.ts";
+import { folder, openSql } from "./open.ts";
+
+const BUCKETS = 16;
+const BUCKET = bucketOf("g:alice", BUCKETS);
+const IDENTITY = { bucket: BUCKET, buckets: BUCKETS };
+
+/** What a bucket has of a group, as bytes. */
+function contentOf(path: string): string {
+  const sql = openBucket(path, IDENTITY, openSql);
+  try {
+    const version = sql.all<Record<string, number>>("PRAGMA user_version")[0]?.["user_version"];
+    expect(version).toBe(FORMAT_VERSION);
+    const store = new PartitionStore(sql, { ...IDENTITY, application: 1 });
+    const { segments, operations } = store.manifest("g:alice", 0, 0);
+    return JSON.stringify({
+      segments: segments?.map(({ number, header, liveness }) => [number, hex(header), hex(liveness)]),
+      operations: operations.map(({ number, bytes }) => [number, hex(bytes)]),
+    });
+  } finally {
+    sql.close();
+  }
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+
+/** The files of a bucket as they are at this moment: what a process that is killed leaves. */
+function copyBucket(from: string, to: string): void {
+  mkdirSync(join(to, "buckets"), { recursive: true });
+  copyFileSync(join(from, "secret"), join(to, "secret"));
+  for (const name of readdirSync(join(from, "buckets"))) {
+    if (name.startsWith(String(BUCKET).padStart(3, "0")) && !name.endsWith("-shm"))
+      copyFileSync(join(from, "buckets", name), join(to, "buckets", name));
+  }
+}
+
+for (const version of GOLDEN_VERSIONS) {
+  test(`version ${version}: opened by this release, and after a kill at every step of that`, () => {
+    const path = folder();
+    putGolden(version, path);
+    const moments: string[] = [];
+    const moment = (): void => {
+      const copy = join(folder(), "data");
+      copyBucket(path, copy);
+      moments.push(copy);
+    };
+    const watched = (file: string): SqlConnection => {
+      const sql = openSql(file);
+      const each = <Result>(work: () => Result): Result => {
+        moment();
+        const result = work();
+        moment();
+        return result;
+      };
+      const run: Sql["run"] = (statement, ...bindings) => each(() => sql.run(statement, ...bindings));
+      const all: Sql["all"] = (statement, ...bindings) => each(() => sql.all(statement, ...bindings));
+      const transaction: Sql["transaction"] = (work) => each(() => sql.transaction(work));
+      return { ...sql, run, all, transaction, close: () => each(() => sql.close()) };
+    };
+    openBucket(path, IDENTITY, watched).close();
+    const content = contentOf(path);
+    expect(content).toMatch(/"segments":\[\[.*"operations":\[\[/);
+    // Some were before the upgrade was committed, and some after.
+    const versions = moments.map((copy) =>
+      existsSync(join(copy, "buckets", `${String(BUCKET).padStart(3, "0")}.generation`)),
+    );
+    expect(new Set(versions).size).toBe(2);
+    expect(moments.length).toBeGreaterThan(40);
+    for (const copy of moments) expect(contentOf(copy)).toBe(content);
+  });
+}
