@@ -4,6 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, test } from "vitest";
 import { content, expectNone, files, matching } from "./repository.ts";
 import { root } from "./sources.ts";
+import { TEST_TIME } from "./test-time.ts";
 
 const FILE_BYTES_MAX = 1 << 20;
 const LINES_MAX: Readonly<Record<string, number>> = { "ARCHITECTURE.md": 250, "AGENTS.md": 60 };
@@ -97,6 +98,20 @@ describe("documents", () => {
       "document lines",
       long.map((path) => `${path} has ${lines(path)} lines`),
     );
+  });
+});
+
+describe("tests", () => {
+  test("have no limit that is shorter than all have", () => {
+    // Of a test, a suite or a hook, as an option or behind what is done; a condition that is polled has its own.
+    const limit = /^\s*\}, ([\d_]{4,})\);$|, \{\s*timeout: ([\d_]+|MINUTE_MS),?\s*\}, (?:async )?\(/gm;
+    const short = matching(/\.test\.ts$/).flatMap((path) =>
+      [...content(path).matchAll(limit)]
+        .map(([, behind, option]) => Number((behind ?? option ?? "").replace("MINUTE_MS", "60000").replaceAll("_", "")))
+        .filter((ms) => ms !== 0 && ms <= TEST_TIME.testTimeout)
+        .map((ms) => `${path}: ${ms} ms`),
+    );
+    expectNone("limits", short);
   });
 });
 

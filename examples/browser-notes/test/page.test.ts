@@ -37,7 +37,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
       if (message.type() === "error") complaints.push(message.text());
     });
     await page.goto(url);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -42,7 +42,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     });
     page.on("pageerror", (error) => complaints.push(String(error)));
     await page.goto(url);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

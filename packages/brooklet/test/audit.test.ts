@@ -70,7 +70,7 @@ async function run(...words: readonly string[]): Promise<{ code: number; printed
   return { code, printed: printed.join("\n"), warned: warned.join("\n") };
 }
 
-describe("the audit file", { timeout: 60_000 }, () => {
+describe("the audit file", () => {
   test("has what is done with all groups before it is done, and what came of it before that is answered", async () => {
     const file = join(folder(), "audit.jsonl");
     const { admin, ask, service } = await audited(file);
@@ -163,7 +163,7 @@ describe("the audit file", { timeout: 60_000 }, () => {
   });
 });
 
-describe("without its audit", { timeout: 60_000 }, () => {
+describe("without its audit", () => {
   test("a server does not start", async () => {
     const data = join(folder(), "data");
     const start = serve({ path: data, port: 0, threads: 0, adminKeys: [KEY], audit: join(folder(), "no", "file") });

@@ -29,7 +29,7 @@ beforeAll(async () => {
       await admin.group(group).put(note, id, { title: "every one", secret: group === "bob" ? CANARY : "mine" });
       await admin.group(group).put(diary, id, { title: "every day" });
     }
-}, 60_000);
+});
 afterAll(async () => await service.close());
 
 async function holder(options: Partial<GroupTokenOptions> = {}, key: string = KEY): Promise<Client> {
@@ -45,7 +45,7 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return found;
 }
 
-describe("a token of one group", { timeout: 60_000 }, () => {
+describe("a token of one group", () => {
   test("does with that group what its verbs say", async () => {
     const alice = (await holder()).group("alice");
     expect((await alice.search(note, { text: "every" })).totalCount).toBe(2);
@@ -190,7 +190,7 @@ describe("groupToken", () => {
   });
 });
 
-describe("a server", { timeout: 60_000 }, () => {
+describe("a server", () => {
   test("listens where others reach it only with a key, or when it is said", async () => {
     const start = (more: object): Promise<RunningService> => serve({ port: 0, host: "0.0.0.0", threads: 0, ...more });
     await expect(start({})).rejects.toMatchObject({
@@ -218,7 +218,7 @@ describe("a server", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the command", { timeout: 60_000 }, () => {
+describe("the command", () => {
   const before = { ...process.env };
   afterEach(() => {
     process.env = { ...before };

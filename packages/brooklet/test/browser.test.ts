@@ -30,7 +30,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   beforeAll(async () => {
     [site, browser] = await Promise.all([openSite(withEsbuild), startBrowser()]);
     context = await browser.newContext();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

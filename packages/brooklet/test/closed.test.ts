@@ -29,7 +29,7 @@ async function drain(items: AsyncIterable<unknown>): Promise<void> {
 }
 
 describe.each(KINDS)("%s", (kind, opened) => {
-  test("every call is refused after close, at once and not as a defect", { timeout: 30_000 }, async () => {
+  test("every call is refused after close, at once and not as a defect", async () => {
     const db = await opened(folder());
     const alice = db.group("alice");
     await alice.put(note, "1", { body: "a" });
@@ -65,7 +65,7 @@ describe.each(KINDS)("%s", (kind, opened) => {
     await db[Symbol.asyncDispose]();
   });
 
-  test("calls under way are done or refused, and none is acknowledged and lost", { timeout: 30_000 }, async () => {
+  test("calls under way are done or refused, and none is acknowledged and lost", async () => {
     const path = folder();
     const db = await opened(path);
     const alice = db.group("alice");
@@ -142,7 +142,7 @@ test("iterators that were begun before end with the error", async () => {
   expect(given).toBeLessThan(50);
 });
 
-test("a server's handle closes once, and its clients are told that nobody is there", { timeout: 30_000 }, async () => {
+test("a server's handle closes once, and its clients are told that nobody is there", async () => {
   const server = await serve({ port: 0 });
   const client = connect({ url: server.url, retry: { attempts: 1 } });
   await client.deploy([note]);

@@ -113,7 +113,7 @@ beforeAll(async () => {
   honest = await served();
   admin = await connect({ url: `http://127.0.0.1:${honest.port}`, key: KEY, schemas: [note] });
   await restored();
-}, 60_000);
+});
 afterAll(async () => {
   await honest.close(100);
   await cluster.close();
@@ -140,7 +140,7 @@ test(`${ATTEMPTS} attempts show and change nothing of another's`, { timeout: TIM
   process.stdout.write(`${ATTEMPTS} attempts, ${answered} answered with what is their own, 0 leaks, in ${seconds} s\n`);
 });
 
-describe("with the check taken out", { timeout: 120_000 }, () => {
+describe("with the check taken out", () => {
   async function sabotaged(authorise: GatewayOptions["authorise"], surface: Surface): Promise<Outcome> {
     const server = await served(authorise);
     onTestFinished(() => server.close(100));

@@ -59,7 +59,7 @@ async function filled(): Promise<{ served: Served; data: string }> {
     });
     for (const { status } of await Promise.all(puts)) expect(status).toBe(200);
   }
-  await expect.poll(() => GROUPS.map((group) => segmentsOf(data, group) > 0), { timeout: 20_000 }).not.toContain(false);
+  await expect.poll(() => GROUPS.map((group) => segmentsOf(data, group) > 0)).not.toContain(false);
   return { served, data };
 }
 
@@ -127,7 +127,7 @@ async function applyAll(ask: Asking, method: "PUT" | "POST", selection: string, 
   }
 }
 
-test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_000 }, async () => {
+test("a flipped bit is an error of its group alone, over HTTP", async () => {
   const { served, data } = await filled();
   await stop(served);
   expect(flipBlocks(data, "damaged")).toBeGreaterThan(0);
@@ -195,7 +195,7 @@ test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_00
   await stop(repaired);
 });
 
-test("rows that are gone, a log, and a file of yesterday are told of, over HTTP", { timeout: 120_000 }, async () => {
+test("rows that are gone, a log, and a file of yesterday are told of, over HTTP", async () => {
   const { served, data } = await filled();
   const file = join(data, "buckets", `${String(bucketOf("g:damaged", BUCKETS)).padStart(3, "0")}.sqlite`);
   await stop(served);

@@ -10,7 +10,7 @@ const note = "schema note { document note { field title type string { indexing: 
 // Every value is looked at again from each of its words, and none fulfils it.
 const yql = "select * from note where title matches '[a-z] [a-z]+( [a-z]+)* [0-9] $'";
 
-test("a search nobody waits for ends at once, and the thread serves others", { timeout: 120_000 }, async () => {
+test("a search nobody waits for ends at once, and the thread serves others", async () => {
   const home = folder();
   const application = writeFiles(join(home, "application"), applicationFiles({ note }));
   // One thread: what comes next waits for the search, if that goes on.

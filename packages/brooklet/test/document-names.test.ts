@@ -22,7 +22,7 @@ beforeAll(async () => {
   const application = writeFiles(join(home, "application"), applicationFiles({ note: sd }));
   service = await serve({ application, port: 0 });
   ask = asking(service.port);
-}, 120_000);
+});
 
 afterAll(async () => {
   await service.close();

@@ -146,5 +146,5 @@ describe.each([undefined, 1])("an update of what is embedded, with threads: %s",
     expect(done.selected).toBe(2);
     expect(await vectorOf(db, "30")).toEqual(await vectorFor(db, { title: "Both" }));
     expect(await vectorOf(db, "7")).toEqual(await vectorFor(db, { title: "Both", body: "body 7" }));
-  }, 30_000);
+  });
 });

@@ -239,5 +239,5 @@ describe.runIf(minilm !== undefined)("all-MiniLM-L6-v2 as a component", () => {
       "The invoice is due",
       "A walk by the sea",
     ]);
-  }, 60_000);
+  });
 });

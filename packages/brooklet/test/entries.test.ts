@@ -54,7 +54,7 @@ function asModule({ of, code }: Example): Example {
 
 const examples = examplesOfPackages(["adapters", "brooklet"]).filter(({ code }) => /"brooklet\//.test(code));
 
-describe("entries", { timeout: 120_000 }, () => {
+describe("entries", () => {
   test.each(ENTRIES)("brooklet/%s is found, and has an example for each value", async (name) => {
     expect(Object.keys(exports)).toContain(`./${name}`);
     const specifier = `brooklet/${name}`;

@@ -40,7 +40,7 @@ const examples = examplesOfPackages(["client", "brooklet", "answers", "models"])
 );
 const programs = ["docs/documents.md", "docs/migration.md"].flatMap(examplesOfDocument);
 
-describe("examples", { timeout: 120_000 }, () => {
+describe("examples", () => {
   const documented = new Set(examples.map(({ of }) => of.split(": ").at(-1)));
 
   test("are there for every value that is exported", () => {

@@ -201,7 +201,7 @@ test("a server that knows nothing of feeds is sent operation by operation", asyn
   ]);
 });
 
-test("what is exported deploys and feeds again, document by document", { timeout: 60_000 }, async () => {
+test("what is exported deploys and feeds again, document by document", async () => {
   const service = await served();
   const db = connect({ url: service.url });
   for (const name of ["alice", "bob"]) {

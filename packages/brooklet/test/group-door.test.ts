@@ -44,7 +44,7 @@ function expectRefused(answer: Answered, about: string): void {
   expect(answer.text).toMatch(/There is only the group 'al[^']*ice' here|here there is only/);
 }
 
-describe("a door to one group", { timeout: 60_000 }, () => {
+describe("a door to one group", () => {
   test("is where searches without a group search, by GET, JSON and form", async () => {
     const { ask } = await door();
     const yql = "select * from note where true";

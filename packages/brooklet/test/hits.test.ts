@@ -66,7 +66,7 @@ async function pages(door: () => Promise<Client>): Promise<Group> {
   return alice;
 }
 
-describe.each(DOORS)("hits %s", { timeout: 30_000 }, (_, door) => {
+describe.each(DOORS)("hits %s", (_, door) => {
   test("show texts as HTML in which only what matched is marked", async () => {
     const alice = await pages(door);
     const { hits } = await alice.search(page, { text: "fox" });

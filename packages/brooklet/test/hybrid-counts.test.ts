@@ -35,7 +35,7 @@ beforeAll(async () => {
     }));
     await group.feed(note, documents);
   }
-}, 60_000);
+});
 
 afterAll(() => database?.close());
 

@@ -22,7 +22,7 @@ beforeAll(async () => {
       await admin.group(group).put(note, id, { title: `every lease, ${secret}`, secret });
       await admin.group(group).put(diary, id, { title: `every day, ${secret}`, day: Number(id) });
     }
-}, 60_000);
+});
 afterAll(async () => await service.close());
 
 async function tokenOf(options: Partial<GroupTokenOptions> = {}): Promise<string> {
@@ -41,7 +41,7 @@ async function connected(credential: string | undefined, url: string = service.u
 const namesOf = async (client: McpClient): Promise<readonly string[]> =>
   (await client.listTools()).tools.map(({ name }) => name);
 
-describe("one address", { timeout: 60_000 }, () => {
+describe("one address", () => {
   test("serves each token its own group", async () => {
     for (const [group, own, other] of [
       ["alice", "mine", CANARY],
@@ -157,10 +157,10 @@ test("without keys it serves the group that it is told, and is refused without o
   const assistant = await connected(undefined, open.url);
   const found = await assistant.callTool({ name: "search", arguments: { query: "hers" } });
   expect(found.structuredContent).toMatchObject({ totalCount: 1 });
-}, 60_000);
+});
 
 test("without being asked for it there is none", async () => {
   const plain = await serve({ port: 0, threads: 0, adminKeys: [] });
   onTestFinished(() => plain.close());
   expect((await fetch(`${plain.url}/mcp`, { method: "POST", body: "{}" })).status).toBe(404);
-}, 60_000);
+});

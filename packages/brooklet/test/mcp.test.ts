@@ -35,7 +35,7 @@ test("over the standard streams", async () => {
   onTestFinished(() => client.close());
   const { structuredContent } = await client.callTool({ name: "search", arguments: { query: "lease" } });
   expect(structuredContent).toMatchObject(EXPECTED);
-}, 30_000);
+});
 
 const MAIL = `schema mail { document mail {
   field text type string { indexing: summary | index }
@@ -104,7 +104,7 @@ test("filters by the fields of the schema that the server has, and sorts by them
   expect(await found({ question: "What of the lease?", filter: { sender: ["cy"] } }, "retrieve")).toBe("other");
   const { structuredContent: read } = await client.callTool({ name: "get", arguments: { id: "new" } });
   expect(read).toMatchObject({ fields: { sentAt: "2026-11-30T23:00:00.000Z", size: 30 } });
-}, 30_000);
+});
 
 test("filters by what is said, or by nothing", async () => {
   const words = await mailbox();
@@ -133,7 +133,7 @@ test("filters by what is said, or by nothing", async () => {
     expect.stringContaining("'sender' of schema mail is no number"),
   ]);
   expect(await failed("--no-filters", "--dates", "sentAt")).toEqual([2, expect.stringContaining("--no-filters")]);
-}, 60_000);
+});
 
 test("on a port", async () => {
   const child = spawn(process.execPath, [CLI, ...(await words()), "--http", "0"], {
@@ -149,4 +149,4 @@ test("on a port", async () => {
   await client.close();
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
-}, 30_000);
+});

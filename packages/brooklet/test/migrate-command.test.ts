@@ -53,7 +53,7 @@ const item = (index: number): { id: string; fields: { name: string; size: string
   fields: { name: "x", size: String(index) },
 });
 
-test("a file is run over a server, dry first, and says what it did", { timeout: 60_000 }, async () => {
+test("a file is run over a server, dry first, and says what it did", async () => {
   const { port } = await serveProcess(folder());
   const url = `http://127.0.0.1:${port}`;
   const server = await connect({ url, schemas: [before] });
@@ -106,7 +106,7 @@ test("what is no migration is told", async () => {
   );
 });
 
-test("one that is killed goes on where it was, in a data directory", { timeout: 60_000 }, async () => {
+test("one that is killed goes on where it was, in a data directory", async () => {
   const data = folder();
   const first = await open({ path: data, schemas: [before] });
   for (const name of ["alice", "bob"])

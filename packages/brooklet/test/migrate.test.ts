@@ -270,7 +270,7 @@ test.each([1, 2, 3, 4])(
   60_000,
 );
 
-test("a server that is killed in the middle loses nothing", { timeout: 60_000 }, async () => {
+test("a server that is killed in the middle loses nothing", async () => {
   const data = folder();
   const first = await serveProcess(data);
   const db = await connect({ url: `http://127.0.0.1:${first.port}`, schemas: [before], retry: { attempts: 1 } });

@@ -98,7 +98,7 @@ const QUERY = {
   timeout: "20s",
 };
 
-describe("a server with a secret", { timeout: 60_000 }, () => {
+describe("a server with a secret", () => {
   beforeEach(() => {
     process.env["VESPA_SECRET_OPENAI"] = SECRET;
   });

@@ -36,7 +36,7 @@ async function served(folder: string): Promise<Served> {
   return { process: child, url: /http:\S+/.exec(line)?.[0] ?? "", ended };
 }
 
-test("what was acknowledged is there after SIGTERM and after SIGKILL", { timeout: 60_000 }, async () => {
+test("what was acknowledged is there after SIGTERM and after SIGKILL", async () => {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-process-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const [path, content] of applicationFiles([note])) {

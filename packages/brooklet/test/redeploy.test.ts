@@ -19,7 +19,7 @@ const second = schema(
 );
 const impossible = schema("note", { title: int() });
 
-test("a deployment reaches every thread at once, and is there after a kill", { timeout: 60_000 }, async () => {
+test("a deployment reaches every thread at once, and is there after a kill", async () => {
   const data = join(folder(), "data");
   const served = await serveProcess(data, "--threads", "2");
   const client = connect({ url: `http://127.0.0.1:${served.port}` });

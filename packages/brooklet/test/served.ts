@@ -131,13 +131,18 @@ export interface Found {
   readonly root: Root;
 }
 
-/** Searches a group. */
+/** Searches a group, as long as it takes unless it is said: the machine may do much else. */
 export async function search(
   ask: Asking,
   group: string,
   yql: string,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Found> {
-  const { status, text } = await ask("POST", "/search/", { yql, "streaming.groupname": group, ...more });
+  const { status, text } = await ask("POST", "/search/", {
+    yql,
+    "streaming.groupname": group,
+    timeout: "60s",
+    ...more,
+  });
   return { status, root: (JSON.parse(text) as { root: Root }).root };
 }

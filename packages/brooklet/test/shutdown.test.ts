@@ -41,9 +41,7 @@ async function beginPut(port: number, name: string): Promise<{ socket: Socket; f
   return { socket, finish };
 }
 
-test("SIGTERM: what is under way is answered and stored, nothing new is accepted, the exit code is 0", {
-  timeout: 60_000,
-}, async () => {
+test("SIGTERM: what is under way is answered and stored, nothing new is accepted, the exit code is 0", async () => {
   const home = folder();
   const data = join(home, "data");
   const served = await serveProcess(data, "--app", applicationFolder(home), "--threads", "2");
@@ -67,9 +65,7 @@ test("SIGTERM: what is under way is answered and stored, nothing new is accepted
   expect(await again.ended).toBe(0);
 });
 
-test("a second process is kept out while the first lives, and let in when it was killed (E12)", {
-  timeout: 60_000,
-}, async () => {
+test("a second process is kept out while the first lives, and let in when it was killed (E12)", async () => {
   const home = folder();
   const data = join(home, "data");
   const application = applicationFolder(home);

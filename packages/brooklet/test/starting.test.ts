@@ -59,7 +59,7 @@ describe.each([
     ["open on disk", `open({ path: ${data}, schemas: [note] })`],
     ["open with threads", `open({ path: ${data}, schemas: [note], threads: 2 })`],
     ["serve", "serve({ port: 0 })"],
-  ])("%s says so", { timeout: 30_000 }, (_, call) => {
+  ])("%s says so", (_, call) => {
     onTestFinished(() => rmSync(JSON.parse(data) as string, { recursive: true, force: true }));
     const told = inProcessWithout(missing, call) as { readonly messages: readonly string[] };
     expect(told).toMatchObject({ is: true, code: "CANNOT_START" });
@@ -163,7 +163,7 @@ describe("what is wrong with an option is told by the call that is given it", ()
   });
 });
 
-test("a failure in this process has its cause, and the listener is told", { timeout: 30_000 }, async () => {
+test("a failure in this process has its cause, and the listener is told", async () => {
   const path = folder();
   const problems: unknown[] = [];
   const db = await open({ path, schemas: [note], onProblem: (problem) => problems.push(problem) });

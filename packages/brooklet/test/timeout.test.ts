@@ -32,7 +32,7 @@ beforeAll(async () => {
     }
   };
   await Promise.all(Array.from({ length: IN_FLIGHT }, feed));
-}, 120_000);
+});
 
 afterAll(async () => {
   await service.close();

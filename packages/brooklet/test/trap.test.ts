@@ -92,7 +92,7 @@ test("put, get and search: each is told a reference, and the next is served", as
   for (const { cause } of problems) expect(cause).toBeInstanceOf(WebAssembly.RuntimeError);
 });
 
-test("a trap while a tail is folded loses nothing, and the next fold succeeds", { timeout: 30_000 }, async () => {
+test("a trap while a tail is folded loses nothing, and the next fold succeeds", async () => {
   const { ask, spoil, problems, idle } = await server();
   const names = Array.from({ length: 300 }, (_, at) => `n${at}`);
   for (const { status } of await Promise.all(names.slice(0, 250).map((name) => put(ask, name))))

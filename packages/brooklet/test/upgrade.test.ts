@@ -29,7 +29,7 @@ async function compare(database: Database): Promise<void> {
 }
 
 for (const version of GOLDEN_VERSIONS) {
-  test(`a directory of version ${version}`, { timeout: 60_000 }, async () => {
+  test(`a directory of version ${version}`, async () => {
     const path = mkdtempSync(join(tmpdir(), "brooklet-upgrade-"));
     onTestFinished(() => rmSync(path, { recursive: true, force: true }));
     putGolden(version, path);

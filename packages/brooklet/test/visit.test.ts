@@ -11,7 +11,6 @@ const SCHEMAS = {
 };
 const GROUPS = ["alice", "bob", "cy", "dora", "eve"];
 const DOCUMENTS = 12;
-const TEST_MS = 60_000;
 
 interface Visited {
   readonly documents: readonly { readonly id: string; readonly fields: Record<string, unknown> }[];
@@ -87,9 +86,7 @@ async function visitAll(served: Served, path: string): Promise<string[]> {
   return found;
 }
 
-test("pages, groups, types, namespaces, selections and slices show what they should", {
-  timeout: TEST_MS,
-}, async () => {
+test("pages, groups, types, namespaces, selections and slices show what they should", async () => {
   const served = await fed();
   const sorted = (ids: readonly string[]): string[] => [...ids].sort();
   const everything = [...ALL, "id:ns:note::free", "id:other:mail:n=7:x"];
@@ -120,7 +117,7 @@ interface Change {
   readonly remove?: string;
 }
 
-test("a period shows what was written in it, and removes, after a restart too", { timeout: TEST_MS }, async () => {
+test("a period shows what was written in it, and removes, after a restart too", async () => {
   const data = folder();
   const first = await fed(data);
   const pathOf = (number: number): string => `/document/v1/ns/mail/group/bob/${String(number).padStart(2, "0")}`;
@@ -156,7 +153,7 @@ test("a period shows what was written in it, and removes, after a restart too", 
   await look(await started(data));
 });
 
-test("a stream shows everything, as JSON or as lines", { timeout: TEST_MS }, async () => {
+test("a stream shows everything, as JSON or as lines", async () => {
   const served = await fed();
   const json = await ask(served, "GET", "/document/v1/ns/mail/docid?stream=true&concurrency=3&fieldSet=mail:n");
   expect(json.contentType).toBe("application/json; charset=UTF-8");
@@ -179,7 +176,7 @@ test("a stream shows everything, as JSON or as lines", { timeout: TEST_MS }, asy
   expect([documentCount, typeof continuation]).toEqual([2, "string"]);
 });
 
-test("a continuation outlives a restart, and is worth nothing elsewhere", { timeout: TEST_MS }, async () => {
+test("a continuation outlives a restart, and is worth nothing elsewhere", async () => {
   const data = folder();
   const first = await fed(data);
   const path = "/document/v1/ns/mail/group/alice?wantedDocumentCount=5";
@@ -197,9 +194,7 @@ test("a continuation outlives a restart, and is worth nothing elsewhere", { time
   }
 });
 
-test("while others write, every document nobody touches is seen once, also across a kill", {
-  timeout: TEST_MS,
-}, async () => {
+test("while others write, every document nobody touches is seen once, also across a kill", async () => {
   const data = folder();
   let served = await started(data);
   const untouched = GROUPS.flatMap((group) => Array.from({ length: 60 }, (_, number) => idOf(group, number)));
@@ -245,7 +240,7 @@ test("while others write, every document nobody touches is seen once, also acros
   expect(found.filter((id) => wanted.has(id)).sort()).toEqual([...untouched].sort());
 });
 
-test("documents are removed by selection", { timeout: TEST_MS }, async () => {
+test("documents are removed by selection", async () => {
   const served = await fed();
   const target = "/document/v1/ns/mail/group/eve?cluster=all&selection=true";
   const { status, text } = await ask(served, "DELETE", target);
@@ -257,7 +252,7 @@ test("documents are removed by selection", { timeout: TEST_MS }, async () => {
   expect(left.sort()).toEqual(ALL.filter((id) => !id.includes("g=eve")).sort());
 });
 
-test("documents are updated by selection, each as it is when it is written", { timeout: TEST_MS }, async () => {
+test("documents are updated by selection, each as it is when it is written", async () => {
   const served = await fed();
   const body = JSON.stringify({ fields: { n: { increment: 100 } } });
   const selection = encodeURIComponent("mail.n >= 10 and mail.n < 100");
@@ -274,9 +269,7 @@ test("documents are updated by selection, each as it is when it is written", { t
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("nosuch")]);
 });
 
-test("a copy to the cluster of the documents finds and counts them; streaming changes no such answer", {
-  timeout: TEST_MS,
-}, async () => {
+test("a copy to the cluster of the documents finds and counts them; streaming changes no such answer", async () => {
   const served = await fed();
   const path = "/document/v1/ns/mail/docid";
   const query = `cluster=all&selection=${encodeURIComponent("mail.n >= 10")}`;
@@ -300,7 +293,7 @@ const REASON_IS_OURS = /[?&](continuation=xyz|timeout=abc|selection=[^&])/;
 /** An unsigned number is what such a path takes, by the documentation: it selects nothing. */
 const NOT_COMPARED = "/number/18446744073709551615";
 
-test("what is wrong with a visit is said as the reference implementation says it", { timeout: TEST_MS }, async () => {
+test("what is wrong with a visit is said as the reference implementation says it", async () => {
   const vectors = (path: string): string => fileURLToPath(new URL(`../../../test-vectors/${path}`, import.meta.url));
   const served = await serveProcess(folder(), "--app", vectors("applications/mail"));
   const lines = readFileSync(vectors("visit/refusals.jsonl"), "utf8").trimEnd().split("\n");

@@ -6,8 +6,8 @@
 import { describe, expect, test } from "vitest";
 import { nativeAnswers, vectorFiles, wasmAnswers } from "./runners.ts";
 
-/** Two builds from nothing, on a machine that does much else. */
-const BUILD_MS = 40 * 60_000;
+/** Two builds from nothing take what they take: 20 minutes and more on a machine that does much else. Nothing else is waited for. */
+const NO_LIMIT = { timeout: 0 };
 
 /** The topics of test-vectors, and how many rows (of conversations: files) they have at least: a loss is noticed. */
 const TOPICS: Readonly<Record<string, number>> = {
@@ -33,7 +33,7 @@ const rows = files.flatMap(({ topic, path, rows: own }) =>
 );
 
 describe("native and WebAssembly", () => {
-  test("write down the same for every row", { timeout: BUILD_MS }, () => {
+  test("write down the same for every row", NO_LIMIT, () => {
     const [native, wasm] = [nativeAnswers(files), wasmAnswers(files)];
     expect(native.length).toBe(rows.length);
     expect(wasm.length).toBe(rows.length);

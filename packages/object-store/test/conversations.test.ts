@@ -59,7 +59,7 @@ async function sharedHouse(makeEngine: () => Core, runs: readonly Run[]): Promis
 
 const talks = recordedIn(conversationFiles());
 
-test.each(talks)("$about", { timeout: 120_000 }, async (recorded) => {
+test.each(talks)("$about", async (recorded) => {
   const runs = runsOf(recorded);
   vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
   try {

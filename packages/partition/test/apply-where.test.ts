@@ -140,7 +140,7 @@ test("a device that is full now and then: each document is changed once", async 
   expect(counts.failures).toBeGreaterThan(1);
   expect(counts.documents).toBe(count);
   expect(await appended(cluster, count)).toEqual(Array.from({ length: count }, () => 1));
-}, 60_000);
+});
 
 test("a document that cannot be changed: those before it are, those after it are not, and none is twice", async () => {
   const { cluster } = await opened();

@@ -105,7 +105,7 @@ async function expectSame(cluster: LocalCluster, group: string, twin: ReadonlyMa
   expect([status, total], about).toEqual([200, twin.size]);
 }
 
-test(`erasures beside all else answer as a map does (seed ${SEED})`, { timeout: 120_000 }, async () => {
+test(`erasures beside all else answer as a map does (seed ${SEED})`, async () => {
   const random = randomFrom(SEED);
   const path = join(folder(), "data");
   let { cluster, problems, core } = openCore(path);
@@ -314,9 +314,7 @@ function fakeTime(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test("neither name nor documents of an erased group are in the files a few seconds later", {
-  timeout: 60_000,
-}, async () => {
+test("neither name nor documents of an erased group are in the files a few seconds later", async () => {
   const path = join(folder(), "data");
   fakeTime();
   const { cluster, problems } = openCore(path);
@@ -345,9 +343,7 @@ test("closing deletes what was erased a moment before", async () => {
   for (const word of [NAME, CANARY]) expect([word, left.includes(word)]).toEqual([word, false]);
 });
 
-test("what a killed process had erased is deleted by the next one, where nobody looks as well", {
-  timeout: 60_000,
-}, async () => {
+test("what a killed process had erased is deleted by the next one, where nobody looks as well", async () => {
   const path = join(folder(), "data");
   const { cluster } = openCore(path);
   await cluster.deploy(application);

@@ -203,7 +203,7 @@ test("who stops listening ends the feed, and its source is told", async () => {
   await expect.poll(() => isTold).toBe(true);
 });
 
-test("who does not take outcomes is read no further", { timeout: MINUTE_MS }, async () => {
+test("who does not take outcomes is read no further", async () => {
   const cluster = await open();
   let pulled = 0;
   async function* endless(): AsyncGenerator<Uint8Array> {
@@ -311,9 +311,7 @@ test(`${FEEDS} random feeds leave what their operations leave one by one`, {
   }
 });
 
-test("writes that come meanwhile are neither lost nor decided on what is being replaced", {
-  timeout: MINUTE_MS,
-}, async () => {
+test("writes that come meanwhile are neither lost nor decided on what is being replaced", async () => {
   const cluster = await open();
   const documents = 600;
   // Each round of the feed adds 1,000 to nothing; increments that are acknowledged between two rounds are seen by the

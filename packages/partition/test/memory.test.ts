@@ -37,7 +37,7 @@ function words(seed: number, count: number): string {
 
 const memoryOf = ({ core }: Opened): number => Number(core.statistics()["memoryBytes"]);
 
-test("a search over much more than the cache takes the cache and a working set", { timeout: 60_000 }, async () => {
+test("a search over much more than the cache takes the cache and a working set", async () => {
   const path = join(folder(), "data");
   const feeding = openCore(path, CACHE_BYTES);
   await feeding.cluster.deploy(packageOf({ note }));

@@ -134,7 +134,6 @@ function typed(type: string, member = "string"): string {
 }
 
 /** Many deployments, each in a core of its own. */
-const LONG = { timeout: 60_000 };
 /** Types and a value of each: none can be read as another. */
 const TYPES: readonly (readonly [type: string, value: unknown])[] = [
   ["string", "12"],
@@ -168,7 +167,7 @@ async function fieldOf(cluster: Opened["cluster"], name: string): Promise<unknow
   return got;
 }
 
-test("values of another type read as unset, wherever they stand, and come back with their type", LONG, async () => {
+test("values of another type read as unset, wherever they stand, and come back with their type", async () => {
   for (const [at, [type, value]] of TYPES.entries()) {
     const [other, otherValue] = TYPES[(at + 1) % TYPES.length] ?? TYPES[0] ?? ["", ""];
     const path = join(folder(), "data");
@@ -202,39 +201,35 @@ test("values of another type read as unset, wherever they stand, and come back w
   }
 });
 
-test(
-  "a field that comes back with another type, and members of structs, do not show what was there",
-  LONG,
-  async () => {
-    const { cluster } = openCore(join(folder(), "data"));
-    const deploy = (text: string, files = {}): ReturnType<typeof cluster.deploy> =>
-      cluster.deploy(packageOf({ note: text }, files));
-    await deploy(note({ title: TEXT, size: NUMBER }));
-    for (const [name, size] of Object.entries({ folded: 1, recent: 2 })) {
-      await putNote(cluster, "alice", name, { title: name, size });
-      if (name === "folded") await cluster.maintain("g:alice");
-    }
-    await deploy(note({ title: TEXT }));
-    await deploy(note({ title: TEXT, size: EXACT }));
-    expect((await searchNotes(cluster, "alice", 'select * from note where size contains "1"')).total).toBe(0);
-    const { hits } = await searchNotes(cluster, "alice", "select * from note where true order by size");
-    expect(hits.map(({ fields }) => [fields["title"], fields["size"]])).toEqual([
-      ["folded", undefined],
-      ["recent", undefined],
-    ]);
-    expect(await getNote(cluster, "alice", "folded")).not.toContain("size");
+test("a field that comes back with another type, and members of structs, do not show what was there", async () => {
+  const { cluster } = openCore(join(folder(), "data"));
+  const deploy = (text: string, files = {}): ReturnType<typeof cluster.deploy> =>
+    cluster.deploy(packageOf({ note: text }, files));
+  await deploy(note({ title: TEXT, size: NUMBER }));
+  for (const [name, size] of Object.entries({ folded: 1, recent: 2 })) {
+    await putNote(cluster, "alice", name, { title: name, size });
+    if (name === "folded") await cluster.maintain("g:alice");
+  }
+  await deploy(note({ title: TEXT }));
+  await deploy(note({ title: TEXT, size: EXACT }));
+  expect((await searchNotes(cluster, "alice", 'select * from note where size contains "1"')).total).toBe(0);
+  const { hits } = await searchNotes(cluster, "alice", "select * from note where true order by size");
+  expect(hits.map(({ fields }) => [fields["title"], fields["size"]])).toEqual([
+    ["folded", undefined],
+    ["recent", undefined],
+  ]);
+  expect(await getNote(cluster, "alice", "folded")).not.toContain("size");
 
-    await deploy(typed("array<s>"));
-    await putNote(cluster, "alice", "folded", { title: "folded", f: [{ a: "x", b: "y" }] });
-    await cluster.maintain("g:alice");
-    await putNote(cluster, "alice", "recent", { title: "recent", f: [{ a: "x", b: "y" }] });
-    await expect(deploy(typed("array<s>", "int"))).rejects.toThrow(/field-type-change: Field 'f'/);
-    await deploy(typed("array<s>", "int"), overrides("field-type-change"));
-    for (const name of ["folded", "recent"]) expect(await fieldOf(cluster, name)).toEqual([{ b: "y" }]);
-  },
-);
+  await deploy(typed("array<s>"));
+  await putNote(cluster, "alice", "folded", { title: "folded", f: [{ a: "x", b: "y" }] });
+  await cluster.maintain("g:alice");
+  await putNote(cluster, "alice", "recent", { title: "recent", f: [{ a: "x", b: "y" }] });
+  await expect(deploy(typed("array<s>", "int"))).rejects.toThrow(/field-type-change: Field 'f'/);
+  await deploy(typed("array<s>", "int"), overrides("field-type-change"));
+  for (const name of ["folded", "recent"]) expect(await fieldOf(cluster, name)).toEqual([{ b: "y" }]);
+});
 
-test("the type of a field that no document has changes with a warning", LONG, async () => {
+test("the type of a field that no document has changes with a warning", async () => {
   const { cluster } = await filled(join(folder(), "data"));
   const changed = (type: string): Promise<Awaited<ReturnType<typeof cluster.deploy>>> =>
     cluster.deploy(packageOf({ note: note({ ...FIRST, f: `type ${type} { indexing: summary }` }) }));

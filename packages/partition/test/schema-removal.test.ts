@@ -135,7 +135,7 @@ test("a schema that comes back after a restart comes back empty", async () => {
   await expectGone(again);
 });
 
-test("what was removed leaves the files within a minute, where nobody looks as well", { timeout: 60_000 }, async () => {
+test("what was removed leaves the files within a minute, where nobody looks as well", async () => {
   const path = join(folder(), "data");
   const { cluster } = await filled(path);
   await cluster.deploy(removed);

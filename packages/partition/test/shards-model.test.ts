@@ -581,9 +581,7 @@ async function simulate(seed: number, sabotage?: Sabotage): Promise<World> {
   return world;
 }
 
-test("nothing is lost, doubled or seen that is not so, whatever is split, lost or late", {
-  timeout: 120_000,
-}, async () => {
+test("nothing is lost, doubled or seen that is not so, whatever is split, lost or late", async () => {
   const sum = { splits: 0, erasures: 0, moved: 0, searches: 0 };
   for (let seed = 1; seed <= WORLDS; seed += 1) {
     const { faults, done } = await simulate(seed);
@@ -594,7 +592,7 @@ test("nothing is lost, doubled or seen that is not so, whatever is split, lost o
   expect(Math.min(...Object.values(sum))).toBeGreaterThan(30);
 });
 
-test.each(SABOTAGES)("the model finds out: %s", { timeout: 120_000 }, async (sabotage) => {
+test.each(SABOTAGES)("the model finds out: %s", async (sabotage) => {
   let found = 0;
   for (let seed = 1; seed <= 3_000 && found === 0; seed += 1) found += (await simulate(seed, sabotage)).faults.length;
   expect(found).toBeGreaterThan(0);

@@ -319,7 +319,7 @@ test("a group grows again and again under writers, searches and visits", { timeo
   expect(platform.problems).toEqual([]);
 });
 
-test("a split that is cut off is made anew, and what it began is thrown away", { timeout: MINUTE_MS }, async () => {
+test("a split that is cut off is made anew, and what it began is thrown away", async () => {
   const { platform, cluster } = await opened();
   // More than are copied at a time.
   const all = Array.from({ length: 5_000 }, (_, number) => plain(number, { n: number }));
@@ -341,7 +341,7 @@ test("a split that is cut off is made anew, and what it began is thrown away", {
   expect(await numberOf(cluster, 0)).toBe(undefined);
 });
 
-test("the alarm has a group split that has become large, and its shards too", { timeout: MINUTE_MS }, async () => {
+test("the alarm has a group split that has become large, and its shards too", async () => {
   const { platform, cluster } = await opened(40_000);
   const chance = random(3);
   await feed(
@@ -364,9 +364,7 @@ test("the alarm has a group split that has become large, and its shards too", { 
   expect((await found(cluster, "select * from note where n = 1")).length).toBeGreaterThan(90);
 });
 
-test("a group with shards is listed once, changed where it is selected, and erased whole", {
-  timeout: MINUTE_MS,
-}, async () => {
+test("a group with shards is listed once, changed where it is selected, and erased whole", async () => {
   const { platform, cluster } = await opened();
   await feed(
     cluster,

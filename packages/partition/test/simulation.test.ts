@@ -54,7 +54,7 @@ function faulty(path: string): { storage: Storage; fail: (when: "before" | "afte
   };
 }
 
-test(`a cluster answers as a map does (seed ${SEED})`, { timeout: 60_000 }, async () => {
+test(`a cluster answers as a map does (seed ${SEED})`, async () => {
   const random = randomFrom(SEED);
   const path = join(folder(), "data");
   let disk = faulty(path);

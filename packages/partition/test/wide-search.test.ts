@@ -124,7 +124,7 @@ interface Root {
 const rootOf = ({ body }: Answer): Root => (JSON.parse(decoder.decode(body)) as { root: Root }).root;
 const relevances = (root: Root): number[] => (root.children ?? []).map(({ relevance }) => relevance);
 
-test("nothing more is begun when nobody waits for the answer any more", { timeout: MINUTE_MS }, async () => {
+test("nothing more is begun when nobody waits for the answer any more", async () => {
   for (const cluster of await clusters()) {
     const gone = new AbortController();
     gone.abort(new Error("The reader went away"));
@@ -134,7 +134,7 @@ test("nothing more is begun when nobody waits for the answer any more", { timeou
   }
 });
 
-test("a search that was begun ends when nobody waits for its answer any more", { timeout: MINUTE_MS }, async () => {
+test("a search that was begun ends when nobody waits for its answer any more", async () => {
   const request = requestOf({ "streaming.groupname": "u7" });
   for (const cluster of await clusters()) {
     const gone = new AbortController();
@@ -149,7 +149,7 @@ test("a search that was begun ends when nobody waits for its answer any more", {
   }
 });
 
-test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async () => {
+test("a thread in the middle of a bucket is told", async () => {
   const storage = memoryStorage(openSql);
   const openBucket = (bucket: number): ReturnType<typeof openSql> => storage.openBucket(bucket);
   const onProblem = (): void => undefined;
@@ -189,7 +189,7 @@ test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async
   expect(await looks(30)).toBeLessThan(35);
 });
 
-test("a query is compiled once in each thread, however many groups it addresses", { timeout: MINUTE_MS }, async () => {
+test("a query is compiled once in each thread, however many groups it addresses", async () => {
   for (const cluster of await clusters()) {
     const compiled = (): number[] => cores.map((core) => Number(core.statistics()["queriesCompiled"]));
     const parameters = { "streaming.selection": "true", hits: "3" };
@@ -206,7 +206,7 @@ test("a query is compiled once in each thread, however many groups it addresses"
   }
 });
 
-test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, async () => {
+test("everything, a few groups, one group, and none", async () => {
   for (const cluster of await clusters()) {
     const all = rootOf(await ask(cluster, { "streaming.selection": "true", hits: "4", offset: "1" }));
     expect(all.fields.totalCount).toBe(GROUPS + 2);
@@ -224,7 +224,7 @@ test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, as
   }
 });
 
-test("a query tells what it addresses before anything is searched", { timeout: MINUTE_MS }, async () => {
+test("a query tells what it addresses before anything is searched", async () => {
   for (const cluster of await clusters()) {
     const scope = (parameters: Readonly<Record<string, string>>): SearchScope | undefined => {
       const query = cluster.query(requestOf(parameters));
@@ -240,7 +240,7 @@ test("a query tells what it addresses before anything is searched", { timeout: M
   }
 });
 
-test("a search that is out of time has no hits", { timeout: MINUTE_MS }, async () => {
+test("a search that is out of time has no hits", async () => {
   for (const cluster of await clusters()) {
     const late = await ask(cluster, { "streaming.selection": "true", timeout: "0" });
     expect(late.status).toBe(504);
