@@ -15,6 +15,11 @@ export interface ServeOptions {
    * asked answers; who writes a bucket has taken it over.
    */
   readonly store?: ObjectStore;
+  /**
+   * With a store: where the other servers reach this one, as in `http://10.0.0.5:7070`. Writes of a bucket then meet in one server,
+   * whichever they were sent to. It is for them alone: what is not sealed with the secret of the store is refused.
+   */
+  readonly peerAddress?: string;
   /** Directory of an application package to deploy at the start. Without it, what was deployed last is served. */
   readonly application?: string;
   /** 8080 by default; 0: the system chooses. */
@@ -104,6 +109,7 @@ export interface RunningService {
 const OPTIONS = {
   path: CHECKS.text,
   store: CHECKS.settings,
+  peerAddress: CHECKS.text,
   application: CHECKS.text,
   port: CHECKS.port,
   configPort: CHECKS.port,

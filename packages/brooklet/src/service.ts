@@ -93,7 +93,7 @@ async function clusterOf(options: ServeOptions, outbound: Outbound): Promise<Clu
   if (path !== undefined || threads !== undefined)
     throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");
   const { openSharedCluster } = await import("./node/object-store.ts");
-  return await openSharedCluster({ store, ...usual });
+  return await openSharedCluster({ store, ...usual, ...given({ peerAddress: options.peerAddress }) });
 }
 
 /** Limits that are not the usual ones. */

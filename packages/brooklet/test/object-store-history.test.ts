@@ -9,6 +9,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
 import {
+  freePort,
   postgresFolder,
   REQUIRED,
   type Running,
@@ -50,6 +51,8 @@ class World {
   #states = new Map<string, readonly State[]>(documents.map((document) => [document, [ABSENT]]));
   #unanswered: (() => void)[] = [];
   #clock = 0;
+  /** Why the last read was not answered. */
+  unread = "";
   readonly counts = { writes: 0, refused: 0, reads: 0, notApplied: 0, unanswered: 0 };
 
   constructor(random: Random) {
@@ -95,7 +98,10 @@ class World {
     const begun = this.#now();
     try {
       const { status, text } = await ask("GET", `${pathOf(document)}?timeout=20s`);
-      if (status !== 200 && status !== 404) return false;
+      if (status !== 200 && status !== 404) {
+        this.unread = text;
+        return false;
+      }
       const fields = (JSON.parse(text) as { readonly fields?: object }).fields ?? {};
       const state = status === 404 ? ABSENT : stateOf(fields);
       this.#history(document).record(
@@ -105,7 +111,8 @@ class World {
       );
       this.counts.reads += 1;
       return true;
-    } catch {
+    } catch (error) {
+      this.unread = String(error);
       return false;
     }
   }
@@ -116,7 +123,8 @@ class World {
     this.#unanswered = [];
     for (const document of documents) {
       const endMs = Date.now() + WAIT_MS;
-      while (!(await this.read(ask, document))) expect(Date.now(), `${document} cannot be read`).toBeLessThan(endMs);
+      while (!(await this.read(ask, document)))
+        expect(Date.now(), `${document} cannot be read: ${this.unread}`).toBeLessThan(endMs);
     }
     for (const [document, history] of this.#histories) {
       const states = history.settle(this.#states.get(document) ?? []);
@@ -170,7 +178,12 @@ async function history(address: string, store: Running, environment: Readonly<Re
   const random = randomFrom(SEED);
   const application = writeFiles(join(folder(), "application"), files);
   Object.assign(process.env, environment);
-  const servers = new Servers(() => serveProcess("unused", "--app", application, "--store", address));
+  // Half of the seeds have servers that hand writes to each other.
+  const reaching = async (): Promise<readonly string[]> =>
+    SEED % 2 === 0 ? ["--peer-address", `http://127.0.0.1:${await freePort()}`] : [];
+  const servers = new Servers(async () =>
+    serveProcess("unused", "--app", application, "--store", address, ...(await reaching())),
+  );
   const world = new World(random);
   const reached = { kills: 0, pauses: 0, storeKills: 0 };
   for (let steps = 0; steps < STEPS; ) {

@@ -11,6 +11,7 @@ export {
   type WriteOutcome,
 } from "./object-store.ts";
 export { ObjectStoreCluster, type ObjectStoreClusterOptions, openObjectStoreCluster } from "./object-store-cluster.ts";
+export type { PeerCall, PeerPort, PeerReply } from "./peers.ts";
 export { type PostgresClient, postgresObjectStore } from "./postgres.ts";
 export { S3Error, type S3Options, s3ObjectStore } from "./s3.ts";
 export { type Environment, s3OptionsOf } from "./s3-address.ts";

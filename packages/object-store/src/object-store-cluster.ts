@@ -22,6 +22,7 @@ import { BucketReplica, Outdated } from "./bucket-replica.ts";
 import { encodeFrame } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
+import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
 import { encodeRecord } from "./record.ts";
 import {
   type About,
@@ -49,6 +50,8 @@ export interface ObjectStoreClusterOptions
   readonly cacheBytes?: number;
   /** Of a store that is empty: how many buckets it will have, for good; 8 by default. */
   readonly buckets?: number;
+  /** How other gateways reach this one, and it them; without it, whoever is asked to write takes the bucket over. */
+  readonly peers?: PeerPort;
   /** Waits; a test has time of its own. */
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
@@ -62,6 +65,8 @@ const GRACE_MS = 50;
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** How often it is looked whether another gateway has deployed something. */
 const APPLICATION_MS = 1_000;
+/** How often gateways say that they are there. */
+const PEERS_MS = 5_000;
 
 interface SharedBucket {
   readonly log: BucketLog;
@@ -73,7 +78,9 @@ export async function openObjectStoreCluster(options: ObjectStoreClusterOptions)
   const again = againWith(options.wait ?? sleep);
   const about = await readAbout(options.store, options.buckets ?? BUCKETS_DEFAULT, again);
   const application = await readNewest(options.store, 0, again);
-  return new ObjectStoreCluster(options, about, application);
+  const cluster = new ObjectStoreCluster(options, about, application);
+  await cluster.meet();
+  return cluster;
 }
 
 /** A cluster over an object store. */
@@ -84,7 +91,8 @@ export class ObjectStoreCluster implements Cluster {
   readonly #writer = randomName();
   readonly #about: About;
   readonly #wait: (milliseconds: number) => Promise<void>;
-  readonly #endLooking: () => void;
+  readonly #endLooking: (() => void)[];
+  readonly #peers: Peers | undefined;
   #application: StoredApplication | undefined;
   #files = 0;
   #deploying: Promise<unknown> = Promise.resolve();
@@ -99,6 +107,7 @@ export class ObjectStoreCluster implements Cluster {
       pass: (target, kind, timeoutMs, work) => this.#passInTime(target, kind, timeoutMs, work),
       hold: (key) => this.#bucketAt(this.#numberOf(key)).replica.hold(key),
       maintains: (bucket) => this.#buckets.get(bucket)?.log.isOwner === true,
+      elsewhere: (key) => this.#peers?.writerOf(this.#numberOf(key))?.(key),
     };
     this.#inner = new LocalCluster({
       ...options,
@@ -107,9 +116,27 @@ export class ObjectStoreCluster implements Cluster {
       gate,
       partitions: (_, { bucket }) => this.#partitionsOf(bucket),
     });
-    this.#endLooking = options.surroundings.every(APPLICATION_MS, () => {
-      this.#look().catch(options.onProblem ?? (() => undefined));
-    });
+    const { surroundings, peers, store, onProblem = () => undefined } = options;
+    const again = againWith(this.#wait);
+    if (peers !== undefined) {
+      const [files, now] = [store.files, surroundings.sharedMs];
+      this.#peers = new Peers({ files, name: this.#writer, port: peers, again, now });
+    }
+    this.#endLooking = [
+      surroundings.every(APPLICATION_MS, () => void this.#look().catch(onProblem)),
+      surroundings.every(PEERS_MS, () => void this.#peers?.look().catch(onProblem)),
+    ];
+  }
+
+  /** Hears which gateways are there, and says that this one is. */
+  async meet(): Promise<void> {
+    await this.#peers?.look();
+  }
+
+  /** Does what another gateway sent here. */
+  answer(call: PeerCall): Promise<PeerReply> {
+    const here = this.#inner.here(call.key);
+    return call.kind === "apply" ? here.apply(call.request, call.timeoutMs) : here.load(call.load, call.timeoutMs);
   }
 
   partition: Cluster["partition"] = (key) => this.#inner.partition(key);
@@ -204,7 +231,8 @@ export class ObjectStoreCluster implements Cluster {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#endLooking();
+    for (const end of this.#endLooking) end();
+    await this.#peers?.leave().catch(() => undefined);
     await this.#deploying;
     await this.#inner.idle();
     for (const { log } of this.#buckets.values()) await log.close();

@@ -10,6 +10,7 @@ import type {
   FloorBytes,
   GetRequest,
   LaterOperation,
+  Load,
   OperationRequest,
   SearchRequest,
   Visit,
@@ -252,10 +253,18 @@ export interface Gate {
     timeoutMs: number,
     work: () => Promise<Result>,
   ): Promise<Result>;
+  /** Who is to write a partition instead of this process; nothing: this one. */
+  elsewhere?(key: PartitionKey): PartitionWriter | undefined;
   /** Brings all of a partition for work that nobody waits for, and keeps it until what it gives is called. */
   hold(key: string): Promise<() => void>;
   /** Whether this process is to look after a bucket: whether documents are past their time, for one. */
   maintains(bucket: number): boolean;
+}
+
+/** Whoever writes a partition. Nothing: it could not be reached, and certainly did nothing. */
+export interface PartitionWriter {
+  apply(request: OperationRequest, timeoutMs: number): Promise<Outcome | undefined>;
+  load(load: Load, timeoutMs: number): Promise<readonly LoadOutcome[] | undefined>;
 }
 
 /** A gate that is always open. */

@@ -20,6 +20,7 @@ export type {
   Outcome,
   PartitionHandle,
   PartitionKey,
+  PartitionWriter,
   QueryHandle,
   SearchRequest,
   SearchScope,

@@ -1,5 +1,5 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import { asPackage, encodeQuery, type PackageBytes, type Query } from "@brooklet/core";
+import { asPackage, encodeQuery, type Load, type PackageBytes, type Query } from "@brooklet/core";
 import { bucketOf, type PartitionsOf, type StoredApplication } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -11,9 +11,12 @@ import {
   type FeedOptions,
   type Gate,
   type GateTarget,
+  type LoadOutcome,
   type MassOperation,
   type MassOutcome,
   OPEN_GATE,
+  type OperationRequest,
+  type Outcome,
   type PartitionHandle,
   type PartitionKey,
   type QueryHandle,
@@ -122,12 +125,27 @@ export class LocalCluster implements Cluster {
     return this.#models.around(this.#gate === OPEN_GATE ? this.#host.partition(key) : this.#gated(key));
   }
 
-  /** A partition that is looked up when it is needed: it may be another by then. */
-  #gated(key: PartitionKey): PartitionHandle {
+  /** Writes a partition in this process, whoever else could; texts were embedded where they had to be. */
+  here(key: PartitionKey): {
+    apply(request: OperationRequest, timeoutMs: number): Promise<Outcome>;
+    load(load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]>;
+  } {
     const target = { keys: [key] };
     return {
       apply: (request, timeoutMs) =>
         this.#gate.pass(target, "write", timeoutMs, () => this.#host.partition(key).apply(request, timeoutMs)),
+      load: (load, timeoutMs) =>
+        this.#gate.pass(target, "write", timeoutMs, () => this.#host.partition(key).load(load, timeoutMs)),
+    };
+  }
+
+  /** A partition that is looked up when it is needed: it may be another by then. */
+  #gated(key: PartitionKey): PartitionHandle {
+    const target = { keys: [key] };
+    return {
+      apply: async (request, timeoutMs) =>
+        (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ??
+        (await this.here(key).apply(request, timeoutMs)),
       get: (request, timeoutMs) =>
         this.#gate.pass(target, "read", timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
     };
@@ -139,8 +157,8 @@ export class LocalCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
-      load: (key, load, timeoutMs) =>
-        this.#gate.pass({ keys: [key] }, "write", timeoutMs, () => this.#host.partition(key).load(load, timeoutMs)),
+      load: async (key, load, timeoutMs) =>
+        (await this.#gate.elsewhere?.(key)?.load(load, timeoutMs)) ?? (await this.here(key).load(load, timeoutMs)),
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);

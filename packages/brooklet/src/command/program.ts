@@ -82,6 +82,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--app <dir>", "application package to deploy at the start (services.xml, schemas/)")
     .option("--data <dir>", "data directory, made if there is none", "./data")
     .option("--store <address>", "a store that several servers share, instead: s3://bucket/prefix or postgres://…")
+    .option("--peer-address <url>", "with --store: where the other servers reach this one, as http://10.0.0.5:7070")
     .option("--port <port>", "port of everything", port, PORT_DEFAULT)
     .option("--config-port <port>", "another port for deployments (the vespa command expects 19071)", port)
     .option("--host <address>", "address to listen on", "127.0.0.1")

@@ -14,6 +14,7 @@ export interface ServeCommand {
   readonly app?: string;
   readonly data: string;
   readonly store?: string;
+  readonly peerAddress?: string;
   readonly port: number;
   readonly configPort?: number;
   readonly host: string;
@@ -67,6 +68,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   } = command;
   const service = await serve({
     ...(command.store === undefined ? { path: data } : { store: await storeAt(command.store, process.env) }),
+    ...(command.peerAddress === undefined ? {} : { peerAddress: command.peerAddress }),
     port,
     host,
     searchOfAll,

@@ -15,10 +15,13 @@ interface PostgresLibrary {
   readonly Pool: new (options: {
     readonly connectionString: string;
     readonly max: number;
+    readonly connectionTimeoutMillis: number;
+    readonly query_timeout: number;
   }) => PostgresClient & { on(event: "error", listener: () => void): unknown; end(): Promise<void> };
 }
 
 const CONNECTIONS = 8;
+const REQUEST_MS = 10_000;
 
 /** Opens the store of an address; credentials of a bucket are in the environment. */
 export async function storeAt(address: string, environment: Environment): Promise<ObjectStore> {
@@ -31,7 +34,13 @@ export async function storeAt(address: string, environment: Environment): Promis
   }
   if (/^postgres(ql)?:/.test(address)) {
     const { Pool } = postgres();
-    const pool = new Pool({ connectionString: address, max: CONNECTIONS });
+    const pool = new Pool({
+      connectionString: address,
+      max: CONNECTIONS,
+      // What hangs is asked again: a server that went away says nothing.
+      connectionTimeoutMillis: REQUEST_MS,
+      query_timeout: REQUEST_MS,
+    });
     // A connection that was lost is made anew by the next request.
     pool.on("error", () => undefined);
     return { ...(await postgresObjectStore(pool)), close: () => pool.end() };

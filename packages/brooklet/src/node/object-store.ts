@@ -6,11 +6,14 @@ import { type ObjectStore, type ObjectStoreCluster, openObjectStoreCluster } fro
 import { tellingOnce } from "@brooklet/partition";
 import type { SqlConnection } from "@brooklet/store";
 import { openDatabase } from "./database.ts";
+import { listenToPeers, type PeerListener } from "./peers.ts";
 import { CACHE_BYTES, coreOf, demandParts, type OpenClusterOptions, surroundingsOf } from "./threads.ts";
 
 /** How a cluster over an object store is opened. */
 export interface SharedClusterOptions extends Omit<OpenClusterOptions, "path" | "threads"> {
   readonly store: ObjectStore;
+  /** Where other processes over the same store reach this one; without it they take buckets over to write them. */
+  readonly peerAddress?: string;
 }
 
 /** Opens a cluster over an object store; others may have it open too. */
@@ -18,13 +21,33 @@ export async function openSharedCluster(options: SharedClusterOptions): Promise<
   const { store, buckets, cacheBytes = CACHE_BYTES } = options;
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
-  return await openObjectStoreCluster({
-    ...surroundingsOf(options, onProblem),
-    store,
-    makeEngine: (secret) => coreOf({ secret }, cacheBytes, onProblem)(),
-    openCache,
-    ...(buckets === undefined ? {} : { buckets }),
-  });
+  const peers = options.peerAddress === undefined ? undefined : await listenToPeers(options.peerAddress);
+  try {
+    const cluster = await openObjectStoreCluster({
+      ...surroundingsOf(options, onProblem),
+      store: peers === undefined ? store : closedWith(store, peers),
+      makeEngine: (secret) => coreOf({ secret }, cacheBytes, onProblem)(),
+      openCache,
+      ...(buckets === undefined ? {} : { buckets }),
+      ...(peers === undefined ? {} : { peers: peers.port }),
+    });
+    peers?.begin(cluster.secret, (call) => cluster.answer(call));
+    return cluster;
+  } catch (error) {
+    await peers?.close();
+    throw error;
+  }
+}
+
+/** The store, with which the listener for others ends. */
+function closedWith(store: ObjectStore, peers: PeerListener): ObjectStore {
+  return {
+    ...store,
+    close: async () => {
+      await peers.close();
+      await store.close?.();
+    },
+  };
 }
 
 /** A database for one use: fast, and gone with the process. */
