@@ -91,6 +91,14 @@ impl Core {
         history.map_or_else(Vec::new, History::encode)
     }
 
+    /// Whether stored bytes are what was sealed for a place: a block of a segment, its header (block 2³²−1), its liveness
+    /// (2³²−2), or an operation (segment and block 2³²−1). Nothing of them is read.
+    #[must_use]
+    #[wasm_bindgen(js_name = isSealed)]
+    pub fn is_sealed(&self, key: &str, segment: u32, block: u32, stored: &[u8]) -> bool {
+        brooklet_segment::open(key, segment, block, stored).is_ok()
+    }
+
     /// Begins a task (docs/abi.md, task kinds). `input` is what a task keeps that is large.
     ///
     /// # Errors

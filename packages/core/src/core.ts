@@ -211,6 +211,16 @@ export class Core implements Engine {
     return report === "" ? undefined : (JSON.parse(report) as DeployReport);
   }
 
+  /**
+   * Whether stored bytes are what was sealed for a place in the partition of `key`: a block of a segment, its header (`HEADER`), its
+   * liveness (`LIVENESS`), or an operation of the tail (segment and block `HEADER`). For who checks a whole store; what is read
+   * for an answer is always checked.
+   */
+  isSealed(key: string, segment: number, block: number, stored: Uint8Array): boolean {
+    const { instance } = this.#now();
+    return instance.call(() => instance.core.isSealed(key, segment, block, stored));
+  }
+
   /** Cache and limits, as the core reports them, and the memory of the instance. */
   statistics(): Record<string, unknown> {
     const { instance } = this.#now();

@@ -36,6 +36,7 @@ export interface RawCore {
   history(): Uint8Array;
   open(kind: number, request: Uint8Array, input?: Uint8Array): RawTask;
   query(request: Uint8Array): RawQuery;
+  isSealed(key: string, segment: number, block: number, stored: Uint8Array): boolean;
   statistics(): string;
 }
 

@@ -10,7 +10,7 @@ import { driveInSlices } from "./drive.ts";
 import { ErasedBlocks } from "./erased-blocks.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
-import { type Job, jobOf } from "./maintenance-job.ts";
+import { type Job, jobOf } from "./maintenance/job.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
 /** How maintenance is done. */

@@ -7,11 +7,21 @@ export {
   auditHash,
   verifyAuditLog,
 } from "./node/audit-log.ts";
+export type { BucketReport, Damage, IsSealed } from "./node/bucket-check.ts";
+export { BucketMoment, type BucketRows, fillBucket, type SegmentRow } from "./node/bucket-copy.ts";
 export {
+  applicationIn,
   BUCKETS_DEFAULT,
+  backupsOf,
+  bucketsIn,
   DataDirectory,
+  type KnownBackup,
   MODELS_FOLDER,
+  noteBackup,
   type OpenSql,
   openBucket,
+  type RestoredDirectory,
+  restoreDirectory,
   secretIn,
 } from "./node/data-directory.ts";
+export { checkDirectory, type DirectoryReport, type RepairOptions, repairDirectory } from "./node/directory-check.ts";

@@ -4,6 +4,8 @@ import { StartError } from "@brooklet/gateway/node";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { runAuditGroup, runAuditVerify } from "./audit.ts";
+import { runBackup, runBackups, runRestore } from "./backup.ts";
+import { runCheck, runRepair } from "./check.ts";
 import { runEvaluate } from "./evaluate.ts";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed/feed.ts";
@@ -69,6 +71,8 @@ function makeProgram(surroundings: Surroundings): Command {
   addMcp(program, surroundings);
   addModel(program, surroundings);
   addPlan(program, surroundings);
+  addBackup(program, surroundings);
+  addCheck(program, surroundings);
   addAudit(program, surroundings);
   addKey(program, surroundings);
   addToken(program, surroundings);
@@ -365,6 +369,58 @@ function count(text: string): number {
   const value = countOf(text);
   if (value !== undefined) return value;
   throw new InvalidArgumentError("Give a number, as in 250, 1.5k, 2M or 10B.");
+}
+
+function addBackup(program: Command, surroundings: Surroundings): void {
+  const target =
+    "a folder, or s3://bucket/prefix (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3)";
+  program
+    .command("backup")
+    .description(
+      "back up a data directory, which may be served meanwhile; only what is new since the last time is stored",
+    )
+    .argument("<dir>", "the data directory")
+    .argument("<target>", target)
+    .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", positive)
+    .option("--json", "print the result as JSON")
+    .addHelpText("after", "\nBROOKLET_BACKUP_KEY or BROOKLET_BACKUP_KEY_FILE: what it is encrypted with (AES-256-GCM).")
+    .action((directory: string, to: string, options: Parameters<typeof runBackup>[2]) =>
+      runBackup(directory, to, options, surroundings),
+    );
+  program
+    .command("backups")
+    .description("list the backups of a target, the latest last")
+    .argument("<target>", target)
+    .option("--json", "print the result as JSON")
+    .action((from: string, options: Parameters<typeof runBackups>[1]) => runBackups(from, options, surroundings));
+  program
+    .command("restore")
+    .description("make a data directory of a backup, at a new path, after everything of it was verified")
+    .argument("<target>", target)
+    .argument("<dir>", "a path where there is nothing")
+    .option("--backup <id>", "which backup (default: the latest)")
+    .option("--json", "print the result as JSON")
+    .action((from: string, directory: string, options: Parameters<typeof runRestore>[2]) =>
+      runRestore(from, directory, options, surroundings),
+    );
+}
+
+function addCheck(program: Command, surroundings: Surroundings): void {
+  program
+    .command("check")
+    .description("read everything in a data directory that nobody serves, and say what is not as it was written")
+    .argument("<dir>", "the data directory")
+    .option("--json", "print the result as JSON")
+    .action((directory: string, options: Parameters<typeof runCheck>[1]) => runCheck(directory, options, surroundings));
+  program
+    .command("repair")
+    .description("take what is there of a damaged data directory for all there is, and say what is lost")
+    .argument("<dir>", "the data directory; the files of damaged buckets are kept in it as they were")
+    .option("--drop", "delete operations and segments that are damaged, which are refused otherwise")
+    .option("--json", "print the result as JSON")
+    .action((directory: string, options: Parameters<typeof runRepair>[1]) =>
+      runRepair(directory, options, surroundings),
+    );
 }
 
 function addAudit(program: Command, surroundings: Surroundings): void {

@@ -1,0 +1,54 @@
+/** What a backup consists of, and which there are in a target. */
+
+/** Where the blocks of a segment are: an object, from where on in it, and how many bytes. */
+export interface SegmentPlace {
+  readonly object: string;
+  readonly at: number;
+  readonly bytes: number;
+  /** What tells them from the blocks of every other segment that had this number. */
+  readonly seal: string;
+}
+
+/** A bucket in a backup. */
+export interface BucketPart {
+  /** The object with its rows. */
+  readonly rows: string;
+  readonly segments: Readonly<Record<string, SegmentPlace>>;
+}
+
+/** A backup. */
+export interface Manifest {
+  readonly version: 1;
+  readonly id: string;
+  readonly takenAt: string;
+  readonly expiresAt?: string;
+  /** Which directory it is of; what another has is never taken for what this one has. */
+  readonly directory: string;
+  readonly application?: string;
+  readonly buckets: readonly BucketPart[];
+}
+
+/** A backup in a list. */
+export interface BackupEntry {
+  readonly id: string;
+  readonly takenAt: string;
+  readonly expiresAt?: string;
+}
+
+/** The name of the list of all backups. */
+export const LIST = "backups";
+
+/** The name of a backup's manifest. */
+export function manifestName(id: string): string {
+  return `manifests/${id}`;
+}
+
+/** All objects of a backup. */
+export function objectsOf({ application, buckets }: Manifest): Set<string> {
+  const segments = buckets.flatMap((bucket) => Object.values(bucket.segments).map(({ object }) => object));
+  return new Set([
+    ...(application === undefined ? [] : [application]),
+    ...buckets.map(({ rows }) => rows),
+    ...segments,
+  ]);
+}

@@ -1,0 +1,95 @@
+/**
+ * The objects of backups: each is named by what is in it, so that one that was changed is seen, and sealed by who has the key, if there
+ * is one. Lists and manifests have names of their own.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { gunzip, gzip } from "node:zlib";
+import type { BackupTarget } from "./target.ts";
+
+const MAGIC: Buffer = Buffer.from("brkb");
+const PLAIN = 0;
+const SEALED = 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_BYTES = 32;
+const HEAD_BYTES = 5;
+
+/** Objects in a target. */
+export class BackupObjects {
+  readonly target: BackupTarget;
+  readonly #key: Buffer | undefined;
+
+  /** `key`: what backups are encrypted with, any text of 16 characters or more; they are not without it. */
+  constructor(target: BackupTarget, key: string | undefined) {
+    this.target = target;
+    if (key !== undefined && key.length < 16) throw new Error("a key of backups has 16 characters at least");
+    this.#key = key === undefined ? undefined : Buffer.from(hkdfSync("sha256", key, "", "brooklet backup", KEY_BYTES));
+  }
+
+  /** Whether they are encrypted. */
+  get isSealed(): boolean {
+    return this.#key !== undefined;
+  }
+
+  /** Stores bytes. The name of the object. */
+  async add(bytes: Uint8Array): Promise<string> {
+    const stored = this.#seal(bytes);
+    const name = `objects/${digest(stored)}`;
+    await this.target.put(name, stored);
+    return name;
+  }
+
+  /** The bytes of an object. Throws if it is gone, or another than was stored. */
+  async read(name: string): Promise<Uint8Array> {
+    const stored = await this.target.get(name);
+    if (stored === undefined) throw new Error(`${this.target.name}: ${name} is missing`);
+    if (name !== `objects/${digest(stored)}`) throw new Error(`${this.target.name}: ${name} is not what was stored`);
+    return this.#open(stored, name);
+  }
+
+  /** Stores a value under a name of its own. */
+  async write(name: string, value: unknown): Promise<void> {
+    const packed = await promisify(gzip)(JSON.stringify(value));
+    await this.target.put(name, this.#seal(Buffer.concat([createHash("sha256").update(packed).digest(), packed])));
+  }
+
+  /** The value of a name; nothing: there is none. */
+  async value<Value>(name: string): Promise<Value | undefined> {
+    const stored = await this.target.get(name);
+    if (stored === undefined) return undefined;
+    const bytes = this.#open(stored, name);
+    const packed = bytes.subarray(KEY_BYTES);
+    if (!createHash("sha256").update(packed).digest().equals(bytes.subarray(0, KEY_BYTES)))
+      throw new Error(`${this.target.name}: ${name} is not what was stored`);
+    return JSON.parse((await promisify(gunzip)(packed)).toString("utf8")) as Value;
+  }
+
+  #seal(bytes: Uint8Array): Buffer {
+    if (this.#key === undefined) return Buffer.concat([MAGIC, Uint8Array.of(PLAIN), bytes]);
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
+    const sealed = [cipher.update(bytes), cipher.final()];
+    return Buffer.concat([MAGIC, Uint8Array.of(SEALED), nonce, ...sealed, cipher.getAuthTag()]);
+  }
+
+  #open(stored: Uint8Array, name: string): Buffer {
+    const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
+    const isOurs = bytes.subarray(0, MAGIC.length).equals(MAGIC) && (bytes[MAGIC.length] ?? 2) <= SEALED;
+    if (!isOurs) throw new Error(`${this.target.name}: ${name} is no part of a backup`);
+    if (bytes[MAGIC.length] === PLAIN) return bytes.subarray(HEAD_BYTES);
+    if (this.#key === undefined) throw new Error(`${this.target.name}: ${name} is encrypted: give its key`);
+    const end = bytes.length - TAG_BYTES;
+    const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES));
+    decipher.setAuthTag(bytes.subarray(end));
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES + NONCE_BYTES, end)), decipher.final()]);
+    } catch (cause) {
+      throw new Error(`${this.target.name}: ${name} was encrypted with another key, or changed`, { cause });
+    }
+  }
+}
+
+function digest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

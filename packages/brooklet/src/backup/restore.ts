@@ -1,0 +1,94 @@
+/**
+ * A data directory made of a backup, at a new path: everything is read and verified before it is there. The secret of the directory is
+ * a new one: backups contain no keys.
+ */
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { type BucketRows, fillBucket, type IsSealed, type OpenSql, restoreDirectory } from "@brooklet/store/node";
+import { demand, demandSealed } from "./backup.ts";
+import { type BackupEntry, LIST } from "./manifest.ts";
+import type { BackupObjects } from "./objects.ts";
+import { unpackBlocks } from "./pack.ts";
+
+/** What is restored, and where. */
+export interface RestoreOptions {
+  readonly objects: BackupObjects;
+  /** A path where there is nothing. */
+  readonly path: string;
+  /** Which backup; the latest, unless it is said. */
+  readonly id?: string;
+  readonly openSql: OpenSql;
+  readonly isSealed: IsSealed;
+  readonly onProgress?: (line: string) => void;
+}
+
+/** What was restored. */
+export interface RestoreReport extends BackupEntry {
+  readonly partitions: number;
+  readonly operations: number;
+  readonly segments: number;
+}
+
+/** The backups of a target, the latest last. */
+export async function backupsIn(objects: BackupObjects): Promise<readonly BackupEntry[]> {
+  return (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
+}
+
+/** Restores a backup. A failure leaves nothing at the path. */
+export async function restore({
+  objects,
+  path,
+  id,
+  openSql,
+  isSealed,
+  onProgress,
+}: RestoreOptions): Promise<RestoreReport> {
+  const list = await backupsIn(objects);
+  const entry = id === undefined ? list.at(-1) : list.find((one) => one.id === id);
+  if (entry === undefined)
+    throw new Error(`${objects.target.name}: there is no backup${id === undefined ? "" : ` ${id}`}`);
+  const manifest = await demand(objects, entry.id);
+  const { application, buckets } = manifest;
+  const counts = { partitions: 0, operations: 0, segments: 0 };
+  await restoreDirectory(path, openSql, {
+    buckets: buckets.length,
+    application: application === undefined ? undefined : await objects.read(application),
+    fill: async (sql, identity) => {
+      onProgress?.(`bucket ${identity.bucket + 1} of ${buckets.length}`);
+      const part = buckets[identity.bucket];
+      if (part === undefined) throw new Error(`${entry.id} has no bucket ${identity.bucket}`);
+      const rows = JSON.parse((await promisify(gunzip)(await objects.read(part.rows))).toString("utf8")) as BucketRows;
+      demandSealed(rows, isSealed);
+      const blocks = await blocksOf(objects, part.segments, rows, isSealed);
+      fillBucket(sql, identity, rows, (segment) => blocks.get(segment) ?? []);
+      counts.partitions += rows.partitions.length;
+      counts.operations += rows.operations.length;
+      counts.segments += rows.segments.length;
+    },
+  });
+  return { ...entry, ...counts };
+}
+
+/** The blocks of all segments of a bucket, each what was sealed for its place. */
+async function blocksOf(
+  objects: BackupObjects,
+  places: Readonly<Record<string, { readonly object: string; readonly at: number; readonly bytes: number }>>,
+  { partitions, segments }: BucketRows,
+  isSealed: IsSealed,
+): Promise<Map<number, readonly Uint8Array[]>> {
+  const keys = new Map(partitions.map(([number, key]) => [number, key]));
+  const found = new Map<number, readonly Uint8Array[]>();
+  let read: { readonly object: string; readonly bytes: Uint8Array } | undefined;
+  for (const [segment, partition] of segments) {
+    const place = places[segment];
+    if (place === undefined) throw new Error(`the blocks of segment ${segment} are not in the backup`);
+    if (read?.object !== place.object) read = { object: place.object, bytes: await objects.read(place.object) };
+    const blocks = unpackBlocks(read.bytes.subarray(place.at, place.at + place.bytes));
+    blocks.forEach((bytes, block) => {
+      if (!isSealed(keys.get(partition) ?? "", segment, block, bytes))
+        throw new Error(`block ${block} of segment ${segment} is not what was written`);
+    });
+    found.set(segment, blocks);
+  }
+  return found;
+}

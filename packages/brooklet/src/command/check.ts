@@ -1,0 +1,55 @@
+/** `brooklet check` and `brooklet repair`: what of a data directory is not as it was written, and what there is without it. */
+import { checkDirectory, type DirectoryReport, repairDirectory } from "@brooklet/store/node";
+import { openDatabase } from "../node/database.ts";
+import { sealing } from "../node/sealing.ts";
+import { CommandFailed, type Surroundings } from "./surroundings.ts";
+
+/** Reads a whole directory, and fails if something of it is damaged. */
+export async function runCheck(
+  path: string,
+  { json }: { readonly json?: boolean },
+  surroundings: Surroundings,
+): Promise<void> {
+  const report = checkDirectory(path, openDatabase, sealing());
+  const damage = tell(report, json === true, surroundings);
+  if (damage > 0) {
+    if (json !== true)
+      surroundings.warn("What is damaged is refused, all else is served. A backup has it, or: brooklet repair");
+    throw new CommandFailed();
+  }
+}
+
+/** Repairs a directory, and says what is lost. */
+export async function runRepair(
+  path: string,
+  { drop = false, json }: { readonly drop?: boolean; readonly json?: boolean },
+  surroundings: Surroundings,
+): Promise<void> {
+  const report = repairDirectory(path, openDatabase, sealing(), { drop });
+  const damage = tell(report, json === true, surroundings);
+  if (json === true) return;
+  for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
+  if (damage > 0)
+    surroundings.print(
+      "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
+    );
+}
+
+/** Prints what a directory has, and what is damaged of it. How much that is. */
+function tell(report: DirectoryReport, json: boolean, { print, warn }: Surroundings): number {
+  const damaged = report.buckets.flatMap(({ bucket, damage }) =>
+    damage.map(({ key, what }) => `bucket ${bucket}${key === undefined ? "" : `, ${key}`}: ${what}`),
+  );
+  const all = [...report.damage, ...damaged];
+  if (json) print(JSON.stringify(report));
+  else {
+    for (const line of all) warn(line);
+    const sum = (of: "partitions" | "operations" | "segments" | "blocks"): number =>
+      report.buckets.reduce((total, bucket) => total + bucket[of], 0);
+    const counts = `${sum("partitions")} partitions, ${sum("operations")} operations, ${sum("segments")} segments of ${sum("blocks")} blocks`;
+    print(
+      `${report.buckets.length} buckets: ${counts}; ${all.length === 0 ? "all of it is as it was written" : `${all.length} things are not as they were written`}`,
+    );
+  }
+  return all.length;
+}

@@ -1,0 +1,249 @@
+/**
+ * Backups under writers, each restored and compared with what was written (T16). A backup is a prefix of what each group was written:
+ * all that was acknowledged before it began, nothing that was never issued, and no holes. BROOKLET_BACKUPS makes more of them. The
+ * sabotage, a file that is copied without its log, has to be seen.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { backUp } from "../src/backup/backup.ts";
+import { BackupObjects } from "../src/backup/objects.ts";
+import { backupsIn, restore } from "../src/backup/restore.ts";
+import { folderTarget, targetOf } from "../src/backup/target.ts";
+import { type Database, int, open, schema, text } from "../src/index.ts";
+import { openDatabase } from "../src/node/database.ts";
+import { sealing } from "../src/node/sealing.ts";
+
+const BACKUPS = Number(process.env["BROOKLET_BACKUPS"] ?? 4);
+const KEY = "a key of sixteen characters or more";
+const GROUPS = ["alice", "bob", "carol"] as const;
+const PAGE = 400;
+
+const note = schema("note", { body: text(), step: int() });
+const isSealed = sealing();
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-backup-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Each group has one writer, which puts n0, n1, n2, …; every third is put again at once, so that there is something to fold. */
+class Writers {
+  readonly #database: Database;
+  readonly acknowledged = new Map<string, number>(GROUPS.map((group) => [group, -1]));
+  readonly issued = new Map<string, number>(GROUPS.map((group) => [group, -1]));
+  readonly #writing: Promise<unknown>;
+  #isOver = false;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#writing = Promise.all(GROUPS.map((group) => this.#write(group)));
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#writing;
+  }
+
+  async #write(group: string): Promise<void> {
+    for (let step = 0; !this.#isOver; step += 1) {
+      this.issued.set(group, step);
+      await this.#database.group(group).put(note, `n${step}`, noteOf(group, step));
+      if (step % 3 === 0) await this.#database.group(group).put(note, `n${step}`, noteOf(group, step));
+      this.acknowledged.set(group, step);
+      await new Promise((done) => setTimeout(done, 2));
+    }
+  }
+}
+
+const noteOf = (group: string, step: number) => ({ body: `note ${step} of ${group}`, step });
+
+/** The notes of a directory: how many each group has, all of them as they were put. */
+async function notesOf(path: string): Promise<Map<string, number>> {
+  const database = await open({ path, schemas: [note] });
+  try {
+    const found = new Map<string, number>();
+    for (const group of GROUPS) {
+      const steps: number[] = [];
+      for await (const { document } of database.group(group).visit(note)) {
+        expect(document).toEqual(noteOf(group, document.step));
+        steps.push(document.step);
+      }
+      steps.sort((left, right) => left - right);
+      expect(steps).toEqual(steps.map((_, at) => at));
+      found.set(group, steps.length);
+    }
+    return found;
+  } finally {
+    await database.close();
+  }
+}
+
+test("backups under writers, each restored and compared", { timeout: 120_000 + BACKUPS * 10_000 }, async () => {
+  const [data, kept] = [join(folder(), "data"), folder()];
+  const objects = new BackupObjects(folderTarget(kept), KEY);
+  const database = await open({ path: data, schemas: [note], threads: 1 });
+  const writers = new Writers(database);
+  const reached = { segments: 0, operations: 0, kept: 0 };
+  for (let round = 0; round < BACKUPS; round += 1) {
+    await new Promise((done) => setTimeout(done, 1_500));
+    const before = new Map(writers.acknowledged);
+    const report = await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
+    const after = new Map(writers.issued);
+    reached.segments += report.segments;
+    reached.operations += report.operations;
+    reached.kept += report.kept;
+    const path = join(folder(), "restored");
+    expect(await restore({ objects, path, openSql: openDatabase, isSealed })).toMatchObject({ id: report.id });
+    const found = await notesOf(path);
+    for (const group of GROUPS) {
+      expect(found.get(group)).toBeGreaterThan(before.get(group) ?? 0);
+      expect(found.get(group)).toBeLessThanOrEqual((after.get(group) ?? 0) + 1);
+    }
+  }
+  await writers.end();
+  await database.close();
+  expect(await backupsIn(objects)).toHaveLength(BACKUPS);
+  expect(reached.segments).toBeGreaterThan(0);
+  expect(reached.operations).toBeGreaterThan(0);
+  // Nothing of a document is readable without the key.
+  const stored = readdirSync(join(kept, "objects")).map((name) => readFileSync(join(kept, "objects", name)));
+  expect(stored.some((bytes) => bytes.includes("of alice"))).toBe(false);
+});
+
+/** A directory with notes of each group, the first `PAGE` of them in segments and 50 in the tail. */
+async function filled(): Promise<string> {
+  const data = join(folder(), "data");
+  const database = await open({ path: data, schemas: [note] });
+  for (const group of GROUPS) {
+    const fed = Array.from({ length: PAGE }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
+    expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: PAGE });
+    const rest = Array.from({ length: 50 }, (_, at) => PAGE + at);
+    await Promise.all(rest.map((step) => database.group(group).put(note, `n${step}`, noteOf(group, step))));
+  }
+  await database.close();
+  return data;
+}
+
+test("only what is new is stored, and what is too old is removed", { timeout: 60_000 }, async () => {
+  const [data, kept] = [await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  const make = (keepDays?: number) =>
+    backUp({ directory: data, objects, openSql: openDatabase, isSealed, ...(keepDays !== undefined && { keepDays }) });
+  const first = await make(1e-9);
+  expect(first.segments).toBeGreaterThan(0);
+  expect(first.kept).toBe(0);
+  const before = readdirSync(join(kept, "objects")).length;
+  const second = await make();
+  expect(second.kept).toBe(second.segments);
+  expect(second.removed).toEqual([first.id]);
+  expect((await backupsIn(objects)).map(({ id }) => id)).toEqual([second.id]);
+  // The same rows and segments are the same objects.
+  expect(readdirSync(join(kept, "objects")).length).toBe(before);
+  const path = join(folder(), "restored");
+  await restore({ objects, path, openSql: openDatabase, isSealed });
+  expect(await notesOf(path)).toEqual(new Map(GROUPS.map((group) => [group, PAGE + 50])));
+  await expect(restore({ objects, path, openSql: openDatabase, isSealed })).rejects.toThrow("is there already");
+});
+
+test("what is changed in a target, or encrypted with another key, is not restored, and leaves nothing", {
+  timeout: 60_000,
+}, async () => {
+  const [data, kept] = [await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), KEY);
+  await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
+  const path = join(folder(), "restored");
+  const restored = (key: string | undefined = KEY) =>
+    restore({ objects: new BackupObjects(folderTarget(kept), key), path, openSql: openDatabase, isSealed });
+  await expect(restored("another key of enough characters")).rejects.toThrow("encrypted with another key");
+  await expect(
+    restore({ objects: new BackupObjects(folderTarget(kept), undefined), path, openSql: openDatabase, isSealed }),
+  ).rejects.toThrow("give its key");
+  for (const name of readdirSync(join(kept, "objects"))) {
+    const file = join(kept, "objects", name);
+    const content = readFileSync(file);
+    const changed = Buffer.from(content);
+    changed.writeUInt8(changed.readUInt8(changed.length >> 1) ^ 1, changed.length >> 1);
+    writeFileSync(file, changed);
+    await expect(restored()).rejects.toThrow("is not what was stored");
+    rmSync(file);
+    await expect(restored()).rejects.toThrow("is missing");
+    writeFileSync(file, content);
+    expect(existsSync(path)).toBe(false);
+  }
+  await restored();
+  expect((await notesOf(path)).get("bob")).toBe(PAGE + 50);
+});
+
+test("a damaged directory is not backed up", { timeout: 60_000 }, async () => {
+  const [data, kept] = [await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  for (const name of readdirSync(join(data, "buckets")).filter((it) => it.endsWith(".sqlite"))) {
+    const sql = openDatabase(join(data, "buckets", name));
+    sql.run("DELETE FROM operation WHERE number = (SELECT max(number) FROM operation)");
+    sql.close();
+  }
+  await expect(backUp({ directory: data, objects, openSql: openDatabase, isSealed })).rejects.toThrow(
+    "not what was written",
+  );
+  expect(await backupsIn(objects)).toEqual([]);
+});
+
+test("the sabotage: files copied without their logs are seen to lack what was acknowledged", {
+  timeout: 60_000,
+}, async () => {
+  const data = join(folder(), "data");
+  const database = await open({ path: data, schemas: [note] });
+  for (let step = 0; step < 20; step += 1) await database.group("alice").put(note, `n${step}`, noteOf("alice", step));
+  const copy = join(folder(), "copy");
+  mkdirSync(join(copy, "buckets"), { recursive: true });
+  for (const name of ["application", "brooklet.json", "secret"]) copyFileSync(join(data, name), join(copy, name));
+  for (const name of readdirSync(join(data, "buckets")))
+    if (!/-(wal|shm)$/.test(name)) copyFileSync(join(data, "buckets", name), join(copy, "buckets", name));
+  await database.close();
+  await expect(notesOf(copy)).rejects.toThrow();
+});
+
+test("a bucket of a service that speaks S3 keeps backups", { timeout: 60_000 }, async () => {
+  const stored = new Map<string, Buffer>();
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const name = request.url?.split("?")[0] ?? "";
+      const isSigned = /^AWS4-HMAC-SHA256 Credential=id\//.test(request.headers.authorization ?? "");
+      if (!isSigned) return response.writeHead(403).end();
+      if (request.method === "PUT") stored.set(name, Buffer.concat(chunks));
+      if (request.method === "DELETE") stored.delete(name);
+      const found = stored.get(name);
+      if (request.method === "GET" && found === undefined) return response.writeHead(404).end();
+      return response.writeHead(200, { etag: '"1"' }).end(request.method === "GET" ? found : undefined);
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => void server.close());
+  const target = targetOf("s3://backups/of/notes", {
+    AWS_ACCESS_KEY_ID: "id",
+    AWS_SECRET_ACCESS_KEY: "secret",
+    AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  });
+  const objects = new BackupObjects(target, KEY);
+  await backUp({ directory: await filled(), objects, openSql: openDatabase, isSealed });
+  expect([...stored.keys()].every((name) => name.startsWith("/backups/of/notes/"))).toBe(true);
+  const path = join(folder(), "restored");
+  await restore({ objects, path, openSql: openDatabase, isSealed });
+  expect((await notesOf(path)).get("carol")).toBe(PAGE + 50);
+});

@@ -1,0 +1,120 @@
+/** `brooklet check` says what is not as it was written, and `brooklet repair` what there is without it. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bucketOf } from "@brooklet/store";
+import { expect, onTestFinished, test } from "vitest";
+import { runCommandLine } from "../src/command/program.ts";
+import { int, open, schema, text } from "../src/index.ts";
+import { openDatabase } from "../src/node/database.ts";
+
+const BUCKETS = 16;
+const note = schema("note", { body: text(), step: int() });
+const noteOf = (group: string, step: number) => ({ body: `note ${step} of ${group}`, step });
+
+/** A directory with a segment and a tail in each of two groups. */
+async function filled(): Promise<string> {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-check-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  const data = join(path, "data");
+  const database = await open({ path: data, schemas: [note] });
+  for (const group of ["alice", "bob"]) {
+    const fed = Array.from({ length: 400 }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
+    expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: 400 });
+    for (let step = 400; step < 410; step += 1) await database.group(group).put(note, `n${step}`, noteOf(group, step));
+  }
+  await database.close();
+  return data;
+}
+
+async function command(...words: string[]): Promise<{ code: number; printed: string; warned: string }> {
+  const [printed, warned]: [string[], string[]] = [[], []];
+  const code = await runCommandLine(words, {
+    print: (line) => printed.push(line),
+    warn: (line) => warned.push(line),
+    progress: () => undefined,
+    input: (async function* () {})(),
+    untilEnded: async () => undefined,
+  });
+  return { code, printed: printed.join("\n"), warned: warned.join("\n") };
+}
+
+function behind(data: string, group: string, statement: string): void {
+  const sql = openDatabase(join(data, "buckets", `${String(bucketOf(`g:${group}`, BUCKETS)).padStart(3, "0")}.sqlite`));
+  sql.run(statement.replaceAll("$", `(SELECT number FROM partition WHERE key = 'g:${group}')`));
+  sql.close();
+}
+
+const FLIPPED =
+  "UPDATE block SET bytes = zeroblob(length(bytes)) WHERE id = (SELECT min(id) FROM block WHERE id >> 20 IN (SELECT number FROM segment WHERE partition = $))";
+const LOSSES: readonly (readonly [what: string, statement: string, told: RegExp])[] = [
+  ["a bit of a block", FLIPPED, /g:alice: block 0 of segment \d+ is not what was written/],
+  [
+    "a block",
+    "DELETE FROM block WHERE id = (SELECT max(id) FROM block WHERE id >> 20 IN (SELECT number FROM segment WHERE partition = $))",
+    /g:alice: \d+ blocks of segment \d+ are there of \d+/,
+  ],
+  [
+    "an operation",
+    "DELETE FROM operation WHERE number = (SELECT max(number) FROM operation WHERE partition = $)",
+    /g:alice: \d+ operations are there of \d+/,
+  ],
+  [
+    "bits of an operation",
+    "UPDATE operation SET bytes = zeroblob(length(bytes)) WHERE number = (SELECT max(number) FROM operation WHERE partition = $)",
+    /g:alice: operation \d+ is not what was written/,
+  ],
+  ["a segment", "DELETE FROM segment WHERE partition = $", /g:alice: 0 segments are there of \d+/],
+  [
+    "a partition",
+    "DELETE FROM partition WHERE key = 'g:alice'",
+    /0 partitions are there of 1\n(.*\n)*.*rows of operation belong to no partition/,
+  ],
+];
+
+test("what is whole is said to be", { timeout: 60_000 }, async () => {
+  const data = await filled();
+  const { code, printed } = await command("check", data);
+  expect([code, printed]).toEqual([
+    0,
+    expect.stringMatching(/2 partitions, \d+ operations, \d+ segments of \d+ blocks; all of it is as it was written/),
+  ]);
+  const repaired = await command("repair", data);
+  expect([repaired.code, readdirSync(join(data, "buckets")).filter((name) => name.includes("before"))]).toEqual([
+    0,
+    [],
+  ]);
+});
+
+for (const [what, statement, told] of LOSSES) {
+  test(`${what}: checked, repaired, and the file kept as it was`, { timeout: 60_000 }, async () => {
+    const data = await filled();
+    behind(data, "alice", statement);
+    const checked = await command("check", data);
+    expect([checked.code, checked.warned]).toEqual([1, expect.stringMatching(told)]);
+    expect(checked.warned).not.toContain("g:bob");
+    const repaired = await command("repair", data, "--drop");
+    expect([repaired.code, repaired.warned]).toEqual([0, expect.stringMatching(told)]);
+    expect(readdirSync(join(data, "buckets")).filter((name) => /\.sqlite\.before-/.test(name))).toHaveLength(1);
+    expect((await command("check", data)).code).toBe(0);
+    const database = await open({ path: data, schemas: [note] });
+    expect(await database.group("bob").get(note, "n405")).toEqual(noteOf("bob", 405));
+    expect((await database.group("bob").search(note, { limit: 0 })).totalCount).toBe(410);
+    const left = (await database.group("alice").search(note, { limit: 0 })).totalCount;
+    expect(left).toBeLessThan(410);
+    await database.group("alice").put(note, "n1", noteOf("alice", 1));
+    expect(await database.group("alice").get(note, "n1")).toEqual(noteOf("alice", 1));
+    await database.close();
+  });
+}
+
+test("what is no data directory, or in use, is told", { timeout: 60_000 }, async () => {
+  expect(await command("check", join(tmpdir(), "nothing-here"))).toMatchObject({
+    code: 1,
+    warned: expect.stringContaining("is not a data directory"),
+  });
+  const data = await filled();
+  const database = await open({ path: data, schemas: [note] });
+  expect(await command("repair", data)).toMatchObject({ code: 1, warned: expect.stringContaining("in use") });
+  await database.close();
+});
