@@ -6,6 +6,7 @@
 import {
   asPackage,
   type DeployReport,
+  fileOfPackage,
   type PackageBytes,
   ServiceError,
   type UnlessStored,
@@ -88,6 +89,26 @@ export async function prepareDeployment(
   return deployment;
 }
 
+/** A file that says until which day something may be lost: what it means depends on when it is asked. */
+const OVERRIDES = "validation-overrides.xml";
+
+/**
+ * Whether a package is the one that is stored and served, of which everything was said when it was restored (docs/decisions/0095).
+ * A program that opens its database says the same schemas each time, and need not wait until a core of its own has compiled them again.
+ */
+export async function isServed(
+  applicationPackage: Uint8Array,
+  { objections = [] }: DeployReport,
+  stored: StoredApplication,
+  engine: DeployableEngine,
+  runner: ModelRunner | undefined,
+): Promise<boolean> {
+  // What would be refused by now has to be said by who refuses it.
+  if (objections.length > 0 || fileOfPackage(applicationPackage, OVERRIDES) !== undefined) return false;
+  const complete = await completePackage(applicationPackage, runner, engine);
+  return equal(stored.bytes, withHistory(complete, engine.history?.() ?? NOTHING));
+}
+
 /** What the operator is told of a stored package that this release would not take; nothing if it would. */
 export function objectionsTo({ objections = [] }: DeployReport): Error | undefined {
   if (objections.length === 0) return undefined;
@@ -95,7 +116,8 @@ export function objectionsTo({ objections = [] }: DeployReport): Error | undefin
   return new Error([sentence, ...objections].join("\n  "));
 }
 
-function demandUnobjected(objections: readonly string[]): void {
+/** Refuses an application against which there is something to be said. */
+export function demandUnobjected(objections: readonly string[]): void {
   if (objections.length === 0) return;
   const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17 } as const;
   throw new ServiceError({ ...said, message: objections.join("; "), outcome: "not_applied" });

@@ -30,7 +30,9 @@ import {
   completePackage,
   type Deployment,
   type DeploymentChecks,
+  demandUnobjected,
   hasStoredValue,
+  isServed,
   objectionsTo,
   prepareDeployment,
 } from "./deployment.ts";
@@ -79,6 +81,8 @@ export class LocalCluster implements Cluster {
   readonly #models: ModelSurroundings;
   readonly #gate: Gate;
   #report: DeployReport | undefined;
+  /** What the core said of the stored application, as long as none was deployed. */
+  #restored: DeployReport | undefined;
   #closing: Promise<void> | undefined;
   #deploying: Promise<unknown> = Promise.resolve();
 
@@ -103,6 +107,7 @@ export class LocalCluster implements Cluster {
     });
     if (application !== undefined) {
       this.#report = this.#host.deploy(application);
+      this.#restored = this.#report;
       const objections = objectionsTo(this.#report);
       if (objections !== undefined) onProblem?.(objections);
       options.onApplication?.(this.#report);
@@ -250,6 +255,7 @@ export class LocalCluster implements Cluster {
 
   /** Serves an application that another process has stored. */
   restore(application: StoredApplication): void {
+    this.#restored = undefined;
     this.#report = this.#host.deploy(application);
     this.#options.onApplication?.(this.#report);
   }
@@ -264,7 +270,18 @@ export class LocalCluster implements Cluster {
   async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
     const { storage, makeEngine, modelRunner, objections } = this.#options;
     try {
-      const isFirst = storage.readApplication() === undefined;
+      const stored = storage.readApplication();
+      const restored = this.#restored;
+      this.#restored = undefined;
+      const isSame =
+        restored !== undefined &&
+        stored !== undefined &&
+        (await isServed(applicationPackage, restored, stored, this.#engine, modelRunner));
+      if (isSame) {
+        demandUnobjected(objections?.(restored) ?? []);
+        return await this.#serve(restored);
+      }
+      const isFirst = stored === undefined;
       const validator = isFirst ? this.#engine : makeEngine();
       const complete = await completePackage(applicationPackage, modelRunner, validator);
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
@@ -273,12 +290,17 @@ export class LocalCluster implements Cluster {
         ? await this.#deployFirst(complete, checks)
         : await prepareDeployment(complete, storage, validator, checks);
       if (!isFirst) this.#host.deploy(application);
-      this.#report = await withMissingModels(report, this.#options.embedder);
-      this.#options.onApplication?.(this.#report);
-      return this.#report;
+      return await this.#serve(report);
     } catch (error) {
       throw serviceError(error);
     }
+  }
+
+  /** Tells of an application that is deployed. */
+  async #serve(report: DeployReport): Promise<DeployReport> {
+    this.#report = await withMissingModels(report, this.#options.embedder);
+    this.#options.onApplication?.(this.#report);
+    return this.#report;
   }
 
   /** Deploys where nothing is: the core that serves reads the package itself, once, and no other core is made. */
