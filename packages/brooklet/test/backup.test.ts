@@ -138,7 +138,7 @@ async function filled(): Promise<string> {
   return data;
 }
 
-test("only what is new is stored, and what is too old is removed", { timeout: 60_000 }, async () => {
+test("only what is new is stored, and what is too old is removed", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), undefined);
   const make = (keepDays?: number) =>
@@ -159,9 +159,7 @@ test("only what is new is stored, and what is too old is removed", { timeout: 60
   await expect(restore({ objects, path, openSql: openDatabase, isSealed })).rejects.toThrow("is there already");
 });
 
-test("what is changed in a target, or encrypted with another key, is not restored, and leaves nothing", {
-  timeout: 60_000,
-}, async () => {
+test("what is changed in a target, or encrypted with another key, is not restored, and leaves nothing", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), KEY);
   await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
@@ -188,7 +186,7 @@ test("what is changed in a target, or encrypted with another key, is not restore
   expect((await notesOf(path)).get("bob")).toBe(PAGE + 50);
 });
 
-test("a damaged directory is not backed up", { timeout: 60_000 }, async () => {
+test("a damaged directory is not backed up", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), undefined);
   for (const name of readdirSync(join(data, "buckets")).filter((it) => it.endsWith(".sqlite"))) {
@@ -202,9 +200,7 @@ test("a damaged directory is not backed up", { timeout: 60_000 }, async () => {
   expect(await backupsIn(objects)).toEqual([]);
 });
 
-test("the sabotage: files copied without their logs are seen to lack what was acknowledged", {
-  timeout: 60_000,
-}, async () => {
+test("the sabotage: files copied without their logs are seen to lack what was acknowledged", async () => {
   const data = join(folder(), "data");
   const database = await open({ path: data, schemas: [note] });
   for (let step = 0; step < 20; step += 1) await database.group("alice").put(note, `n${step}`, noteOf("alice", step));
@@ -217,7 +213,7 @@ test("the sabotage: files copied without their logs are seen to lack what was ac
   await expect(notesOf(copy)).rejects.toThrow();
 });
 
-test("a bucket of a service that speaks S3 keeps backups", { timeout: 60_000 }, async () => {
+test("a bucket of a service that speaks S3 keeps backups", async () => {
   const stored = new Map<string, Buffer>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -72,7 +72,7 @@ const LOSSES: readonly (readonly [what: string, statement: string, told: RegExp]
   ],
 ];
 
-test("what is whole is said to be", { timeout: 60_000 }, async () => {
+test("what is whole is said to be", async () => {
   const data = await filled();
   const { code, printed } = await command("check", data);
   expect([code, printed]).toEqual([
@@ -87,7 +87,7 @@ test("what is whole is said to be", { timeout: 60_000 }, async () => {
 });
 
 for (const [what, statement, told] of LOSSES) {
-  test(`${what}: checked, repaired, and the file kept as it was`, { timeout: 60_000 }, async () => {
+  test(`${what}: checked, repaired, and the file kept as it was`, async () => {
     const data = await filled();
     behind(data, "alice", statement);
     const checked = await command("check", data);
@@ -108,7 +108,7 @@ for (const [what, statement, told] of LOSSES) {
   });
 }
 
-test("what is no data directory, or in use, is told", { timeout: 60_000 }, async () => {
+test("what is no data directory, or in use, is told", async () => {
   expect(await command("check", join(tmpdir(), "nothing-here"))).toMatchObject({
     code: 1,
     warned: expect.stringContaining("is not a data directory"),

@@ -360,9 +360,12 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
       { ...sql, guard: { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined } },
       identity,
     );
+    // A failure of what closing does with the log would not be told, and the log does not come along.
+    sql.checkpoint?.(true);
   } finally {
     sql.close();
   }
+  checkHeader(fresh);
   syncFile(fresh);
   renameSync(fresh, path);
 }
