@@ -44,7 +44,7 @@ export type FeedOutcome =
 
 /** Options of a feed. */
 export interface FeedOptions {
-  /** Operations in flight; by default 1,024 where the server takes many in one request, and 32 where it does not. */
+  /** Operations in flight; by default 2,048 where the server takes many in one request, and 32 where it does not. */
   readonly concurrency?: number;
   readonly signal?: AbortSignal;
 }
@@ -94,6 +94,8 @@ export class FeedError extends BrookletError {
 
 const CONCURRENCY = 32;
 const FAILURES_KEPT = 100;
+/** Operations that are taken of a source before anybody else has a turn. */
+const PULLED_AT_ONCE = 64;
 
 /**
  * A feed. Iterate it for the outcome of every operation, in the order they arrive; or await it, and it is done, or
@@ -175,7 +177,7 @@ export async function* feed<Operation extends { readonly id: string }>(
     for (;;) {
       signal?.throwIfAborted();
       run.throwIfBroken();
-      if (run.inFlight < concurrency && closed?.aborted !== true) run.pull();
+      if (closed?.aborted !== true) run.pull(concurrency);
       const outcome = run.take();
       if (outcome !== undefined) yield outcome;
       else if (run.isDone) return;
@@ -193,6 +195,7 @@ export async function* feed<Operation extends { readonly id: string }>(
 /** The state of a feed: what runs, what is finished, and whether the source is being asked. */
 class FeedRun<Operation extends { readonly id: string }> {
   readonly #iterator: Iterator<Operation> | AsyncIterator<Operation>;
+  readonly #isAsync: boolean;
   readonly #apply: (operation: Operation) => Promise<void>;
   readonly #nameOf: (id: string) => string;
   readonly #finished: FeedOutcome[] = [];
@@ -209,6 +212,7 @@ class FeedRun<Operation extends { readonly id: string }> {
     apply: (operation: Operation) => Promise<void>,
     nameOf: (id: string) => string = (id) => id,
   ) {
+    this.#isAsync = Symbol.asyncIterator in source;
     this.#iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
     this.#apply = apply;
     this.#nameOf = nameOf;
@@ -231,9 +235,32 @@ class FeedRun<Operation extends { readonly id: string }> {
     return this.#finished.shift();
   }
 
-  /** Asks the source for one more, unless it is being asked. */
-  pull(): void {
-    if (this.#source !== "idle") return;
+  /** Asks the source for more until so many are in flight, unless it is being asked. One that answers at once is asked for several. */
+  pull(concurrency: number): void {
+    for (let left = PULLED_AT_ONCE; left > 0 && this.#source === "idle" && this.inFlight < concurrency; left -= 1)
+      this.#pullOne();
+  }
+
+  #pullOne(): void {
+    if (this.#isAsync) this.#ask();
+    else this.#takeNow();
+  }
+
+  /** Takes one from a source that answers at once. */
+  #takeNow(): void {
+    try {
+      const { done, value } = (this.#iterator as Iterator<Operation>).next();
+      if (done === true) this.#source = "ended";
+      else this.#start(value);
+    } catch (reason) {
+      this.#source = "ended";
+      this.#break(reason);
+    }
+    // Whoever takes outcomes goes on, and asks again.
+    this.ring();
+  }
+
+  #ask(): void {
     this.#source = "asked";
     const step = (async () => this.#iterator.next())();
     step.then(
@@ -252,19 +279,22 @@ class FeedRun<Operation extends { readonly id: string }> {
   #start(operation: Operation): void {
     const id = this.#nameOf(operation.id);
     this.#running += 1;
-    const before = this.#lastOn.get(id) ?? Promise.resolve();
-    const mine: Promise<void> = before
-      .then(() => this.#apply(operation))
-      .then(
-        () => this.#finish({ id, ok: true }),
-        (reason: unknown) => {
-          if (BrookletError.is(reason)) this.#finish({ id, ok: false, error: reason });
-          else this.#break(reason);
-        },
-      )
-      .finally(() => {
-        if (this.#lastOn.get(id) === mine) this.#lastOn.delete(id);
-      });
+    const before = this.#lastOn.get(id);
+    const begin = async (): Promise<void> => this.#apply(operation);
+    const passed = (): void => {
+      if (this.#lastOn.get(id) === mine) this.#lastOn.delete(id);
+    };
+    const mine: Promise<void> = (before === undefined ? begin() : before.then(begin)).then(
+      () => {
+        passed();
+        this.#finish({ id, ok: true });
+      },
+      (reason: unknown) => {
+        passed();
+        if (BrookletError.is(reason)) this.#finish({ id, ok: false, error: reason });
+        else this.#break(reason);
+      },
+    );
     this.#lastOn.set(id, mine);
   }
 

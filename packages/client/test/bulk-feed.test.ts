@@ -85,7 +85,7 @@ describe("a feed in bulk", () => {
     expect(await group.feed(note, puts(1))).toEqual({ applied: 1 });
     expect([state.probes, state.done.length]).toEqual([1, 2_001]);
     expect(state.requests.length).toBeLessThan(40);
-    expect(Math.max(...state.requests.map(({ length }) => length))).toBe(512);
+    expect(Math.max(...state.requests.map(({ length }) => length))).toBe(1_024);
   });
 
   test("writes operations as lines of a feed", async () => {

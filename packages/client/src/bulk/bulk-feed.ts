@@ -24,11 +24,12 @@ interface Waiting extends BulkOperation {
 type Line = FeedLine & { readonly cause?: unknown };
 
 /** Operations in flight unless it is said: a few requests full of them. */
-export const BULK_CONCURRENCY = 1_024;
+export const BULK_CONCURRENCY = 2_048;
 
 const TARGET = "/brooklet/v1/feed";
-const BATCH_OPERATIONS = 512;
-const BATCH_CHARACTERS = 1 << 20;
+/** What comes in one request becomes one segment of its partition: many small ones would have to be merged afterwards. */
+const BATCH_OPERATIONS = 1_024;
+const BATCH_CHARACTERS = 4 << 20;
 /** One is answered while the next is written. */
 const REQUESTS = 2;
 
