@@ -42,7 +42,7 @@ test.each(readdirSync(applications))("of %s the same is told either way", async 
   await again.close();
 });
 
-test("another schema is deployed, and the same one is there", { timeout: 60_000 }, async () => {
+test("another schema is deployed, and the same one is there", async () => {
   const path = join(folder(), "data");
   const note = schema("note", { body: text(), vec: vector(2).optional() });
   const wider = schema("note", { body: text(), vec: vector(2).optional(), size: int().optional() });
