@@ -365,7 +365,7 @@ impl Task {
     /// A place of `length` bytes for the next answer.
     pub fn buffer(&mut self, length: usize) -> *const u8 {
         comes_in(length);
-        let block = self.incoming.insert(Block::zeroed(length));
+        let block = self.incoming.insert(Block::to_overwrite(length));
         block.bytes_mut().as_ptr()
     }
 

@@ -39,6 +39,15 @@ export class CoreTask<Output> implements Task<Output> {
     });
   }
 
+  fill(length: number, write: (room: Uint8Array) => boolean): boolean {
+    const raw = this.#open();
+    const pointer = this.#instance.call(() => raw.buffer(length));
+    // Not within a call: what fails here is the host's, and ends no instance.
+    if (!write(this.#instance.room(pointer, length))) return false;
+    this.#instance.call(() => raw.give());
+    return true;
+  }
+
   elapsed(milliseconds: number): void {
     const raw = this.#open();
     this.#instance.call(() => raw.elapsed(milliseconds));

@@ -91,6 +91,11 @@ export class Instance {
     new Uint8Array(this.#memory.buffer, pointer, bytes.length).set(bytes);
   }
 
+  /** The memory at `pointer`, until something is called: memory that grew has another buffer. */
+  room(pointer: number, length: number): Uint8Array {
+    return new Uint8Array(this.#memory.buffer, pointer, length);
+  }
+
   /** Fills `bytes` with what stands at `pointer`. */
   read(pointer: number, bytes: Uint8Array): void {
     bytes.set(new Uint8Array(this.#memory.buffer, pointer, bytes.length));

@@ -46,6 +46,11 @@ export interface Task<Output> {
   wants(): Want | undefined;
   /** The next answer to the open want: the manifest, an operation, or one block after the other in the order wanted. */
   give(answer: Uint8Array): void;
+  /**
+   * The same for a block of `length` bytes, which `write` writes where it is going to be read: all of them, without a call to the
+   * core. Whether `write` says that it did; if not, nothing is given.
+   */
+  fill(length: number, write: (room: Uint8Array) => boolean): boolean;
   /** How long the request took so far, for answers that tell it. Called before `finish`: the core has no clock. */
   elapsed(milliseconds: number): void;
   finish(): Output;

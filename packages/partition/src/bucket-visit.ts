@@ -50,7 +50,11 @@ export interface MassPlace extends VisitPlace {
 const COMMA: Uint8Array = new TextEncoder().encode(",");
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-const EMPTY: Source = { ...NOWHERE, manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
+const EMPTY: Source = {
+  ...NOWHERE,
+  manifest: () => ({ layout: 1, segments: [], operations: [] }),
+  deliver: () => undefined,
+};
 
 /** Throws what is wrong with a visit and with an operation on its documents, whatever there is to visit. */
 export function visitNowhere(engine: Engine, visit: Visit, operation?: MassOperation): void {

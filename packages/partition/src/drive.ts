@@ -9,6 +9,7 @@ import {
   type Task,
   type Want,
 } from "@brooklet/core";
+import type { BlockReceiver } from "@brooklet/store";
 import { clock, type Work } from "./clock.ts";
 import type { Deadline } from "./deadline.ts";
 import { zoneOffset } from "./time-zone.ts";
@@ -17,7 +18,7 @@ import { zoneOffset } from "./time-zone.ts";
 export interface Source {
   manifest(layout: number, operation: number): Manifest;
   operation(number: number): Uint8Array;
-  read(blocks: readonly BlockRef[]): readonly Uint8Array[];
+  deliver(blocks: readonly BlockRef[], receiver: BlockReceiver): void;
 }
 
 /** Of a task that knows nothing of a partition: it wants nothing. */
@@ -28,7 +29,7 @@ export const NOWHERE: Source = {
   operation: () => {
     throw new Error("a task without a partition wanted an operation");
   },
-  read: () => {
+  deliver: () => {
     throw new Error("a task without a partition wanted blocks");
   },
 };
@@ -108,6 +109,13 @@ function answer(want: Want, task: Task<unknown>, source: Source): Work {
   if (want.kind === "manifest") give(encodeManifest(source.manifest(want.layout, want.operation)));
   if (want.kind === "zone") give(encodeZoneOffset(zoneOffset(want.name, want.at)));
   if (want.kind === "operation") give(source.operation(want.number));
-  if (want.kind === "blocks") for (const block of source.read(want.blocks)) give(block);
+  if (want.kind === "blocks") {
+    const fill = (length: number, write: (room: Uint8Array) => boolean): boolean => {
+      const isFilled = task.fill(length, write);
+      if (isFilled) bytes += length;
+      return isFilled;
+    };
+    source.deliver(want.blocks, { give, fill });
+  }
   return { bytes, paused: want.kind === "pause" };
 }

@@ -15,7 +15,7 @@ export const IDLE_OPERATIONS = 32;
 /** … or bytes … */
 export const IDLE_BYTES: number = 64 << 10;
 /** … for so long. */
-export const IDLE_MS = 5_000;
+export const IDLE_MS = 2_000;
 /** Any tail is folded when nothing came for so long, in time to erase what was removed within a minute. */
 export const RESTING_MS = 30_000;
 
@@ -75,6 +75,11 @@ export const ERASE_BYTES: number = 1 << 20;
 /** The longest that closing waits for what is left of them; the rest goes when the directory is opened again. */
 export const ERASE_CLOSING_MS = 5_000;
 
+/** Bytes that a file gives back in one transaction: about what a request waits for it. */
+export const GIVE_BACK_BYTES: number = 512 << 10;
+/** The most that it gives back before its log is moved to it. */
+export const GIVE_BACK_BYTES_MAX: number = 32 << 20;
+
 /** Committed bytes after which the log is moved to the file. */
 export const LOG_BYTES: number = 8 << 20;
 /** A log with something in it is emptied after this time, so that removed bytes do not stay in it. */
@@ -98,6 +103,13 @@ export const SPLIT_BYTES: number = 256 << 10;
 export const LOAD_BYTES: number = 8 << 20;
 /** Operations of one partition that are loaded at a time. */
 export const LOAD_OPERATIONS = 16_384;
+/**
+ * Operations of one load, or bytes, from which on it writes a segment: a tail of as many would be decoded by the first search, and
+ * written as a segment soon after it.
+ */
+export const LOAD_SEGMENT_OPERATIONS = 48;
+/** See there. */
+export const LOAD_SEGMENT_BYTES: number = 128 << 10;
 /** Bytes of a feed that may be held at a time, unless it says so. The more, the fewer and larger the segments. */
 export const FEED_HELD_BYTES: number = 32 << 20;
 /** What an operation takes beside its bytes while it is held, about. */

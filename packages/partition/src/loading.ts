@@ -14,7 +14,7 @@ import type { LoadOutcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
 import { driveInSlices } from "./drive.ts";
 import { failedOutcome, tooLate } from "./failure.ts";
-import { FOLD_BYTES, FOLD_OPERATIONS, SLICE_MS } from "./limits.ts";
+import { LOAD_SEGMENT_BYTES, LOAD_SEGMENT_OPERATIONS, SLICE_MS } from "./limits.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { MOVED_OUTCOME } from "./shards/moved.ts";
@@ -40,7 +40,7 @@ const ATTEMPTS = 3;
 /** Loads operations; what comes of each, but for those that are simply done. Never rejects. */
 export async function loadPartition(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
   try {
-    const isWorthSegments = load.count >= FOLD_OPERATIONS || load.operations.length >= FOLD_BYTES;
+    const isWorthSegments = load.count >= LOAD_SEGMENT_OPERATIONS || load.operations.length >= LOAD_SEGMENT_BYTES;
     for (let attempt = 0; isWorthSegments && maySegment(place, load) && attempt < ATTEMPTS; attempt += 1) {
       const loaded = await place.maintenance.alone(() => intoSegments(place, load, deadline));
       if (loaded !== undefined) return outcomesOf(loaded.outcomes);

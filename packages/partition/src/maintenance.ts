@@ -63,6 +63,10 @@ interface Attention {
   erased: readonly string[] | undefined;
   checkpointMs: number;
   checkpointDue: boolean;
+  /** Free pages are being given back. */
+  givingBack: boolean;
+  /** Some were, and the log is not moved to the file since. */
+  shortened: boolean;
 }
 
 const IDLE_SWEEPS = Math.ceil(limits.IDLE_MS / limits.SWEEP_MS);
@@ -203,6 +207,7 @@ export class Maintenance {
       this.#attempt(attention, () => this.#sweepApplication(attention));
       this.#attempt(attention, () => attention.erasedBlocks.drop());
       this.#attempt(attention, () => this.#sweepLog(attention));
+      this.#attempt(attention, () => this.#sweepSpace(attention));
     }
   }
 
@@ -244,6 +249,8 @@ export class Maintenance {
         erased: undefined,
         checkpointMs: clock.now(),
         checkpointDue: false,
+        givingBack: false,
+        shortened: false,
       };
       const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
       const checkpoint = (): void => this.#checkpoint(this.#of(bucket), false);
@@ -458,6 +465,30 @@ export class Maintenance {
   #sweepLog(attention: Attention): void {
     const isDue = clock.now() - attention.checkpointMs >= limits.LOG_MS && attention.bucket.logBytes > 0;
     if (isDue || attention.erasedBlocks.isLogged) this.#checkpoint(attention, true);
+  }
+
+  /** Has a file that rests give back what nothing stands in: while it is written to, that is room for what comes. */
+  #sweepSpace(attention: Attention): void {
+    const { bucket } = attention;
+    const isQuiet = (): boolean =>
+      !this.#stopped && bucket.isOpen && this.#queue.length === 0 && this.#awaited.length === 0;
+    if (attention.givingBack || bucket.logBytes > 0 || this.#running !== undefined || !isQuiet()) return;
+    attention.givingBack = true;
+    const giveBack = async (): Promise<void> => {
+      for (let given = 0; given < limits.GIVE_BACK_BYTES_MAX && isQuiet(); given += limits.GIVE_BACK_BYTES) {
+        if (!bucket.change((store) => store.giveBack(limits.GIVE_BACK_BYTES), 0)) break;
+        attention.shortened = true;
+        await this.#options.turn();
+      }
+      // Only then is the file shorter.
+      if (attention.shortened && isQuiet()) this.#checkpoint(attention, true);
+      attention.shortened = false;
+    };
+    giveBack()
+      .catch(this.#options.onProblem)
+      .finally(() => {
+        attention.givingBack = false;
+      });
   }
 
   #checkpointLater(attention: Attention): void {

@@ -14,6 +14,6 @@ export function sourceOf(store: Partitions, key: string): Source {
   return {
     manifest: (layout, operation) => store.manifest(key, layout, operation),
     operation: (number) => store.operation(key, number),
-    read: (blocks) => store.read(blocks),
+    deliver: (blocks, receiver) => store.deliver(blocks, receiver),
   };
 }

@@ -251,6 +251,13 @@ class FakeTask {
     this.#answers.push(answer.slice());
   }
 
+  fill(length, write) {
+    const room = new Uint8Array(length);
+    if (!write(room)) return false;
+    this.give(room);
+    return true;
+  }
+
   elapsed() {}
 
   finish() {

@@ -56,6 +56,8 @@ interface Waiting extends TailEntry {
 /** Most of one transaction: a commit must not hold up the bucket's readers for long. */
 const COMMIT_OPERATIONS = 1_024;
 const COMMIT_BYTES = 8 << 20;
+/** Committed bytes after which the log is moved to the file whoever waits: whoever should have done it before did not. */
+const LOG_BYTES_MAX = 64 << 20;
 
 /** A bucket; opened at its first use. */
 export class Bucket {
@@ -172,6 +174,7 @@ export class Bucket {
     try {
       const result = work(store);
       this.#logBytes += bytes;
+      if (bytes > 0) this.#boundLog();
       return result;
     } catch (error) {
       this.#reopenAfter(error);
@@ -241,6 +244,18 @@ export class Bucket {
       this.#forget(waiting);
       if (this.#watchers.size > 0) this.#watchers.get(waiting.key)?.(idOf(waiting), waiting.bytes);
       waiting.done();
+    }
+    this.#boundLog();
+  }
+
+  /** Keeps the log from growing without bound. Its failure is the next write's: what is committed is committed. */
+  #boundLog(): void {
+    if (this.#logBytes < LOG_BYTES_MAX || this.#open?.connection.checkpoint === undefined) return;
+    try {
+      this.checkpoint(false);
+    } catch {
+      // The database is opened anew, which recovers the log.
+      this.#logBytes = 0;
     }
   }
 

@@ -20,6 +20,7 @@ export {
 } from "./partition-rows.ts";
 export { hasErased, hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {
+  BlockReceiver,
   NumberedKey,
   PartitionState,
   Partitions,
@@ -31,7 +32,7 @@ export type {
 } from "./partitions.ts";
 export { type FilePool, PoolStorage } from "./pool-storage.ts";
 export { RegistryStore } from "./registry-store.ts";
-export type { Sql, SqlConnection, SqlValue } from "./sql.ts";
+export type { Blobs, Sql, SqlConnection, SqlValue } from "./sql.ts";
 export { memoryStorage, type Storage, type StoredApplication } from "./storage.ts";
 export { StoreError, type StoreErrorKind, storeError } from "./store-error.ts";
 export {

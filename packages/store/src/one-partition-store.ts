@@ -9,6 +9,7 @@
 import { countOfRow, packRows, unpackRow } from "./packed-row.ts";
 import type { PartitionStoreOptions } from "./partition-store.ts";
 import {
+  type BlockReceiver,
   type NumberedKey,
   nextIncarnation,
   nextLayout,
@@ -159,6 +160,15 @@ export class OnePartitionStore implements Partitions {
     const bytes = stored && unpackRow(stored.bytes)[number - stored.id];
     if (bytes === undefined) throw new StoreError("damaged", `operation ${number} is missing`);
     return bytes;
+  }
+
+  /** What a platform does with its own file is its business. */
+  giveBack(): boolean {
+    return false;
+  }
+
+  deliver(blocks: readonly StoredBlock[], receiver: BlockReceiver): void {
+    for (const bytes of this.read(blocks)) receiver.give(bytes);
   }
 
   read(blocks: readonly StoredBlock[]): Uint8Array[] {

@@ -8,6 +8,7 @@ import { type Known, KnownPartitions } from "./known-partitions.ts";
 import { followed } from "./mark.ts";
 import { type PartitionRows, writePartitionRows } from "./partition-rows.ts";
 import {
+  type BlockReceiver,
   type NumberedKey,
   nextIncarnation,
   nextLayout,
@@ -35,6 +36,12 @@ export interface PartitionStoreOptions extends BucketIdentity {
 const ERASED = 0;
 /** Blocks deleted in one statement at most: short ones are many. */
 const DROP_BLOCKS = 64;
+/** What SQLite calls a file whose free pages can be given back a few at a time. */
+const INCREMENTAL = 2;
+/** So many free pages are kept for what comes … */
+const FREE_PAGES_MIN = 64;
+/** … or this part of the file. */
+const FREE_SHARE = 12;
 const BATCH = 16;
 const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
 const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY id";
@@ -153,6 +160,20 @@ export class PartitionStore implements Partitions {
         throw new StoreError("damaged", `${place} is missing`);
       }
       return bytes;
+    });
+  }
+
+  deliver(blocks: readonly StoredBlock[], receiver: BlockReceiver): void {
+    const { blobs } = this.#sql;
+    const idOf = ({ segment, block }: StoredBlock): number => segment * BLOCKS_PER_SEGMENT + block;
+    const lengths = blocks.map((block) => blobs?.lengthOf(idOf(block)));
+    const others = this.read(blocks.filter((_, index) => lengths[index] === undefined));
+    let next = 0;
+    blocks.forEach((block, index) => {
+      const length = lengths[index];
+      if (length === undefined) receiver.give(others[next++] as Uint8Array);
+      else if (!receiver.fill(length, (room) => blobs?.read(idOf(block), room) === true))
+        for (const bytes of this.read([block])) receiver.give(bytes);
     });
   }
 
@@ -320,6 +341,23 @@ export class PartitionStore implements Partitions {
       this.#changed(-1);
     });
     this.#known.forget(key);
+  }
+
+  giveBack(bytesMax: number): boolean {
+    const [free, pages] = [this.#pragma("freelist_count"), this.#pragma("page_count")];
+    const isIncremental = this.#pragma("auto_vacuum") === INCREMENTAL;
+    if (!isIncremental || free < FREE_PAGES_MIN || free * FREE_SHARE < pages) return false;
+    const given = Math.min(free, Math.ceil(bytesMax / this.#pragma("page_size")));
+    // One page each: libraries take a statement without rows for done after its first step.
+    this.#sql.transaction(() => {
+      for (let page = 0; page < given; page += 1) this.#sql.run("PRAGMA incremental_vacuum(1)");
+    });
+    return this.#pragma("freelist_count") < free;
+  }
+
+  #pragma(name: "auto_vacuum" | "freelist_count" | "page_count" | "page_size"): number {
+    const row = this.#sql.all<Record<string, number>>(`PRAGMA ${name}`)[0];
+    return row?.[name] ?? 0;
   }
 
   dropErased(bytesMax: number): boolean {

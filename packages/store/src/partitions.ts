@@ -53,6 +53,14 @@ export interface TailEntry {
   readonly bytes: Uint8Array;
 }
 
+/** Takes blocks, one after the other. */
+export interface BlockReceiver {
+  /** Takes one that is in memory. */
+  give(bytes: Uint8Array): void;
+  /** Takes one of so many bytes, which `write` writes where it is going to be read. Whether `write` did; if not, nothing is taken. */
+  fill(length: number, write: (room: Uint8Array) => boolean): boolean;
+}
+
 /** Partitions of one database. All calls are synchronous; those that write are one transaction each. */
 export interface Partitions {
   /** Number of the deployed application: partitions made now are written with it. */
@@ -69,6 +77,8 @@ export interface Partitions {
   operation(key: string, number: number): Uint8Array;
   /** Blocks in the order asked for. Throws a `StoreError` of the kind "damaged" if one is missing. */
   read(blocks: readonly StoredBlock[]): Uint8Array[];
+  /** The same, each given to `receiver` as it comes. */
+  deliver(blocks: readonly StoredBlock[], receiver: BlockReceiver): void;
   /** Appends to tails, making the partitions that do not exist. */
   append(entries: readonly TailEntry[]): void;
   /**
@@ -100,6 +110,11 @@ export interface Partitions {
    * for `dropErased`, also across a restart. One that does not exist is no mistake.
    */
   erase(key: string): void;
+  /**
+   * Gives about so many bytes of the file back that nothing stands in, if they are more than a small part of it; what stands behind
+   * them moves. The file is shorter after the next checkpoint. Whether something was given: then there may be more.
+   */
+  giveBack(bytesMax: number): boolean;
   /** Deletes about so many bytes of what erased partitions left. Whether there was something: then there may be more. */
   dropErased(bytesMax: number): boolean;
 }

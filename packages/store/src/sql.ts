@@ -3,6 +3,14 @@
 /** What SQLite stores and we use. Numbers are integers below 2^53; texts have no U+0000. */
 export type SqlValue = number | string | Uint8Array | null;
 
+/** Blobs of the table of blocks that can be read around SQL, into memory that is there already. */
+export interface Blobs {
+  /** The length of the blob of `id`; nothing if it has to be asked of SQL. */
+  lengthOf(id: number): number | undefined;
+  /** Fills `room`, which has that length. Whether that was done; if not, SQL has to be asked. */
+  read(id: number, room: Uint8Array): boolean;
+}
+
 /** A synchronous SQLite database. Statements keep to what a Durable Object allows: ≤ 100 bindings, values ≤ 2 MB. */
 export interface Sql {
   /** All rows of a constant statement. */
@@ -13,6 +21,8 @@ export interface Sql {
   transaction<Result>(work: () => Result): Result;
   /** What is kept beside the database, by which it is seen that it is not as it was left. Nothing: nothing is. */
   readonly guard?: Guard;
+  /** Where blobs can be had faster, if there is such a way. */
+  readonly blobs?: Blobs;
 }
 
 /** How far a database is. Both numbers only grow. */
@@ -38,7 +48,8 @@ export interface SqlConnection extends Sql {
   close(): void;
   /**
    * Moves committed pages from the log to the file; `truncate` leaves nothing of what was removed in the log. Databases without
-   * such a log have none of it.
+   * such a log have none of it. Whether the file is the whole database now: others may read what keeps some of the log. None is
+   * made but by this.
    */
-  checkpoint?(truncate: boolean): void;
+  checkpoint?(truncate: boolean): boolean;
 }

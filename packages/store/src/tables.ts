@@ -61,8 +61,8 @@ const PRAGMAS: readonly (readonly [name: string, set: string, read: number | str
   ["cell_size_check", "ON", 1],
   ["mmap_size", "0", 0],
   ["temp_store", "MEMORY", 2],
-  // Checkpoints are ours, off the path of requests; this is only the net below them (64 MiB).
-  ["wal_autocheckpoint", "4096", 4096],
+  // Checkpoints are ours alone: between them the file is what it was, and is read as that (`node/block-file.ts`).
+  ["wal_autocheckpoint", "0", 0],
   ["cache_size", "-4096", -4096],
 ];
 
@@ -85,6 +85,8 @@ export function createTables(sql: Sql, identity: BucketIdentity): void {
 export function stampFile(sql: Sql, log: CommitLog = "WAL"): void {
   sql.run("PRAGMA synchronous = OFF");
   sql.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+  // Pages that nothing stands in can be given back, a few at a time. It cannot be had later: files of before keep theirs.
+  sql.run("PRAGMA auto_vacuum = INCREMENTAL");
   sql.run(`PRAGMA journal_mode = ${log}`);
   sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
   sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);

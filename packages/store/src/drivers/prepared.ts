@@ -24,6 +24,13 @@ export interface Manners<Statement> {
   readonly codeOf: (error: unknown) => string;
 }
 
+/** What SQLite says of a checkpoint: whether it was kept from it, and pages in the log and of these in the file. */
+interface Checkpointed {
+  readonly busy: number;
+  readonly log: number;
+  readonly checkpointed: number;
+}
+
 /** SQLite's primary result codes, by number. */
 const CODES: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
@@ -79,7 +86,11 @@ export function prepared<Statement extends PreparedStatement>(
     },
     run,
     transaction: (work) => transact(run, work),
-    checkpoint: (truncate) => run(`PRAGMA wal_checkpoint(${truncate ? "TRUNCATE" : "PASSIVE"})`),
+    checkpoint: (truncate) => {
+      const statement = `PRAGMA wal_checkpoint(${truncate ? "TRUNCATE" : "PASSIVE"})`;
+      const row = using(statement, (it) => it.all())[0] as Checkpointed | undefined;
+      return row?.busy === 0 && row.log === row.checkpointed;
+    },
     close: () => {
       database.close();
     },

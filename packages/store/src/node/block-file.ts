@@ -1,0 +1,234 @@
+/**
+ * The blobs of one table, read from the file of its database into memory that is there already. SQLite brings a blob to
+ * JavaScript in three copies and a buffer that is garbage afterwards; of a scan from the page cache that was more than half.
+ *
+ * With a log beside it, a database file is written by checkpoints alone. After one that moved the whole log, and until the
+ * next begins, the file by itself is the database as it was then: whatever is committed meanwhile stands in the log. So
+ * everything found in it was there, and what is stored under a number never changes; a number that was deleted since is not
+ * asked for. Whoever asks for a number that is not here asks SQLite. Nothing is written here, and nothing locked: what the
+ * bytes are worth their checksum says (`crates/segment/src/block.rs`).
+ *
+ * The form of the file is SQLite's own and fixed: https://www.sqlite.org/fileformat.html, sections 1.3 to 1.6, 2.1.
+ */
+import { closeSync, openSync, readSync, readvSync } from "node:fs";
+
+const HEADER_BYTES = 100;
+const INTERIOR = 5;
+const LEAF = 13;
+/** Bytes of the number of the next page, at the beginning of a page that overflows. */
+const LINK_BYTES = 4;
+/** Pages read in one call at most: the system takes 1,024 places, two for each. */
+const RUN_PAGES = 256;
+/** Deeper than any tree that a file can have. */
+const DEPTH_MAX = 20;
+/** Inner pages of the tree that are remembered: 8 MiB at 16 KiB each, which is a tree of some ten GiB. */
+const INTERIOR_PAGES = 512;
+/** Blobs whose places are remembered. */
+const PLACES = 16_384;
+/** A blob is preceded by the size of this, the rowid's type, and its own, of up to five bytes. */
+const RECORD_HEADER_MIN = 3;
+
+/** Where a blob stands in the file. */
+interface BlobPlace {
+  readonly length: number;
+  /** Where its first bytes are, and how many. */
+  readonly at: number;
+  readonly local: number;
+  /** The first page with the others; 0: there are none. */
+  readonly overflow: number;
+}
+
+/** The rows of `CREATE TABLE … (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)`, in the file as of its last checkpoint. */
+export class BlockFile {
+  readonly #file: number;
+  readonly #pageBytes: number;
+  /** Bytes of a page that hold something. */
+  readonly #usable: number;
+  readonly #root: number;
+  readonly #interior = new Map<number, Buffer>();
+  readonly #places = new Map<number, BlobPlace>();
+  readonly #page: Buffer;
+  readonly #links = Buffer.alloc(RUN_PAGES * LINK_BYTES);
+  readonly #linkViews: readonly Uint8Array[];
+  #isWhole = false;
+
+  /** Opens the file `path`, whose table has its root at page `root`. */
+  constructor(path: string, root: number) {
+    this.#file = openSync(path, "r");
+    const header = Buffer.alloc(HEADER_BYTES);
+    readSync(this.#file, header, 0, HEADER_BYTES, 0);
+    const pageBytes = header.readUInt16BE(16);
+    this.#pageBytes = pageBytes === 1 ? 65_536 : pageBytes;
+    this.#usable = this.#pageBytes - header.readUInt8(20);
+    this.#root = root;
+    this.#page = Buffer.alloc(this.#pageBytes);
+    this.#linkViews = Array.from({ length: RUN_PAGES }, (_, index) =>
+      this.#links.subarray(index * LINK_BYTES, (index + 1) * LINK_BYTES),
+    );
+  }
+
+  /** The file was written, or will be. `isWhole`: it is the whole database now. Until that is said nothing is read from it. */
+  changed(isWhole: boolean): void {
+    this.#isWhole = isWhole;
+    this.#interior.clear();
+    this.#places.clear();
+  }
+
+  /** The length of the blob of `id`; nothing if it is not here, or cannot be read here. */
+  lengthOf(id: number): number | undefined {
+    return this.#isWhole ? this.#placeOf(id)?.length : undefined;
+  }
+
+  /** Fills `room`, which has its length, with the blob of `id`. Whether that was done. */
+  read(id: number, room: Uint8Array): boolean {
+    const place = this.#isWhole ? this.#placeOf(id) : undefined;
+    if (place === undefined || place.length !== room.length) return false;
+    try {
+      if (readSync(this.#file, room, 0, place.local, place.at) !== place.local) return false;
+      return place.overflow === 0 || this.#readOverflow(place, room);
+    } catch {
+      // SQLite fails at the same place, and its failure is the one that counts.
+      return false;
+    }
+  }
+
+  close(): void {
+    this.#isWhole = false;
+    closeSync(this.#file);
+  }
+
+  /** Reads the pages after the first, which mostly follow each other in the file: as many at a time as that was true for. */
+  #readOverflow({ local, overflow }: BlobPlace, room: Uint8Array): boolean {
+    const perPage = this.#usable - LINK_BYTES;
+    let [page, at, guess] = [overflow, local, RUN_PAGES];
+    while (at < room.length) {
+      if (page === 0) return false;
+      const left = Math.ceil((room.length - at) / perPage);
+      const pages = this.#readPages(page, Math.min(left, guess, RUN_PAGES), at, room);
+      if (pages === 0) return false;
+      let read = 1;
+      while (read < pages && this.#links.readUInt32BE((read - 1) * LINK_BYTES) === page + read) read += 1;
+      page = this.#links.readUInt32BE((read - 1) * LINK_BYTES);
+      at += read * perPage;
+      guess = 2 * read;
+    }
+    return page === 0;
+  }
+
+  /** Reads pages that follow each other, their links apart from what they hold. How many: the file may end before. */
+  #readPages(page: number, pages: number, at: number, room: Uint8Array): number {
+    const { buffer, byteOffset, length } = room;
+    const perPage = this.#usable - LINK_BYTES;
+    const views: Uint8Array[] = [];
+    let expected = 0;
+    for (let index = 0, from = at; index < pages; index += 1, from += perPage) {
+      const view = new Uint8Array(buffer, byteOffset + from, Math.min(perPage, length - from));
+      views.push(this.#linkViews[index] as Uint8Array, view);
+      expected += LINK_BYTES + view.length;
+      // Bytes that SQLite leaves at the end of each page for others; we reserve none.
+      if (this.#usable !== this.#pageBytes) throw new RangeError("pages with reserved bytes");
+    }
+    const read = readvSync(this.#file, views, (page - 1) * this.#pageBytes);
+    return read === expected ? pages : Math.floor(read / this.#pageBytes);
+  }
+
+  #placeOf(id: number): BlobPlace | undefined {
+    const known = this.#places.get(id);
+    if (known !== undefined) return known;
+    try {
+      this.#lookThrough(id);
+    } catch {
+      // What is not a tree here is SQLite's to complain of.
+      return undefined;
+    }
+    return this.#places.get(id);
+  }
+
+  /** Goes down to the leaf that would have `id`, and remembers the places of all it has. */
+  #lookThrough(id: number): void {
+    let page = this.#root;
+    for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
+      const inner = this.#interior.get(page);
+      const bytes = inner ?? this.#readPage(page);
+      const kind = bytes.readUInt8(0);
+      if (kind === LEAF) {
+        this.#remember(page, bytes);
+        return;
+      }
+      if (kind !== INTERIOR) throw new RangeError("not a page of a table");
+      if (inner === undefined) {
+        if (this.#interior.size >= INTERIOR_PAGES) this.#interior.clear();
+        this.#interior.set(page, Buffer.from(bytes));
+      }
+      page = childOf(bytes, id);
+    }
+  }
+
+  #readPage(page: number): Buffer {
+    // The first page begins with the header of the file, and is the root of no table of ours.
+    if (page < 2) throw new RangeError("not a page of a table");
+    const read = readSync(this.#file, this.#page, 0, this.#pageBytes, (page - 1) * this.#pageBytes);
+    if (read !== this.#pageBytes) throw new RangeError("the file ends before its pages");
+    return this.#page;
+  }
+
+  #remember(page: number, bytes: Buffer): void {
+    const cells = bytes.readUInt16BE(3);
+    if (this.#places.size + cells > PLACES) this.#places.clear();
+    for (let index = 0; index < cells; index += 1) {
+      const cell = bytes.readUInt16BE(8 + 2 * index);
+      const payload = varint(bytes, cell);
+      const id = varint(bytes, payload.end);
+      const place = this.#placeIn(bytes, id.end, payload.value);
+      if (place === undefined) continue;
+      this.#places.set(id.value, { ...place, at: (page - 1) * this.#pageBytes + place.at });
+    }
+  }
+
+  /** Where a blob stands in a page that has its record of so many bytes from `at` on. */
+  #placeIn(bytes: Buffer, at: number, record: number): BlobPlace | undefined {
+    const header = varint(bytes, at);
+    const type = varint(bytes, header.end + 1);
+    const isBlob = header.value >= RECORD_HEADER_MIN && bytes.readUInt8(header.end) === 0 && type.value % 2 === 0;
+    const length = (type.value - 12) / 2;
+    // Of anything else SQLite makes what it is.
+    if (!isBlob || length < 0 || header.value + length !== record || type.end !== at + header.value) return undefined;
+    const inPage = this.#localBytes(record);
+    const local = inPage - header.value;
+    const overflow = inPage === record ? 0 : bytes.readUInt32BE(at + inPage);
+    return { length, at: at + header.value, local, overflow };
+  }
+
+  /** How much of a record stands in the page of its cell. */
+  #localBytes(record: number): number {
+    const most = this.#usable - 35;
+    if (record <= most) return record;
+    const least = Math.floor(((this.#usable - 12) * 32) / 255) - 23;
+    const wanted = least + ((record - least) % (this.#usable - LINK_BYTES));
+    return wanted <= most ? wanted : least;
+  }
+}
+
+/** The page below an inner one that would have `id`. */
+function childOf(bytes: Buffer, id: number): number {
+  let [low, high] = [0, bytes.readUInt16BE(3)];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const cell = bytes.readUInt16BE(12 + 2 * middle);
+    if (varint(bytes, cell + 4).value < id) low = middle + 1;
+    else high = middle;
+  }
+  if (low === bytes.readUInt16BE(3)) return bytes.readUInt32BE(8);
+  return bytes.readUInt32BE(bytes.readUInt16BE(12 + 2 * low));
+}
+
+/** A number of SQLite's, most significant bits first, and where it ends. Ours are below 2^53. */
+function varint(bytes: Buffer, at: number): { readonly value: number; readonly end: number } {
+  let value = 0;
+  for (let index = 0; index < 8; index += 1) {
+    const byte = bytes.readUInt8(at + index);
+    value = value * 128 + (byte & 0x7f);
+    if (byte < 0x80) return { value, end: at + index + 1 };
+  }
+  throw new RangeError("a number of nine bytes");
+}
