@@ -3,6 +3,7 @@
  * may know of it is told when it is in the log.
  */
 import {
+  type BlockReceiver,
   type NumberedKey,
   type PartitionState,
   type PartitionStore,
@@ -69,6 +70,10 @@ export class LoggedPartitions implements Partitions {
     return this.#inner.read(blocks);
   }
 
+  deliver(blocks: readonly StoredBlock[], receiver: BlockReceiver): void {
+    this.#inner.deliver(blocks, receiver);
+  }
+
   append(entries: readonly TailEntry[]): void {
     this.#change(() => this.#inner.append(entries));
     this.#journal.submit({ kind: "append", application: this.application, entries });
@@ -124,6 +129,11 @@ export class LoggedPartitions implements Partitions {
   erase(key: string): void {
     this.#change(() => this.#inner.erase(key));
     this.#journal.submit({ kind: "erase", application: this.application, key });
+  }
+
+  /** The database is a copy for this process. */
+  giveBack(): boolean {
+    return false;
   }
 
   /** What is left of erased partitions is in this database alone. */

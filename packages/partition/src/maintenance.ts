@@ -7,11 +7,12 @@ import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBit
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
-import { ErasedBlocks } from "./erased-blocks.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
 import { placeOf, sourceOf } from "./place.ts";
+import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
+import { FreeSpace } from "./upkeep/free-space.ts";
 
 /** How maintenance is done. */
 export interface MaintenanceOptions {
@@ -51,6 +52,7 @@ interface Attention {
   /** Partitions whose segments changed and were not settled since: they may be small, or hold removed documents. */
   readonly unsettled: Map<string, Unsettled>;
   readonly erasedBlocks: ErasedBlocks;
+  readonly freeSpace: FreeSpace;
   jobs: Map<string, Job>;
   tailCursor: number;
   /** Next partition to be settled that an earlier process may have left; `undefined`: all were seen. */
@@ -63,10 +65,6 @@ interface Attention {
   erased: readonly string[] | undefined;
   checkpointMs: number;
   checkpointDue: boolean;
-  /** Free pages are being given back. */
-  givingBack: boolean;
-  /** Some were, and the log is not moved to the file since. */
-  shortened: boolean;
 }
 
 const IDLE_SWEEPS = Math.ceil(limits.IDLE_MS / limits.SWEEP_MS);
@@ -207,7 +205,7 @@ export class Maintenance {
       this.#attempt(attention, () => this.#sweepApplication(attention));
       this.#attempt(attention, () => attention.erasedBlocks.drop());
       this.#attempt(attention, () => this.#sweepLog(attention));
-      this.#attempt(attention, () => this.#sweepSpace(attention));
+      this.#attempt(attention, () => attention.freeSpace.giveBack());
     }
   }
 
@@ -226,7 +224,10 @@ export class Maintenance {
   async idle(): Promise<void> {
     do {
       await this.#running;
-      for (const { erasedBlocks } of this.#attention.values()) await erasedBlocks.idle();
+      for (const { erasedBlocks, freeSpace } of this.#attention.values()) {
+        await erasedBlocks.idle();
+        await freeSpace.idle();
+      }
     } while (this.#running !== undefined);
   }
 
@@ -235,7 +236,10 @@ export class Maintenance {
     this.#stopped = true;
     const endMs = clock.now() + limits.ERASE_CLOSING_MS;
     while (this.#running !== undefined) await this.#running;
-    for (const { erasedBlocks } of this.#attention.values()) await erasedBlocks.finish(endMs);
+    for (const { erasedBlocks, freeSpace } of this.#attention.values()) {
+      await erasedBlocks.finish(endMs);
+      await freeSpace.idle();
+    }
   }
 
   #of(bucket: Bucket): Attention {
@@ -249,13 +253,14 @@ export class Maintenance {
         erased: undefined,
         checkpointMs: clock.now(),
         checkpointDue: false,
-        givingBack: false,
-        shortened: false,
       };
       const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
       const checkpoint = (): void => this.#checkpoint(this.#of(bucket), false);
       const erasedBlocks = new ErasedBlocks(bucket, { ...this.#options, checkpoint });
-      attention = { bucket, sweeps: [], ...known, erasedBlocks, ...cursors };
+      const isIdle = (): boolean => !this.#stopped && this.#running === undefined;
+      const emptyLog = (): void => this.#checkpoint(this.#of(bucket), true);
+      const freeSpace = new FreeSpace(bucket, { ...this.#options, isIdle, checkpoint: emptyLog });
+      attention = { bucket, sweeps: [], ...known, erasedBlocks, freeSpace, ...cursors };
       this.#attention.set(bucket, attention);
     }
     return attention;
@@ -465,30 +470,6 @@ export class Maintenance {
   #sweepLog(attention: Attention): void {
     const isDue = clock.now() - attention.checkpointMs >= limits.LOG_MS && attention.bucket.logBytes > 0;
     if (isDue || attention.erasedBlocks.isLogged) this.#checkpoint(attention, true);
-  }
-
-  /** Has a file that rests give back what nothing stands in: while it is written to, that is room for what comes. */
-  #sweepSpace(attention: Attention): void {
-    const { bucket } = attention;
-    const isQuiet = (): boolean =>
-      !this.#stopped && bucket.isOpen && this.#queue.length === 0 && this.#awaited.length === 0;
-    if (attention.givingBack || bucket.logBytes > 0 || this.#running !== undefined || !isQuiet()) return;
-    attention.givingBack = true;
-    const giveBack = async (): Promise<void> => {
-      for (let given = 0; given < limits.GIVE_BACK_BYTES_MAX && isQuiet(); given += limits.GIVE_BACK_BYTES) {
-        if (!bucket.change((store) => store.giveBack(limits.GIVE_BACK_BYTES), 0)) break;
-        attention.shortened = true;
-        await this.#options.turn();
-      }
-      // Only then is the file shorter.
-      if (attention.shortened && isQuiet()) this.#checkpoint(attention, true);
-      attention.shortened = false;
-    };
-    giveBack()
-      .catch(this.#options.onProblem)
-      .finally(() => {
-        attention.givingBack = false;
-      });
   }
 
   #checkpointLater(attention: Attention): void {

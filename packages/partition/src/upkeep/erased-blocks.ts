@@ -3,8 +3,8 @@
  * says when the log has to be emptied after it. What an earlier process left is looked for once in every bucket.
  */
 import type { Bucket } from "@brooklet/store";
-import { clock } from "./clock.ts";
-import * as limits from "./limits.ts";
+import { clock } from "../clock.ts";
+import * as limits from "../limits.ts";
 
 /** How they are deleted. */
 export interface ErasedBlocksOptions {
