@@ -11,6 +11,7 @@
  * The form of the file is SQLite's own and fixed: https://www.sqlite.org/fileformat.html, sections 1.3 to 1.6, 2.1.
  */
 import { closeSync, openSync, readSync, readvSync } from "node:fs";
+import type { SqlConnection } from "../sql.ts";
 
 const HEADER_BYTES = 100;
 const INTERIOR = 5;
@@ -231,4 +232,43 @@ function varint(bytes: Buffer, at: number): { readonly value: number; readonly e
     if (byte < 0x80) return { value, end: at + index + 1 };
   }
   throw new RangeError("a number of nine bytes");
+}
+
+/** A connection whose blocks are read from its file. `hasLog`: the file was found with a log, and is not the whole database. */
+export function withBlobs(sql: SqlConnection, path: string, hasLog: boolean): SqlConnection {
+  const blobs = blockFileOf(sql, path);
+  if (blobs === undefined) return sql;
+  const checkpoint = (truncate: boolean): boolean => {
+    // While it runs, and if it fails, the file is neither what it was nor what it will be.
+    blobs.changed(false);
+    const isWhole = sql.checkpoint?.(truncate) ?? false;
+    blobs.changed(isWhole);
+    return isWhole;
+  };
+  const close = (): void => {
+    try {
+      sql.close();
+    } finally {
+      blobs.close();
+    }
+  };
+  try {
+    if (hasLog) checkpoint(false);
+    else blobs.changed(true);
+  } catch (error) {
+    blobs.close();
+    throw error;
+  }
+  return { ...sql, blobs, checkpoint, close };
+}
+
+/** The blocks of a bucket in its file; nothing where there is no log, or where another file cannot be opened. */
+function blockFileOf(sql: SqlConnection, path: string): BlockFile | undefined {
+  const root = sql.all<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'block'")[0]?.rootpage;
+  if (sql.checkpoint === undefined || root === undefined) return undefined;
+  try {
+    return new BlockFile(path, root);
+  } catch {
+    return undefined;
+  }
 }

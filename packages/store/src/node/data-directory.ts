@@ -33,7 +33,7 @@ import {
   stampFile,
   upgradeTables,
 } from "../tables.ts";
-import { BlockFile } from "./block-file.ts";
+import { withBlobs } from "./block-file.ts";
 import { GenerationFile } from "./generation-file.ts";
 
 /** Opens or makes the SQLite file `path`; a second opener of a locked file gets an error at once, not after a wait. */
@@ -302,45 +302,6 @@ function guardedBy(sql: SqlConnection, guard: GenerationFile): SqlConnection & {
       sql.close();
     },
   };
-}
-
-/** A connection whose blocks are read from its file. `hasLog`: the file was found with a log, and is not the whole database. */
-function withBlobs(sql: SqlConnection, path: string, hasLog: boolean): SqlConnection {
-  const blobs = blockFileOf(sql, path);
-  if (blobs === undefined) return sql;
-  const checkpoint = (truncate: boolean): boolean => {
-    // While it runs, and if it fails, the file is neither what it was nor what it will be.
-    blobs.changed(false);
-    const isWhole = sql.checkpoint?.(truncate) ?? false;
-    blobs.changed(isWhole);
-    return isWhole;
-  };
-  const close = (): void => {
-    try {
-      sql.close();
-    } finally {
-      blobs.close();
-    }
-  };
-  try {
-    if (hasLog) checkpoint(false);
-    else blobs.changed(true);
-  } catch (error) {
-    blobs.close();
-    throw error;
-  }
-  return { ...sql, blobs, checkpoint, close };
-}
-
-/** The blocks of a bucket in its file; nothing where there is no log, or where another file cannot be opened. */
-function blockFileOf(sql: SqlConnection, path: string): BlockFile | undefined {
-  const root = sql.all<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'block'")[0]?.rootpage;
-  if (sql.checkpoint === undefined || root === undefined) return undefined;
-  try {
-    return new BlockFile(path, root);
-  } catch {
-    return undefined;
-  }
 }
 
 function generationPath(directory: string, bucket: number): string {
