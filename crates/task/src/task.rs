@@ -216,7 +216,10 @@ mod tests {
         first.bytes_mut().fill(7);
         let kept = first.clone();
         drop(first);
-        assert!(Block::to_overwrite(100_000).bytes().iter().all(|byte| *byte == 0), "somebody reads the first one still");
+        assert!(
+            Block::to_overwrite(100_000).bytes().iter().all(|byte| *byte == 0),
+            "somebody reads the first one still"
+        );
         let place = kept.bytes().as_ptr();
         drop(kept);
         assert_ne!(Block::to_overwrite(50_000).bytes().as_ptr(), place, "far smaller");
