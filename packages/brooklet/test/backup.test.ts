@@ -153,6 +153,12 @@ test("only what is new is stored, and what is too old is removed", async () => {
   expect((await backupsIn(objects)).map(({ id }) => id)).toEqual([second.id]);
   // The same rows and segments are the same objects.
   expect(readdirSync(join(kept, "objects")).length).toBe(before);
+  for (const threads of [1, false] as const) {
+    const database = await open({ path: data, schemas: [note], threads });
+    const { backups } = await database.group(threads === 1 ? "alice" : "bob").erase();
+    expect(backups).toEqual([{ id: second.id, takenAt: new Date(second.takenAt) }]);
+    await database.close();
+  }
   const path = join(folder(), "restored");
   await restore({ objects, path, openSql: openDatabase, isSealed });
   expect(await notesOf(path)).toEqual(new Map(GROUPS.map((group) => [group, PAGE + 50])));

@@ -26,6 +26,8 @@ export interface EraseReceipt {
   readonly removed?: number;
   /** Until when the platform can bring it back, where it keeps what was stored for a while. */
   readonly recoverableUntil?: Date;
+  /** Backups of the server that still have it; without `expiresAt` until somebody removes them. */
+  readonly backups?: readonly { readonly id: string; readonly takenAt: Date; readonly expiresAt?: Date }[];
 }
 
 const PAGE_SIZE = 500;
@@ -89,16 +91,22 @@ export async function eraseGroup(
   const { json } = await exchange(exchangeOptions, { method: "DELETE", target, signal, isRepeatable: true }).catch(
     (error) => withoutGroups(error, "erase a group"),
   );
-  const { erasedAt, recoverableUntil, documents } = json as {
+  const { erasedAt, recoverableUntil, documents, backups } = json as {
     readonly erasedAt?: string;
     readonly recoverableUntil?: string;
     readonly documents?: number;
+    readonly backups?: readonly { readonly id: string; readonly takenAt: string; readonly expiresAt?: string }[];
   };
+  const kept = backups?.map(({ id, takenAt, expiresAt }) => {
+    const until = expiresAt !== undefined && { expiresAt: new Date(expiresAt) };
+    return { id, takenAt: new Date(takenAt), ...until };
+  });
   if (erasedAt === undefined) throw unexpectedAnswer("the receipt does not say when it was erased");
   return {
     group,
     erasedAt: new Date(erasedAt),
     ...(documents !== undefined && { removed: documents }),
     ...(recoverableUntil !== undefined && { recoverableUntil: new Date(recoverableUntil) }),
+    ...(kept !== undefined && { backups: kept }),
   };
 }

@@ -76,6 +76,9 @@ function fake(
       history(): Uint8Array {
         return new Uint8Array();
       }
+      isSealed(): boolean {
+        return true;
+      }
     }
     return { Core: RawCore, memory };
   };

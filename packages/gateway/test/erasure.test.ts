@@ -29,6 +29,11 @@ test("the receipt says what was erased, when, and how much of it", async () => {
 });
 
 test("what was not counted has no number, and what can be brought back a date", async () => {
+  const made = { id: "b1", takenAt: "2026-01-30T12:00:00.000Z", expiresAt: "2026-03-01T12:00:00.000Z" };
+  const backed = await erase("/brooklet/v1/groups/alice", {
+    erasure: { backups: [{ ...made, target: "/mnt/kept" } as typeof made] },
+  });
+  expect(backed.body).toEqual({ group: "alice", erasedAt: "2026-01-31T12:00:00.000Z", backups: [made] });
   const { body } = await erase("/brooklet/v1/groups/alice", { erasure: { recoverableMs: 86_400_000 } });
   const recoverableUntil = "2026-02-01T12:00:00.000Z";
   expect(body).toEqual({ group: "alice", erasedAt: "2026-01-31T12:00:00.000Z", recoverableUntil });

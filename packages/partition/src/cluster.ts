@@ -15,6 +15,7 @@ import type {
   SearchRequest,
   Visit,
 } from "@brooklet/core";
+import type { StoredBackup } from "@brooklet/store";
 
 export type { Answer, DeployReport, GetRequest, OperationRequest, SearchRequest, Visit };
 
@@ -185,6 +186,8 @@ export interface Erasure {
   readonly documents?: number;
   /** How long the platform can still bring it back, in milliseconds; nothing: it cannot. */
   readonly recoverableMs?: number;
+  /** Backups that were made before, and have it until they are removed. */
+  readonly backups?: readonly StoredBackup[];
 }
 
 /** All partitions of an application. */

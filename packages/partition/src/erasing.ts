@@ -4,7 +4,7 @@
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Engine, encodeQuery } from "@brooklet/core";
-import type { Bucket } from "@brooklet/store";
+import type { Bucket, Storage } from "@brooklet/store";
 import type { Erasure, PartitionKey } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
@@ -49,6 +49,12 @@ export function erasePartition(place: ErasurePlace, key: PartitionKey): Erasure 
   } catch (error) {
     throw serviceError(error);
   }
+}
+
+/** A receipt with the backups that still have what was erased. */
+export function withBackups(erasure: Erasure, storage: Storage): Erasure {
+  const backups = storage.backups?.() ?? [];
+  return backups.length === 0 ? erasure : { ...erasure, backups };
 }
 
 /** How many documents a partition has; nothing: they cannot be counted, which keeps nobody from erasing them. */

@@ -37,6 +37,7 @@ import {
   prepareDeployment,
 } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
+import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
@@ -245,7 +246,9 @@ export class LocalCluster implements Cluster {
   }
 
   erase(key: PartitionKey): Promise<Erasure> {
-    return this.#gate.pass({ keys: [key] }, "write", ERASE_MS, () => this.#host.erase(key));
+    return this.#gate.pass({ keys: [key] }, "write", ERASE_MS, async () => {
+      return withBackups(await this.#host.erase(key), this.#options.storage);
+    });
   }
 
   /** Lets go of a bucket, of which nothing is true any more. */

@@ -27,6 +27,7 @@ import { type BucketThread, Correspondent, PATIENT_MS } from "./correspondent.ts
 import { beganMs } from "./deadline.ts";
 import { completePackage, deploymentUnderWay, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
+import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
@@ -188,7 +189,8 @@ export class ThreadCluster implements Cluster {
   }
 
   async erase(key: PartitionKey): Promise<Erasure> {
-    return await this.#threadOf(this.bucketOf(key)).call("erase", () => undefined, key, PATIENT_MS);
+    const erasure = await this.#threadOf(this.bucketOf(key)).call("erase", () => undefined, key, PATIENT_MS);
+    return withBackups(erasure, this.#options.storage);
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

@@ -9,6 +9,14 @@ export interface StoredApplication {
   readonly bytes: Uint8Array;
 }
 
+/** A backup of what a storage has. */
+export interface StoredBackup {
+  readonly id: string;
+  readonly takenAt: string;
+  /** When it may be gone; nothing: it is kept until somebody removes it. */
+  readonly expiresAt?: string;
+}
+
 /** All buckets, and the application they belong to. */
 export interface Storage {
   /** How many buckets there are; it never changes. */
@@ -19,6 +27,8 @@ export interface Storage {
   readApplication(): StoredApplication | undefined;
   /** Returns when the package is on stable storage. */
   storeApplication(application: StoredApplication): void;
+  /** The backups that were made of what is stored here, and are not over. Nothing: none can be. */
+  backups?(): readonly StoredBackup[];
   close(): void;
 }
 

@@ -36,8 +36,11 @@ export async function answerErasure(call: Call, context: GatewayContext, onDefec
 }
 
 /** What the receipt says of an erasure: when it was, of how many documents, and what may still be known of it. */
-function receiptOf({ key, documents, erasedAt, recoverableMs }: Erasure): object {
+function receiptOf({ key, documents, erasedAt, recoverableMs, backups }: Erasure): object {
   const counted = documents !== undefined && { documents };
   const until = recoverableMs !== undefined && { recoverableUntil: new Date(erasedAt + recoverableMs).toISOString() };
-  return { group: key.slice(2), ...counted, erasedAt: new Date(erasedAt).toISOString(), ...until };
+  // Where they are is the operator's.
+  const kept = backups?.map(({ id, takenAt, expiresAt }) => ({ id, takenAt, ...(expiresAt && { expiresAt }) }));
+  const at = new Date(erasedAt).toISOString();
+  return { group: key.slice(2), ...counted, erasedAt: at, ...until, ...(kept && { backups: kept }) };
 }

@@ -21,7 +21,7 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
 import type { SqlConnection } from "../sql.ts";
-import { SECRET_BYTES, type Storage, type StoredApplication } from "../storage.ts";
+import { SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import {
   type BucketIdentity,
@@ -161,6 +161,11 @@ export class DataDirectory implements Storage {
     writeDurably(this.path, APPLICATION, Buffer.concat(parts));
   }
 
+  backups(): readonly StoredBackup[] {
+    this.#refuseIfClosed();
+    return backupsOf(this.path);
+  }
+
   /** Lets another process in. Buckets must be closed before. */
   close(): void {
     if (this.#closed) return;
@@ -180,12 +185,8 @@ export function secretIn(directory: string): Uint8Array {
 }
 
 /** A backup that was made of a directory, as far as who erases has to know. */
-export interface KnownBackup {
-  readonly id: string;
+export interface KnownBackup extends StoredBackup {
   readonly target: string;
-  readonly takenAt: string;
-  /** When it may be gone; nothing: it is kept until somebody removes it. */
-  readonly expiresAt?: string;
 }
 
 /** The backups that were made of a directory, but for those whose time is over. */
