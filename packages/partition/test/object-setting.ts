@@ -40,6 +40,8 @@ export class Platform {
   readonly problems: unknown[] = [];
   /** All objects of this process. */
   isolate: Isolate;
+  /** What the platform itself throws in place of calling an object of a group, or after it was called; nothing: it calls. */
+  failure: { readonly error: unknown; readonly isDone: boolean; times: number } | undefined;
 
   /** `shardBytes`: from how many bytes on a group is split. */
   constructor(makeEngine: () => DeployableEngine, shardBytes?: number) {
@@ -162,9 +164,21 @@ export class Platform {
     return machine.group;
   }
 
+  /** The failure of the call that is made now. */
+  #failure(): Failure | undefined {
+    const { failure } = this;
+    if (failure === undefined || failure.times === 0) return undefined;
+    failure.times -= 1;
+    return failure;
+  }
+
   #port(): ObjectPort {
     return {
-      group: (key) => remote(() => this.#group(key)),
+      group: (key) =>
+        remote(
+          () => this.#group(key),
+          () => this.#failure(),
+        ),
       directory: (number) => remote(() => ({ ...callsOf(this.#directories[number] ?? fail(number)) })),
       registry: () =>
         remote(() => ({
@@ -197,15 +211,28 @@ function fail(number: number): never {
   throw new Error(`there is no directory ${number}`);
 }
 
+/** A failure of the platform, before the object was called or after it. */
+interface Failure {
+  readonly error: unknown;
+  readonly isDone: boolean;
+}
+
 /** An object elsewhere: what goes there and comes back is a copy, and each call is an event of its own. */
-function remote<Calls extends object>(object: () => Calls): Calls {
+function remote<Calls extends object>(
+  object: () => Calls,
+  failing: () => Failure | undefined = () => undefined,
+): Calls {
   const call =
     (_: unknown, name: string) =>
     async (...asked: unknown[]) => {
       const copies = structuredClone(asked);
       await new Promise((resolve) => setImmediate(resolve));
+      const failure = failing();
+      if (failure?.isDone === false) throw failure.error;
       const target = object() as Record<string, (...given: unknown[]) => unknown>;
-      return structuredClone(await target[name]?.(...copies));
+      const told = structuredClone(await target[name]?.(...copies));
+      if (failure !== undefined) throw failure.error;
+      return told;
     };
   return new Proxy({}, { get: call as (target: object, name: string | symbol) => unknown }) as Calls;
 }

@@ -70,6 +70,17 @@ function requestOf(parameters: Readonly<Record<string, string>>): SearchRequest 
 const IN_ALICE = { "streaming.groupname": "alice" };
 const EVERYWHERE = { "streaming.selection": "true" };
 
+const PUT = {
+  kind: "put",
+  rawPath: "",
+  id: "id:x:note:g=alice:2",
+  create: false,
+  condition: "",
+  body: encoder.encode('{"fields":{"title":"red boat"}}'),
+} as const;
+const BUSY = { code: "OVERLOADED", status: 503, outcome: "not_applied" };
+const GONE = { code: "UNAVAILABLE", status: 503 };
+
 test("what was erased is not found in the group that comes after it", async () => {
   const { platform, cluster } = await deployed();
   for (let n = 0; n < 300; n += 1) await put(cluster, "alice", String(n), `secret number ${n}`);
@@ -231,4 +242,44 @@ test("searches of all groups find each once, with groups counted together", asyn
   const counts = JSON.stringify(root).match(/"count\(\)":(\d+)/g);
   expect(counts).toEqual(Array.from({ length: 5 }, () => '"count()":16'));
   expect(platform.problems).toEqual([]);
+});
+
+test("an object that is overloaded is not asked again, and what it was asked was not done", async () => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "1", "red balloon");
+  const overloaded = Object.assign(new Error("Durable Object is overloaded"), { overloaded: true, retryable: true });
+  platform.failure = { error: overloaded, isDone: false, times: 1 };
+  await expect(count(cluster, "red", IN_ALICE)).rejects.toMatchObject(BUSY);
+  platform.failure = { error: overloaded, isDone: false, times: 1 };
+  expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject(BUSY);
+  expect(platform.failure.times).toBe(0);
+  expect(await count(cluster, "red", IN_ALICE)).toBe(1);
+});
+
+test.each([
+  ["was moved", { retryable: true }],
+  ["ended", { durableObjectReset: true }],
+])("an object that %s is read once more; of a write to it nobody knows", async (_, told) => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "1", "red balloon");
+  const error = Object.assign(new Error("the object is not there"), told);
+  platform.failure = { error, isDone: false, times: 1 };
+  expect(await count(cluster, "red", IN_ALICE)).toBe(1);
+  platform.failure = { error, isDone: false, times: 2 };
+  await expect(count(cluster, "red", IN_ALICE)).rejects.toMatchObject({ ...GONE, outcome: "not_applied" });
+  for (const isDone of [false, true]) {
+    platform.failure = { error, isDone, times: 1 };
+    expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject({ ...GONE, outcome: "unknown" });
+    expect(await count(cluster, "red", IN_ALICE)).toBe(isDone ? 2 : 1);
+  }
+  // Erasing twice does no harm.
+  platform.failure = { error, isDone: true, times: 1 };
+  expect((await cluster.erase("g:alice")).key).toBe("g:alice");
+  expect(await count(cluster, "red", IN_ALICE)).toBe(0);
+});
+
+test("a failure of the platform that says nothing of itself is a defect, and is told", async () => {
+  const { platform, cluster } = await deployed();
+  platform.failure = { error: new Error("internal error; reference = 1"), isDone: false, times: 1 };
+  expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject({ status: 500 });
 });
