@@ -1,17 +1,18 @@
 /**
- * What brooklet answers in the runtime that runs this: `answers.mjs MODULE`, where the module is the vectors' runner
- * (crate `brooklet-vectors`). A line for each check: its name, a tab and a digest of the answers, which must be the same in
+ * What brooklet answers in the runtime that runs this: `answers.mjs MODULE TALKS`, where the module is the vectors' runner
+ * (crate `brooklet-vectors`), and the folder has the recorded conversations (conversations.mjs). A line for each check: its name, a tab and a digest of the answers, which must be the same in
  * every runtime.
  */
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const [, , moduleFile = ""] = process.argv;
+const [, , moduleFile = "", talksFolder = ""] = process.argv;
 
 /**
  * @param {string} name
@@ -136,5 +137,60 @@ async function sayDatabase() {
   }
 }
 
+/** The time of all conversations. */
+const NOW_MS = 1_790_000_000_000;
+const CACHE_BYTES = 16 << 20;
+
+/** A database in memory, of the SQLite that this runtime has. */
+async function openMemory() {
+  const { betterSqlite3, nodeSqlite } = await import("@brooklet/store");
+  const require = createRequire(join(root, "packages/brooklet/package.json"));
+  try {
+    const Database = require("better-sqlite3");
+    new Database(":memory:").close();
+    return () => betterSqlite3(new Database(":memory:"));
+  } catch {
+    const { DatabaseSync } = require("node:sqlite");
+    return () => nodeSqlite(new DatabaseSync(":memory:"));
+  }
+}
+
+/** The recorded conversations, each with a gateway over partitions of its own: all that is answered, byte for byte. */
+async function sayConversations() {
+  const [{ Core, instantiate }, { createGateway }, { LocalCluster }, { nodeSurroundings }, { memoryStorage }] =
+    await Promise.all([
+      import("@brooklet/core"),
+      import("@brooklet/gateway"),
+      import("@brooklet/partition"),
+      import("@brooklet/partition/node"),
+      import("@brooklet/store"),
+    ]);
+  /** @type {typeof import("../../packages/brooklet/test/talks/talk.ts")} */
+  const { answerOf, held, talksIn } = await import(pathToFileURL(join(talksFolder, "talk.mjs")).href);
+  const open = await openMemory();
+  /** @type {Map<string, string[]>} */
+  const told = new Map();
+  Date.now = () => NOW_MS;
+  for (const talk of talksIn(readFileSync(join(talksFolder, "talks.json"), "utf8"))) {
+    const makeEngine = () => new Core({ instantiate, cacheBytes: CACHE_BYTES });
+    const cluster = new LocalCluster({ storage: memoryStorage(open), makeEngine, surroundings: nodeSurroundings });
+    const gateway = createGateway({ cluster });
+    const answers = await held(talk, {
+      ask: async ({ method, target, headers = {}, body = null }) => {
+        const answer = await gateway.answer(`http://brooklet.invalid${target}`, { method, headers, body });
+        const bytes = new Uint8Array(await answer.arrayBuffer());
+        return answerOf(answer.status, (name) => answer.headers.get(name), bytes);
+      },
+      close: () => cluster.close(),
+    });
+    await cluster.close();
+    const [file = ""] = talk.about.split(": ");
+    told.set(file, [...(told.get(file) ?? []), answers]);
+  }
+  for (const [file, answers] of told) say(`conversations: ${file}`, answers);
+}
+
 sayVectors();
 await sayDatabase();
+// The clock stands from here on.
+await sayConversations();

@@ -3,9 +3,12 @@
  * the others (runtimes.mjs), and compares what they say line by line. Every check is a line, `ok …` or `FAILED …`; the last line counts them. Needs a build.
  */
 import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { writeConversations } from "./conversations.mjs";
 import { runtimes } from "./runtimes.mjs";
 
 const MINUTES = 60_000;
@@ -45,12 +48,15 @@ function answersOf(program, words) {
 const commands = runtimes();
 const program = fileURLToPath(new URL("answers.mjs", import.meta.url));
 const module = vectorsModule();
-const here = answersOf(process.execPath, [program, module]);
+const talks = mkdtempSync(join(tmpdir(), "brooklet-conversations-"));
+process.once("exit", () => rmSync(talks, { recursive: true, force: true }));
+await writeConversations(talks);
+const here = answersOf(process.execPath, [program, module, talks]);
 if (here.failure !== "") throw new Error(`Node ${process.version} does not answer:\n${here.failure}`);
 
 let [passed, failed] = [0, 0];
 for (const [name, [command, ...words]] of Object.entries(commands)) {
-  const { said, failure } = answersOf(command, [...words, program, module]);
+  const { said, failure } = answersOf(command, [...words, program, module, talks]);
   for (const [check, expected] of here.said) {
     const good = said.get(check) === expected;
     if (good) passed += 1;

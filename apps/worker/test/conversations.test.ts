@@ -4,10 +4,7 @@
  * Node are right is asserted elsewhere: packages/partition/test/conversations.test.ts, packages/brooklet/test/document-http.test.ts.
  */
 import { createHmac } from "node:crypto";
-import { readFileSync } from "node:fs";
 import http from "node:http";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { Core, instantiate } from "@brooklet/core";
 import { createGateway, type Gateway } from "@brooklet/gateway";
@@ -15,12 +12,18 @@ import { GivenEmbedders } from "@brooklet/models";
 import { LocalCluster, type PartitionKey } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage } from "@brooklet/store";
-import { zipSync } from "fflate";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
+  deploymentOf,
+  feedRequest,
+  HTTP_FILES,
+  readRecording,
+  requestOf,
+} from "../../../packages/brooklet/test/talks/recorded.ts";
+import { type Answer, answerOf, promised, type Request } from "../../../packages/brooklet/test/talks/talk.ts";
+import {
   applicationOf,
-  bodyOf,
   conversationFiles,
   feedOf,
   keyOf,
@@ -30,7 +33,6 @@ import {
   recordedIn,
   runsOf,
   type Step,
-  searchOf,
 } from "../../../packages/partition/test/conversation-rows.ts";
 import { openSql } from "../../../packages/partition/test/setting.ts";
 import { addressOf, startWorkerd } from "../src/node/workerd.ts";
@@ -38,28 +40,8 @@ import differences from "./differences.json" with { type: "json" };
 
 const CACHE_BYTES = 16 << 20;
 const SEAL_KEY_BYTES = 16;
-const VECTORS: string = fileURLToPath(new URL("../../../test-vectors", import.meta.url));
-const DEPLOY = "/application/v2/tenant/default/prepareandactivate";
 const OVERRIDDEN = ["schema-removal", "field-type-change", "indexing-change", "content-cluster-removal"];
 const DAY_MS = 86_400_000;
-/** The times of a trace: a number after its name, as text or as hexadecimal digits of CBOR, or a sentence. */
-const MILLISECONDS = /("timestamp":)\d+|(6974696d657374616d70)(?:18..|19.{4}|[01].)|( after )\d+\.\d ms/g;
-
-interface Request {
-  readonly method: string;
-  readonly target: string;
-  readonly body?: string | Uint8Array;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A body is text, or hexadecimal digits where it is none. */
-interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly allow: string;
-  readonly body: string;
-}
-
 /** Who is talked with. */
 interface House {
   send(request: Request): Promise<Answer>;
@@ -84,26 +66,10 @@ interface Asked {
   readonly answers: readonly [node: Answer, edge: Answer];
 }
 
-/** Conversations with `/document/v1`. */
-interface Recording {
-  readonly application: string;
-  readonly conversations: readonly { readonly name: string; readonly steps: readonly Request[] }[];
-}
-
-const HTTP_FILES = [
-  "document-v1.json",
-  "document-v1-more.json",
-  "document-v1-types.json",
-  "document-v1-documented.json",
-];
 const talks = recordedIn(conversationFiles());
 const recordings = HTTP_FILES.flatMap((file) =>
   readRecording(file).conversations.map(({ name, steps }) => ({ about: `${file}: ${name}`, file, steps })),
 );
-
-function readRecording(file: string): Recording {
-  return JSON.parse(readFileSync(join(VECTORS, "http", file), "utf8")) as Recording;
-}
 
 let workerd: Miniflare;
 let url: string;
@@ -132,8 +98,8 @@ function sendOn(agent: http.Agent, { method, target, body, headers = {} }: Reque
       const chunks: Buffer[] = [];
       for await (const chunk of response) chunks.push(chunk as Buffer);
       const { statusCode = 0 } = response;
-      const { "content-type": contentType = "", allow = "" } = response.headers;
-      resolve(answer(statusCode, contentType, allow, Buffer.concat(chunks)));
+      const headers = response.headers as Readonly<Record<string, string>>;
+      resolve(answerOf(statusCode, (name) => headers[name] ?? null, Buffer.concat(chunks)));
     });
     asked.on("error", (cause) => {
       if (asked.reusedSocket) resolve(undefined);
@@ -155,16 +121,10 @@ function gatewayHouse(gateway: Gateway, cluster: LocalCluster): House {
   const send = async ({ method, target, body, headers = {} }: Request): Promise<Answer> => {
     const sent = body === undefined ? { method, headers } : { method, headers, body: body as BodyInit };
     const response = await gateway.fetch(`http://localhost${target}`, sent);
-    const { status } = response;
-    const [contentType, allow] = ["content-type", "allow"].map((name) => response.headers.get(name) ?? "");
-    return answer(status, contentType ?? "", allow ?? "", Buffer.from(await response.arrayBuffer()));
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    return answerOf(response.status, (name) => response.headers.get(name), bytes);
   };
   return { send, fold: (key) => cluster.maintain(key) };
-}
-
-function answer(status: number, contentType: string, allow: string, bytes: Buffer): Answer {
-  const body = contentType.startsWith("application/cbor") ? bytes.toString("hex") : bytes.toString("utf8");
-  return { status, contentType, allow, body };
 }
 
 function makeCore(): Core {
@@ -181,31 +141,6 @@ function localCluster(core: Core, runs: ReturnType<typeof runsOf> = []): LocalCl
     // As the Worker has them: it is configured with none.
     embedder: new GivenEmbedders([], "in a Worker"),
   });
-}
-
-function deployment(files: ReadonlyMap<string, Uint8Array>): Request {
-  const body = new Uint8Array(zipSync(Object.fromEntries([...files].map(([path, bytes]) => [path, bytes]))));
-  return { method: "POST", target: DEPLOY, headers: { "content-type": "application/zip" }, body };
-}
-
-/**
- * What is promised of an answer. The order in which a visit meets documents and what its tokens look like is not, nor how long
- * something took.
- */
-function promised({ body: told, ...rest }: Answer): unknown {
-  const body = told.replaceAll(MILLISECONDS, "$1$2$3");
-  const isVisit = /^\{"pathId":.*"(?:documents|continuation)":/s.test(body);
-  if (!isVisit) return { ...rest, body };
-  const {
-    documents = [],
-    continuation,
-    ...others
-  } = JSON.parse(body) as {
-    readonly documents?: readonly { readonly id: string }[];
-    readonly continuation?: string;
-  };
-  const sorted = [...documents].sort((left, right) => (left.id < right.id ? -1 : 1));
-  return { ...rest, body: { ...others, documents: sorted, continuation: typeof continuation } };
 }
 
 async function start(): Promise<void> {
@@ -273,7 +208,7 @@ describe("search and documents", () => {
     if (name === deployed) return DEPLOYED;
     [deployed, core] = ["", makeCore()];
     if (!files.has("validation-overrides.xml")) files.set("validation-overrides.xml", overrides());
-    const answer = await to.send(deployment(files));
+    const answer = await to.send(deploymentOf(files));
     if (answer.status !== 200) return answer;
     deployed = name;
     return DEPLOYED;
@@ -303,7 +238,7 @@ describe("search and documents", () => {
       const here = await deploy(house, recorded);
       const cluster = localCluster(core, runsOf(recorded));
       const node = gatewayHouse(createGateway({ cluster }), cluster);
-      const there = await node.send(deployment(applicationOf(recorded)));
+      const there = await node.send(deploymentOf(applicationOf(recorded)));
       if (there.status !== 200) expect(here).toEqual(there);
       else {
         expect(here).toBe(DEPLOYED);
@@ -340,7 +275,7 @@ describe.each(HTTP_FILES)("over HTTP: %s", (name) => {
     cluster = localCluster(makeCore());
     houses = [gatewayHouse(createGateway({ cluster }), cluster), worker()];
     const files = readApplication(application);
-    expect(await bothTo(houses, deployment(files))).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect(await bothTo(houses, deploymentOf(files))).toMatchObject([{ status: 200 }, { status: 200 }]);
   });
 
   afterAll(async () => {
@@ -365,49 +300,6 @@ function secondNow(): number {
 function keysOf(steps: readonly Step[]): ReadonlySet<PartitionKey> {
   const ids = steps.flatMap(({ put, update }) => put ?? update ?? []);
   return new Set(ids.map(keyOf));
-}
-
-function requestOf(step: Step): Request {
-  const { put, update, remove, get } = step;
-  const id = put ?? update ?? remove ?? get;
-  if (id === undefined) return searchRequest(step);
-  const asked = new URLSearchParams();
-  if (step.condition !== undefined) asked.set("condition", step.condition);
-  if (step.create !== undefined) asked.set("create", String(step.create));
-  if (step.fieldSet !== undefined) asked.set("fieldSet", step.fieldSet);
-  if (step.tensors !== undefined) asked.set("format.tensors", step.tensors);
-  const method = put !== undefined ? "POST" : update !== undefined ? "PUT" : remove !== undefined ? "DELETE" : "GET";
-  const target = `${pathOf(id)}?${asked}`;
-  return put === undefined && update === undefined ? { method, target } : { method, target, body: bodyOf(step) };
-}
-
-/** Puts all documents that are there when a conversation begins. */
-function feedRequest(feed: readonly Step[]): Request {
-  const lines = feed.map((step) =>
-    step.remove === undefined
-      ? `{"put":${JSON.stringify(step.put)},${bodyOf(step).slice(1)}`
-      : JSON.stringify({ remove: step.remove }),
-  );
-  return { method: "POST", target: "/brooklet/v1/feed", body: lines.join("\n") };
-}
-
-/** The path of a document; an id that is none has one, too. */
-function pathOf(id: string): string {
-  const [, namespace = "", type = "", group = "", ...local] = id.split(":");
-  const [kind, name = ""] = group.split(/=(.*)/s);
-  const names = { "": "docid", n: "number", g: "group" } as Readonly<Record<string, string>>;
-  const place = group === "" ? ["docid"] : [names[kind ?? ""] ?? "group", name];
-  return ["", "document", "v1", ...[namespace, type, ...place, local.join(":")].map(encodeURIComponent)].join("/");
-}
-
-function searchRequest(step: Step): Request {
-  const asked = new URLSearchParams(searchOf(step).parameters.map(([name, value]) => [name, value]));
-  // Half a second is too short where all cores of the machine are busy.
-  if (!/timeout/i.test(JSON.stringify(step))) asked.set("timeout", "60s");
-  const target = `/search/?${asked}`;
-  const accept = step.accept === undefined ? {} : { accept: step.accept };
-  if (step.body === undefined) return { method: "GET", target, headers: accept };
-  return { method: "POST", target, headers: { ...accept, "content-type": "application/json" }, body: step.body };
 }
 
 /** Lets one application follow another, whatever it is. */

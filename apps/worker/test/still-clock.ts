@@ -1,0 +1,53 @@
+/**
+ * A clock that moves only when something comes in from outside, as Cloudflare has it where this machine has not: a request, a call of an
+ * object, the end of a wait. Loaded before the tests of the project "still clock", so that a deadline that relies on a running
+ * clock, or work that never ends its turn, is seen in the platform's runtime too.
+ */
+import { vi } from "vitest";
+
+const BEFORE = `
+const [runningMs, runningDate, wait] = [performance.now.bind(performance), Date.now, scheduler.wait.bind(scheduler)];
+let stillMs, stillDate;
+const moveClock = () => { stillMs = stillDate = undefined; };
+performance.now = () => (stillMs ??= runningMs());
+Date.now = () => (stillDate ??= runningDate());
+scheduler.wait = async (...asked) => { await wait(...asked); moveClock(); };
+`;
+const AFTER = `
+const movesClock = (object, name) => {
+  const { value } = Object.getOwnPropertyDescriptor(object, name) ?? {};
+  if (typeof value !== "function" || name === "constructor") return;
+  object[name] = function (...asked) { moveClock(); return value.apply(this, asked); };
+};
+for (const { prototype } of [Directory, Group, Registry]) for (const name of Object.getOwnPropertyNames(prototype)) movesClock(prototype, name);
+movesClock(worker_default, "fetch");
+if (performance.now() !== performance.now()) throw new Error("the clock runs");
+`;
+
+interface Module {
+  readonly type: string;
+  readonly contents?: string | Uint8Array;
+}
+
+interface Options {
+  readonly workers?: readonly { readonly modules?: readonly Module[] }[];
+}
+
+function stilled(options: Options): Options {
+  const still = (module: Module): Module =>
+    module.type === "ESModule" ? { ...module, contents: BEFORE + String(module.contents) + AFTER } : module;
+  const workers = options.workers?.map((worker) => ({ ...worker, modules: worker.modules?.map(still) ?? [] }));
+  return { ...options, ...(workers && { workers }) };
+}
+
+vi.mock("miniflare", async (original) => {
+  const actual = await original<{ readonly Miniflare: new (options: Options) => object }>();
+  return {
+    ...actual,
+    Miniflare: class extends actual.Miniflare {
+      constructor(options: Options) {
+        super(stilled(options));
+      }
+    },
+  };
+});
