@@ -1,5 +1,5 @@
 /** The page: notes are imported, kept and searched in it, with or without a network. */
-import { BrookletError, type ExplainedOperator, type Explanation, open } from "brooklet/browser";
+import { BrookletError, type ExplainedOperator, type Explanation, FeedError, open } from "brooklet/browser";
 import { FACETS, type FiledNote, idOf, note, readNotes } from "./note.ts";
 
 const HITS = 30;
@@ -108,10 +108,18 @@ async function add(notes: readonly FiledNote[]): Promise<void> {
     await mine.feed(note, documents);
     byId("told").textContent = `${notes.length} ${notes.length === 1 ? "note" : "notes"} imported.`;
   } catch (error) {
-    const isFull = BrookletError.is(error) && error.code === "INSUFFICIENT_STORAGE";
-    byId("told").textContent = isFull ? "This browser has no room for more notes." : (error as Error).message;
+    const { applied, reason } = failureOf(error);
+    byId("told").textContent = applied > 0 ? `${applied} of ${notes.length} notes imported. ${reason}` : reason;
   }
   await search();
+}
+
+/** How many notes were imported all the same, and why not all. */
+function failureOf(error: unknown): { readonly applied: number; readonly reason: string } {
+  const failed = error instanceof FeedError ? error.failures[0]?.error : error;
+  const isFull = BrookletError.is(failed) && failed.code === "INSUFFICIENT_STORAGE";
+  const reason = isFull ? "This browser has no room for more notes." : (error as Error).message;
+  return { applied: error instanceof FeedError ? error.applied : 0, reason };
 }
 
 function make(name: string, ...children: (string | HTMLElement)[]): HTMLElement {

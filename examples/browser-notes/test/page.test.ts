@@ -1,4 +1,5 @@
 /** The page in a real browser, as it is built: import, search as one types, facets, reasons, and all of it without a network. */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,6 +14,9 @@ import { serveSite } from "../serve.mjs";
 
 /** Where pictures of the page are kept, for people to look at. */
 const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
+const MANY = 10_000;
+/** What is left of the browser's room where it is full. */
+const ROOM_BYTES = 200_000;
 const OWN_NOTES = "# Bicycle\n2026-11-20\nThe chain is new. 35 paid. #money\n\n# A thought\nWrite less, and earlier.\n";
 
 describe.runIf(browserPath !== undefined)("the page", () => {
@@ -31,13 +35,18 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     browser = await startBrowser();
     context = await browser.newContext({ viewport: { width: 390, height: 844 } });
-    page = await context.newPage();
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => {
+    page = await newPage();
+  });
+
+  async function newPage(): Promise<Page> {
+    const made = await context.newPage();
+    made.on("pageerror", (error) => complaints.push(String(error)));
+    made.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
-    await page.goto(url);
-  });
+    await made.goto(url);
+    return made;
+  }
 
   afterAll(async () => {
     await browser?.close();
@@ -98,6 +107,65 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await page.getByRole("searchbox").fill("flight");
     await expect.poll(titles).toEqual(["Written in flight"]);
     await context.setOffline(false);
+    expect(complaints).toEqual([]);
+  });
+
+  const importFile = (name: string, text: string): Promise<void> =>
+    page.locator("#file").setInputFiles({ name, mimeType: "text/markdown", buffer: Buffer.from(text) });
+  const told = (): Promise<string | null> => page.locator("#told").textContent();
+
+  test("keeps ten thousand notes when it is closed, and finds one of them without a network", async () => {
+    const many = Array.from(
+      { length: MANY },
+      (_, n) => `# Log ${n}\n2026-01-01\nEntry number${n} of a long log. #log\n\n`,
+    );
+    await importFile("many.md", many.join(""));
+    await expect.poll(told).toBe(`${MANY} notes imported.`);
+    await page.close();
+    await context.setOffline(true);
+    page = await newPage();
+    await expect.poll(count).toBe(`${MANY + 13} notes`);
+    await page.getByRole("searchbox").fill("number4711");
+    await expect.poll(titles).toEqual(["Log 4711"]);
+    await context.setOffline(false);
+  });
+
+  test("two tabs have the same notes, and one goes on when the other is closed", async () => {
+    const first = page;
+    const second = await newPage();
+    await second.locator("#file").setInputFiles({
+      name: "second.md",
+      mimeType: "text/markdown",
+      buffer: Buffer.from("# From the second tab\nA kingfisher.\n"),
+    });
+    await expect.poll(() => second.locator("#told").textContent()).toBe("1 note imported.");
+    await first.getByRole("searchbox").fill("kingfisher");
+    await expect.poll(titles).toEqual(["From the second tab"]);
+    await first.close();
+    page = second;
+    await page.getByRole("searchbox").fill("kingfisher");
+    await expect.poll(titles).toEqual(["From the second tab"]);
+  });
+
+  test("says when the browser has no room, keeps what it has, and takes more when there is room again", async () => {
+    const devtools = await context.newCDPSession(page);
+    const { origin } = new URL(url);
+    const { usage } = await devtools.send("Storage.getUsageAndQuota", { origin });
+    await devtools.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: usage + ROOM_BYTES });
+    const long = Array.from(
+      { length: 200 },
+      (_, n) => `# Long ${n}\n2026-01-02\n${randomBytes(40_000).toString("hex")}\n\n`,
+    );
+    await importFile("long.md", long.join(""));
+    await expect.poll(told).toMatch(/This browser has no room for more notes\.$/);
+    await page.getByRole("searchbox").fill("kingfisher");
+    await expect.poll(titles).toEqual(["From the second tab"]);
+    await picture("full");
+    await devtools.send("Storage.overrideQuotaForOrigin", { origin });
+    await importFile("after.md", "# When there was room\nA heron.\n");
+    await expect.poll(told).toBe("1 note imported.");
+    await page.getByRole("searchbox").fill("heron");
+    await expect.poll(titles).toEqual(["When there was room"]);
     expect(complaints).toEqual([]);
   });
 });
