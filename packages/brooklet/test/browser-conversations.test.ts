@@ -63,7 +63,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     const clock = encodeURIComponent(`Date.now = () => ${NOW_MS};`);
     const script = `import "data:text/javascript,${clock}"; import "${site.url}app/browser-worker.js";`;
     worker = await page.evaluate((text) => URL.createObjectURL(new Blob([text], { type: "text/javascript" })), script);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     vi.restoreAllMocks();

@@ -1,7 +1,7 @@
 /** Large groups in several objects: they answer what one partition would, bit for bit, and grow under whoever uses them. */
 import { Core, instantiate } from "@brooklet/core";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Cluster, MassOperation, SearchRequest, Visit, VisitPosition } from "../src/cluster.ts";
+import type { Cluster, MassOperation, PartitionKey, SearchRequest, Visit, VisitPosition } from "../src/cluster.ts";
 import { REST_MAX_MS } from "../src/objects/group-object.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
@@ -48,7 +48,9 @@ const KEY = "g:large";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20 });
+const CACHE_BYTES = 16 << 20;
+
+const makeEngine = (cacheBytes: number = CACHE_BYTES): Core => new Core({ instantiate, cacheBytes });
 
 function random(seed: number): () => number {
   let state = seed;
@@ -71,6 +73,11 @@ function fieldsOf(number: number, chance: () => number): Record<string, unknown>
   return { title: `${text(3)}${rare}`, body: text(4 + Math.floor(chance() * 20)), n: number % 17, vector };
 }
 
+/** Folds all shards of the group. */
+async function restAll(platform: Platform): Promise<void> {
+  for (const name of platform.stored()) await platform.rest(name as PartitionKey);
+}
+
 async function feed(cluster: Cluster, operations: readonly unknown[]): Promise<void> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for (const operation of operations) yield encoder.encode(`${JSON.stringify(operation)}\n`);
@@ -79,8 +86,14 @@ async function feed(cluster: Cluster, operations: readonly unknown[]): Promise<v
     for (const { outcome } of told) expect(outcome).toEqual({ status: 200 });
 }
 
-async function opened(shardBytes?: number): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
-  const platform = new Platform(makeEngine, shardBytes);
+async function opened({
+  shardBytes,
+  cacheBytes = CACHE_BYTES,
+}: {
+  readonly shardBytes?: number;
+  readonly cacheBytes?: number;
+} = {}): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
+  const platform = new Platform(() => makeEngine(cacheBytes), shardBytes);
   const cluster = await platform.open();
   await cluster.deploy(packageOf({ note: NOTE }));
   return { platform, cluster };
@@ -180,33 +193,42 @@ async function visited(cluster: Cluster, more: Partial<Visit> = {}, documentsMax
   return bodies;
 }
 
-test("a group in several objects answers what one in one object does, bit for bit", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
-  const [one, several] = [await opened(), await opened()];
-  const { before, after } = operations();
-  for (const { cluster } of [one, several]) await feed(cluster, before);
-  expect(await several.platform.split(KEY)).toBe(true);
-  for (const { cluster } of [one, several]) await feed(cluster, after);
-  await several.cluster.partition(KEY).get({ rawPath: "", id: idOf(1), fieldSet: "", tensorFormat: "" }, MINUTE_MS);
-  for (const shard of [0, 1]) expect(await several.platform.split(KEY, shard), `shard ${shard}`).toBe(true);
-  expect(several.platform.stored()).toEqual([KEY, `${KEY}\u00011`, `${KEY}\u00012`, `${KEY}\u00013`]);
+test.each([
+  ["what is stored is in memory", CACHE_BYTES],
+  ["nothing stays in memory", 0],
+])(
+  "a group in several objects answers what one in one object does, bit for bit, where %s",
+  {
+    timeout: MINUTE_MS * 3,
+  },
+  async (_, cacheBytes) => {
+    const [one, several] = [await opened({ cacheBytes }), await opened({ cacheBytes })];
+    const { before, after } = operations();
+    for (const { cluster } of [one, several]) await feed(cluster, before);
+    expect(await several.platform.split(KEY)).toBe(true);
+    for (const { cluster } of [one, several]) await feed(cluster, after);
+    await several.cluster.partition(KEY).get({ rawPath: "", id: idOf(1), fieldSet: "", tensorFormat: "" }, MINUTE_MS);
+    for (const shard of [0, 1]) expect(await several.platform.split(KEY, shard), `shard ${shard}`).toBe(true);
+    expect(several.platform.stored()).toEqual([KEY, `${KEY}\u00011`, `${KEY}\u00012`, `${KEY}\u00013`]);
+    // What is in the tail is in memory always.
+    if (cacheBytes === 0) for (const { platform } of [one, several]) await restAll(platform);
 
-  for (const [name, query] of Object.entries(QUERIES)) {
-    const [expected, found] = [await answerOf(one.cluster, query), await answerOf(several.cluster, query)];
-    expect(found, name).toEqual(expected);
-    expect(JSON.stringify(expected).length, name).toBeGreaterThan(300);
-  }
-  expect(await visited(several.cluster)).toEqual(await visited(one.cluster));
-  const removes = { includeRemoves: true, format: "jsonl" } as const;
-  expect(await visited(several.cluster, removes)).toEqual(await visited(one.cluster, removes));
-  for (let number = 0; number < 1_000; number += 13) {
-    const request = { rawPath: "", id: idOf(number), fieldSet: "", tensorFormat: "" };
-    const [expected, found] = [one, several].map(({ cluster }) => cluster.partition(KEY).get(request, MINUTE_MS));
-    expect(await found).toEqual(await expected);
-  }
-  expect(several.platform.problems).toEqual([]);
-});
+    for (const [name, query] of Object.entries(QUERIES)) {
+      const [expected, found] = [await answerOf(one.cluster, query), await answerOf(several.cluster, query)];
+      expect(found, name).toEqual(expected);
+      expect(JSON.stringify(expected).length, name).toBeGreaterThan(300);
+    }
+    expect(await visited(several.cluster)).toEqual(await visited(one.cluster));
+    const removes = { includeRemoves: true, format: "jsonl" } as const;
+    expect(await visited(several.cluster, removes)).toEqual(await visited(one.cluster, removes));
+    for (let number = 0; number < 1_000; number += 13) {
+      const request = { rawPath: "", id: idOf(number), fieldSet: "", tensorFormat: "" };
+      const [expected, found] = [one, several].map(({ cluster }) => cluster.partition(KEY).get(request, MINUTE_MS));
+      expect(await found).toEqual(await expected);
+    }
+    expect(several.platform.problems).toEqual([]);
+  },
+);
 
 function plain(number: number, fields: object): { readonly put: string; readonly fields: object } {
   return { put: idOf(number), fields };
@@ -249,7 +271,7 @@ const COUNTER = 9_999;
 test("a group grows again and again under writers, searches and visits", { timeout: MINUTE_MS * 3 }, async () => {
   const { platform, cluster } = await opened();
   // It knows nothing of shards until it is told.
-  const elsewhere = await platform.open(makeIsolate(makeEngine));
+  const elsewhere = await platform.open(makeIsolate(() => makeEngine()));
   const steady = STEADY.map((number) => plain(number, { title: "steady", n: -1 }));
   await feed(cluster, [...steady, plain(COUNTER, { n: 0 })]);
   const acknowledged = new Map<number, number | undefined>();
@@ -342,7 +364,7 @@ test("a split that is cut off is made anew, and what it began is thrown away", a
 });
 
 test("the alarm has a group split that has become large, and its shards too", async () => {
-  const { platform, cluster } = await opened(40_000);
+  const { platform, cluster } = await opened({ shardBytes: 40_000 });
   const chance = random(3);
   await feed(
     cluster,
@@ -419,7 +441,7 @@ test("a group with shards is listed once, changed where it is selected, and eras
   expect(await changed("note.n == 0", "remove")).toBe(STEADY.length / 2);
   expect((await found(cluster, "select * from note where true")).length).toBe(STEADY.length / 2);
 
-  const stale = await platform.open(makeIsolate(makeEngine));
+  const stale = await platform.open(makeIsolate(() => makeEngine()));
   expect((await found(stale, "select * from note where true")).length).toBe(STEADY.length / 2);
   // A shard is no group, by whatever name.
   const shard = `${KEY}\u00011` as typeof KEY;

@@ -293,6 +293,8 @@ impl Run {
             }
             reads.relax();
             self.begin_nearest();
+            // What was resolved before, and had to wait for ids, wants nothing more; the run does.
+            return Ok(Want::Pause);
         }
         Ok(want)
     }
