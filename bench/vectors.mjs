@@ -23,6 +23,8 @@ const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redun
 const SCHEMA = `schema doc {
   document doc {
     field number type int { indexing: summary | attribute }
+    field tenth type int { indexing: attribute }
+    field thousandth type int { indexing: attribute }
     field vector type tensor<bfloat16>(x[${DIMENSIONS}]) {
       indexing: summary | attribute
       attribute { distance-metric: angular }
@@ -90,7 +92,9 @@ async function feed(cluster, groups, documents) {
       const cells = vector(next);
       ofGroup.push(cells);
       const id = `id:b:doc:g=g${group}:${String(number).padStart(7, "0")}`;
-      const body = encoder.encode(`{"fields":{"number":${number},"vector":{"values":"${hex(cells)}"}}}`);
+      const body = encoder.encode(
+        `{"fields":{"number":${number},"tenth":${number % 10},"thousandth":${number % 1_000},"vector":{"values":"${hex(cells)}"}}}`,
+      );
       const request = { kind: "put", rawPath: "", id, create: false, condition: "", body };
       pending.push(cluster.partition(`g:g${group}`).apply(request, TIMEOUT_MS));
       if (pending.length === 256) {
@@ -109,8 +113,8 @@ async function check(pending) {
     if (outcome.status !== 200) throw new Error(JSON.stringify(outcome));
 }
 
-/** The nearest documents by a plain scan in double precision. */
-function plainScan(vectors, query) {
+/** The nearest documents that a filter keeps, by a plain scan in double precision. */
+function plainScan(vectors, query, keeps = () => true) {
   const norm = (cells) => Math.sqrt(cells.reduce((sum, cell) => sum + cell * cell, 0));
   const length = norm(query);
   const scored = vectors.map((cells, number) => {
@@ -118,13 +122,14 @@ function plainScan(vectors, query) {
     for (let i = 0; i < DIMENSIONS; i += 1) dot += cells[i] * query[i];
     return [dot / (norm(cells) * length), number];
   });
-  return scored.sort((a, b) => b[0] - a[0]).slice(0, TOP);
+  const kept = scored.filter(([, number]) => keeps(number));
+  return kept.sort((a, b) => b[0] - a[0]).slice(0, TOP);
 }
 
-async function search(cluster, group, query) {
+async function search(cluster, group, query, filter = "") {
   const properties = [
     ["streaming.groupname", `g${group}`],
-    ["yql", `select number from doc where {targetHits:${TOP}}nearestNeighbor(vector,q)`],
+    ["yql", `select number from doc where {targetHits:${TOP}}nearestNeighbor(vector,q)${filter}`],
     ["ranking", "near"],
     ["input.query(q)", hex(query)],
     ["timeout", "60s"],
@@ -132,7 +137,7 @@ async function search(cluster, group, query) {
   return searchOnce(cluster, { properties, body: new Uint8Array(0) }, TIMEOUT_MS);
 }
 
-async function measure(name, { groups, documents, cacheBytes, queries, target, unit }) {
+async function measure(name, { groups, documents, cacheBytes, queries, target, unit, filters = [] }) {
   const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
   const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
   let cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
@@ -184,10 +189,36 @@ async function measure(name, { groups, documents, cacheBytes, queries, target, u
       target,
       unit,
     });
+    for (const filter of filters) await measureFilter(name, cluster, vectors, asked, filter);
   } finally {
     await cluster.close();
     rmSync(path, { recursive: true, force: true });
   }
+}
+
+/** The same queries with a filter and without, in turns: a ratio of the processor's time. */
+async function measureFilter(name, cluster, vectors, asked, { of, where, keeps, most }) {
+  const cpu = [0, 0];
+  const answers = [];
+  for (const [turn, query] of asked.entries()) {
+    const group = turn % vectors.length;
+    for (const [side, filter] of ["", ` and ${where}`].entries()) {
+      const before = process.cpuUsage();
+      const answer = await search(cluster, group, query, filter);
+      const { user, system } = process.cpuUsage(before);
+      cpu[side] += user + system;
+      if (side === 1 && turn % CHECKED === 0) answers.push({ group, query, body: answer.body });
+    }
+  }
+  for (const { group, query, body } of answers) {
+    const left = plainScan(vectors[group], query, keeps);
+    compare(JSON.parse(new TextDecoder().decode(body)), left);
+  }
+  const ratio = cpu[1] / cpu[0];
+  process.stdout.write(
+    `${name}, a filter of ${of}: ${ratio.toFixed(2)} times the processor's time of no filter ` +
+      `(goal ${most}: ${ratio <= most ? "met" : "MISSED"})\n`,
+  );
 }
 
 function compare(answer, expected) {
@@ -226,6 +257,16 @@ await measure("resident, groups of 10,000", {
   cacheBytes: 200 << 20,
   queries: 60 * scale,
   target: 10e6,
+  filters: [
+    {
+      of: "10 %, documents that follow each other",
+      where: "number < 1000",
+      keeps: (number) => number < 1_000,
+      most: 0.35,
+    },
+    { of: "10 %, every tenth document", where: "tenth = 3", keeps: (number) => number % 10 === 3, most: 0.35 },
+    { of: "one in a thousand", where: "thousandth = 3", keeps: (number) => number % 1_000 === 3, most: 0.35 },
+  ],
 });
 await measure("page cache, groups of 10,000", {
   groups: 2 * scale,

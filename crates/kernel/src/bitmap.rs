@@ -111,6 +111,15 @@ impl Bitmap {
         &self.words
     }
 
+    /// The bits of 64 numbers, `number` the lowest; clear beyond the length.
+    #[inline]
+    #[must_use]
+    pub fn bits_from(&self, number: usize) -> u64 {
+        let (word, shift) = (number / 64, number % 64);
+        let at = |word: usize| self.words.get(word).copied().unwrap_or(0);
+        if shift == 0 { at(word) } else { at(word) >> shift | at(word + 1) << (64 - shift) }
+    }
+
     /// Whether a number is in the set; one beyond the length is not.
     #[inline]
     pub fn get(&self, number: usize) -> bool {

@@ -20,7 +20,7 @@ use crate::code_query::{CodeQuery, code_dots};
 use crate::query::Query;
 
 /// Rows of a scan whose integer products are kept on the stack between the two passes.
-const PIECE_ROWS: usize = 256;
+pub(crate) const PIECE_ROWS: usize = 256;
 
 /// One part in 2²⁰: covers the rounding of stored norms to 32 bits (2⁻²⁴) and of `a`.
 const STORED_SLACK: f64 = 1.0 / (1u64 << 20) as f64;
@@ -113,6 +113,25 @@ pub fn scan_bounds(metric: Metric, query: &CodeQuery, codes: &Codes<'_>, low: &m
     }
 }
 
+impl Codes<'_> {
+    /// The interval of one row, of whose codes the product with the query is known: that of [`scan_bounds`].
+    #[inline(always)]
+    pub(crate) fn interval(&self, metric: Metric, bounds: &Bounds, at: usize, dot: i32) -> (f64, f64) {
+        let row = Row {
+            scale: f64::from(self.scales[at]),
+            residual: f64::from(self.residuals[at]),
+            norm: f64::from(self.norms[at]),
+            square_sum: f64::from(self.square_sums[at]),
+            dot: f64::from(dot),
+        };
+        match metric {
+            Metric::InnerProduct => bounds.inner_product(row),
+            Metric::SquaredEuclidean => bounds.squared_euclidean(row),
+            Metric::Cosine => bounds.cosine(row),
+        }
+    }
+}
+
 /// Columns of some rows.
 struct Piece<'a> {
     scales: &'a [f32],
@@ -153,23 +172,24 @@ struct Row {
 }
 
 /// The terms that depend on the query alone.
-struct Bounds {
-    scale: f64,
-    norm: f64,
-    square: f64,
-    residual: f64,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) scale: f64,
+    pub(crate) norm: f64,
+    pub(crate) square: f64,
+    pub(crate) residual: f64,
     /// Factor of ‖x‖ in the width of an inner product.
-    per_norm: f64,
+    pub(crate) per_norm: f64,
     /// Width of a cosine beside the row's residual.
-    cosine_width: f64,
+    pub(crate) cosine_width: f64,
     /// γ of a sum of squares.
-    deviation: f64,
+    pub(crate) deviation: f64,
     /// What flushing can take from a sum of squares.
-    flushed: f64,
+    pub(crate) flushed: f64,
 }
 
 impl Bounds {
-    fn new(query: &CodeQuery) -> Bounds {
+    pub(crate) fn new(query: &CodeQuery) -> Bounds {
         let dimensions = query.dimensions() as f64;
         let deviation = (dimensions / 8.0 + 16.0) * 1.01 / (1u64 << 24) as f64;
         let residual = query.residual * (1.0 + STORED_SLACK);

@@ -3,8 +3,9 @@
 use crate::arch::Selected;
 use crate::cells::flush_f32;
 use crate::code::{CODE_DIMENSIONS_MAX, SUM_SLACK, padded_dimensions};
-use crate::exact::{Dot, Int8, accumulate};
+use crate::exact::{CellFormat, Dot, Int8, accumulate};
 use crate::lanes::Lanes;
+use std::array::from_fn;
 
 /// Two registers of 16-bit query values, for the even and the odd codes of a block of sixteen.
 type Block = [<Selected as Lanes>::I16; 2];
@@ -87,13 +88,13 @@ fn blocks(integers: &[i16]) -> Vec<Block> {
     let mut padded = integers.to_vec();
     padded.resize(padded_dimensions(integers.len()), 0);
     let block = |block: &[i16; 16]| {
-        [
-            Selected::load_i16(&std::array::from_fn(|i| block[2 * i])),
-            Selected::load_i16(&std::array::from_fn(|i| block[2 * i + 1])),
-        ]
+        [Selected::load_i16(&from_fn(|i| block[2 * i])), Selected::load_i16(&from_fn(|i| block[2 * i + 1]))]
     };
     padded.as_chunks::<16>().0.iter().map(block).collect()
 }
+
+/// Rows whose products are computed at a time: they share the loads of the query.
+const ROWS: usize = 4;
 
 /// Inner products of the query's integers with the first `out.len()` rows of codes.
 ///
@@ -102,16 +103,58 @@ fn blocks(integers: &[i16]) -> Vec<Block> {
 pub fn code_dots(query: &CodeQuery, codes: &[u8], out: &mut [i32]) {
     let length = query.row_bytes();
     let codes = &codes[..out.len() * length];
-    let (pairs, last) = out.as_chunks_mut::<2>();
-    for (at, pair) in pairs.iter_mut().enumerate() {
-        let (first, second) = codes[2 * at * length..][..2 * length].split_at(length);
-        *pair = accumulate::<Int8<Selected>, Dot, 16, 1, 2>(&query.blocks, [first, second]).map(total);
+    let row = |at: usize| &codes[at * length..][..length];
+    let (several, rest) = out.as_chunks_mut::<ROWS>();
+    let whole = several.len() * ROWS;
+    for (at, dots) in several.iter_mut().enumerate() {
+        let rows = &codes[at * ROWS * length..][..ROWS * length];
+        *dots = dots_of(from_fn(|i| &rows[i * length..][..length]), query);
     }
-    if let [value] = last {
-        let row = &codes[2 * pairs.len() * length..];
-        let [sum] = accumulate::<Int8<Selected>, Dot, 16, 1, 1>(&query.blocks, [row]);
-        *value = total(sum);
+    for (at, dot) in rest.iter_mut().enumerate() {
+        *dot = dot_of(query, row(whole + at));
     }
+}
+
+/// The same for the rows with these numbers.
+///
+/// # Panics
+/// If there is no such row, or `out` and `rows` differ in length.
+pub(crate) fn code_dots_of(query: &CodeQuery, codes: &[u8], rows: &[u16], out: &mut [i32]) {
+    assert_eq!(rows.len(), out.len(), "a product for every row");
+    let length = query.row_bytes();
+    let row = |number: u16| &codes[usize::from(number) * length..][..length];
+    let (several, rest) = out.as_chunks_mut::<ROWS>();
+    let (numbers, last) = rows.as_chunks::<ROWS>();
+    for (numbers, dots) in numbers.iter().zip(several) {
+        *dots = dots_of(numbers.map(row), query);
+    }
+    for (number, dot) in last.iter().zip(rest) {
+        *dot = dot_of(query, row(*number));
+    }
+}
+
+/// The product with one row.
+#[inline(always)]
+fn dot_of(query: &CodeQuery, row: &[u8]) -> i32 {
+    let [sum] = accumulate::<Int8<Selected>, Dot, 16, 1, 1>(&query.blocks, [row]);
+    total(sum)
+}
+
+/// The products with four rows. Their sums are four variables, not an array: compilers keep a small array in memory.
+#[inline(always)]
+fn dots_of([a, b, c, d]: [&[u8]; ROWS], query: &CodeQuery) -> [i32; ROWS] {
+    let count = query.blocks.len();
+    let [a, b, c, d] = [a, b, c, d].map(|row| &row.as_chunks::<16>().0[..count]);
+    let zero = Int8::<Selected>::zero();
+    let (mut sum_a, mut sum_b, mut sum_c, mut sum_d) = (zero, zero, zero, zero);
+    let add = |sum, block, bytes| Int8::<Selected>::add_products(sum, block, Int8::<Selected>::read(bytes, ()));
+    for (at, block) in query.blocks.iter().enumerate() {
+        sum_a = add(sum_a, *block, &a[at]);
+        sum_b = add(sum_b, *block, &b[at]);
+        sum_c = add(sum_c, *block, &c[at]);
+        sum_d = add(sum_d, *block, &d[at]);
+    }
+    [total([sum_a]), total([sum_b]), total([sum_c]), total([sum_d])]
 }
 
 /// The scale was chosen so that this does not wrap; with codes of −128, which no quantiser writes, it may.

@@ -83,7 +83,7 @@ impl BlockOperation<2> for DotAndSquare {
 }
 
 /// The accumulators of `M` rows of equal length against a query of `⌈length / BYTES⌉` blocks. Several rows at a time
-/// share the loads of the query; two is best both in cache and from memory.
+/// share the loads of the query: two of floats, four of codes are best.
 #[inline(always)]
 pub(crate) fn accumulate<
     K: CellFormat<BYTES>,

@@ -75,3 +75,9 @@ pub fn score_key(score: f64) -> u64 {
     let bits = (score + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
+
+/// The score of a [`score_key`] that is not that of NaN; zeros are positive.
+#[inline]
+pub fn score_of_key(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}

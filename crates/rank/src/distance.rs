@@ -171,9 +171,15 @@ impl DistanceScale {
         }
     }
 
-    /// Bounds of the closeness of every internal distance within bounds.
+    /// Bounds of the closeness of every internal distance within bounds. Those of angles are a little wider than need be:
+    /// an interval of distances is wide, and an arc cosine to the last digit dear.
     #[must_use]
     pub fn closeness_interval(&self, internal: Interval) -> Interval {
+        if self.metric == DistanceMetric::Angular && internal.lo < internal.hi && !internal.may_be_nan {
+            let (least, most) = (angle_about(1.0 - internal.lo), angle_about(1.0 - internal.hi));
+            let closeness = |angle: f64| 1.0 / (1.0 + angle.max(0.0));
+            return Interval::between(closeness(most + ANGLE_ERROR), closeness(least - ANGLE_ERROR));
+        }
         self.mapped(internal, |distance| self.to_closeness(distance))
     }
 
@@ -222,6 +228,18 @@ const HALF_CIRCUMFERENCE_KM: f64 = EARTH_RADIUS_KM * PI;
 /// Relative slack (of one plus the value) that covers the rounding of `acos` and `asin`, which is below one unit in the
 /// last place, and of the few operations after them.
 const SLACK: f64 = 16.0 * f64::EPSILON;
+
+/// What [`angle_about`] may be wrong by at most, radians, and a third more.
+const ANGLE_ERROR: f64 = 9e-5;
+
+/// The angle of a cosine by a polynomial (Abramowitz and Stegun 4.4.45, whose error is below 6.7·10⁻⁵).
+fn angle_about(cosine: f64) -> f64 {
+    let cosine = within_cosine(cosine);
+    let size = cosine.abs();
+    let sum = 1.570_728_8 + size * (-0.212_114_4 + size * (0.074_261 - size * 0.018_729_3));
+    let angle = (1.0 - size).sqrt() * sum;
+    if cosine < 0.0 { PI - angle } else { angle }
+}
 
 /// Rounding may carry a cosine out of its range; NaN becomes 1, as minimum and maximum prefer numbers.
 fn within_cosine(cosine: f64) -> f64 {

@@ -400,11 +400,14 @@ proptest! {
         let twin = Twin::new(&case, &group.query);
         let (k, all) = (case.target_hits, || group.documents.iter().collect::<Vec<_>>());
         let filtered = || group.documents.iter().filter(|document| document.year < 7).collect::<Vec<_>>();
+        // So few that their codes are not looked at.
+        let few = || group.documents.iter().filter(|document| document.year == 3).collect::<Vec<_>>();
         let near = format!("({{targetHits:{k}}}nearestNeighbor(vec,q))");
         for hits in [400, case.hits] {
             let check = |condition: &str, expected| group.check(condition, "near", hits, &[], expected);
             check(&near, group.scored(&twin, twin.nearest(all(), k, f64::INFINITY)));
             check(&format!("{near} and year < 7"), group.scored(&twin, twin.nearest(filtered(), k, f64::INFINITY)));
+            check(&format!("{near} and year = 3"), group.scored(&twin, twin.nearest(few(), k, f64::INFINITY)));
             let mut either = twin.nearest(all(), k, f64::INFINITY);
             either.extend(group.documents.iter().filter(|document| document.invoice));
             either.sort_by(|a, b| a.id.cmp(&b.id));

@@ -10,7 +10,11 @@ pub(crate) fn parse_hex(digits: &str, builder: &TensorBuilder) -> Result<Vec<f64
     if digits.is_empty() {
         return Err(builder.refuse("The values string does not contain any values".to_owned()));
     }
-    if let Some((at, _)) = digits.char_indices().find(|(_, digit)| !digit.is_ascii_hexdigit()) {
+    // All at once, in vectors: which one it is matters only where one is none.
+    let strange = digits.bytes().fold(0, |any, digit| any | u8::from(!digit.is_ascii_hexdigit()));
+    if strange != 0
+        && let Some((at, _)) = digits.char_indices().find(|(_, digit)| !digit.is_ascii_hexdigit())
+    {
         return Err(builder.refuse(format!("Not a hexadecimal digit at offset {at}")));
     }
     if !digits.len().is_multiple_of(size) || (tensor_type.cell == CellType::Int8 && digits.len() != 2 * size) {

@@ -145,11 +145,11 @@ impl Scanner<'_> {
         if self.take(sign) { Ok(()) } else { Err(self.refuse(&format!("'{sign}' is expected"))) }
     }
 
-    /// The text up to the next of `stops`.
-    fn until(&mut self, stops: &[char]) -> &str {
+    /// The text up to the next of `stops`, which are ASCII.
+    fn until(&mut self, stops: &[u8]) -> &str {
         self.peek();
         let rest = &self.text[self.at..];
-        let word = &rest[..rest.find(stops).unwrap_or(rest.len())];
+        let word = &rest[..rest.bytes().position(|byte| stops.contains(&byte)).unwrap_or(rest.len())];
         self.at += word.len();
         word.trim_end()
     }
@@ -157,7 +157,7 @@ impl Scanner<'_> {
     /// A label or the name of a dimension: in quotes of either kind, or bare up to the next sign.
     fn label(&mut self) -> Result<String, Rejection> {
         let Some(quote @ ('\'' | '"')) = self.peek() else {
-            return Ok(self.until(&[':', ',', '{', '}', '[', ']']).to_owned());
+            return Ok(self.until(b":,{}[]").to_owned());
         };
         let start = self.at + 1;
         let length = self.text[start..].find(quote).ok_or_else(|| self.refuse("a label has no closing quote"))?;
@@ -167,7 +167,7 @@ impl Scanner<'_> {
 
     fn number(&mut self) -> Result<f64, Rejection> {
         let start = self.at;
-        let word = self.until(&[',', '}', ']']).to_owned();
+        let word = self.until(b",}]").to_owned();
         parse_cell(&word).ok_or_else(|| {
             self.at = start;
             self.refuse(&format!("'{}' is not a number", Rejection::quote(&word)))
@@ -252,7 +252,7 @@ impl Scanner<'_> {
     /// The cells of one dense subspace: a list, nested or not, or hexadecimal digits; a number if there is only one.
     fn dense(&mut self, builder: &TensorBuilder) -> Result<Vec<f64>, Rejection> {
         if self.peek() != Some('[') {
-            let word = self.until(&[',', '}']).to_owned();
+            let word = self.until(b",}").to_owned();
             return match parse_cell(&word) {
                 Some(value) if builder.tensor_type().dimensions.is_empty() => Ok(vec![value]),
                 _ => parse_hex(&word, builder),

@@ -5,11 +5,11 @@ use crate::vectors::{Random, Shape, dimensions, row, shape};
 use brooklet_kernel::{Cells, Code, Codes, Metric, Query, padded_dimensions, quantise, scan_bounds, squared_norm};
 use proptest::prelude::*;
 
-const METRICS: [Metric; 3] = [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine];
+pub const METRICS: [Metric; 3] = [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine];
 
 /// Columns of coded rows.
 #[derive(Default)]
-struct Column {
+pub struct Column {
     scales: Vec<f32>,
     residuals: Vec<f32>,
     norms: Vec<f32>,
@@ -18,7 +18,7 @@ struct Column {
 }
 
 impl Column {
-    fn push(&mut self, row: &[f32]) {
+    pub fn push(&mut self, row: &[f32]) {
         let start = self.codes.len();
         self.codes.resize(start + padded_dimensions(row.len()), 0xaa);
         let Code { scale, residual, norm, square_sum } = quantise(row, &mut self.codes[start..]);
@@ -28,7 +28,7 @@ impl Column {
         self.square_sums.push(square_sum);
     }
 
-    fn codes(&self) -> Codes<'_> {
+    pub fn codes(&self) -> Codes<'_> {
         Codes {
             scales: &self.scales,
             residuals: &self.residuals,
@@ -54,7 +54,7 @@ fn scan(metric: Metric, query: &Query, rows: &[Vec<u8>]) -> Vec<(f64, f64, f64)>
     low.into_iter().zip(high).zip(exact).map(|((low, high), exact)| (low, high, exact)).collect()
 }
 
-fn code_cells() -> impl Strategy<Value = Cells> {
+pub fn code_cells() -> impl Strategy<Value = Cells> {
     prop::sample::select(vec![Cells::Float32, Cells::Bfloat16, Cells::Int8])
 }
 

@@ -5,6 +5,7 @@ mod bounds;
 mod codes;
 mod exact;
 mod naive;
+mod scan;
 mod selection;
 mod vectors;
 

@@ -155,6 +155,19 @@ proptest! {
     }
 }
 
+/// Angles in bounds are approximate: nowhere wrong, and nowhere wider by much.
+#[test]
+fn bounds_of_angles_are_narrow_everywhere() {
+    let scale = scale(DistanceMetric::Angular);
+    for step in 0..=200_000 {
+        let internal = f64::from(step) * 1e-5;
+        let closeness = scale.closeness_interval(Interval::between(internal - 1e-12, internal + 1e-12));
+        let exact = scale.to_closeness(internal);
+        assert!(closeness.lo <= exact && exact <= closeness.hi, "{exact} in {closeness:?} at {internal}");
+        assert!(closeness.hi - closeness.lo < 4e-4, "{closeness:?} at {internal}");
+    }
+}
+
 #[test]
 fn bounds_of_not_a_number_hold_what_it_becomes() {
     for metric in DistanceMetric::ALL {

@@ -9,3 +9,4 @@ pub(crate) mod properties;
 pub(crate) mod query_profile;
 pub(crate) mod request;
 pub(crate) mod scope;
+pub(crate) mod statements;

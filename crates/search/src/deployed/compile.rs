@@ -12,6 +12,7 @@ use brooklet_task::{Code, Rejection};
 use super::analysis::Analysis;
 use super::environment::ProfileEnvironment;
 use super::global_phase::GlobalPhase;
+use super::statements::Statements;
 use super::{Deployed, DeployedProfile, DeployedSchema, ModelFiles, ranked_fields};
 use crate::summary::places::part_of;
 
@@ -64,7 +65,7 @@ impl Deployed {
             }
             schemas.push(Rc::new(deployed));
         }
-        (Deployed { application, schemas, seal_key: [0; 16] }, faults)
+        (Deployed { application, schemas, seal_key: [0; 16], statements: Statements::default() }, faults)
     }
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod compile;
 pub(crate) mod environment;
 pub(crate) mod global_phase;
 pub(crate) mod onnx_call;
+pub(crate) mod statements;
 pub(crate) mod values;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use brooklet_segment::{BlockSource, Halt, Header, StoredSchema, read_document, r
 use brooklet_task::{Code, Rejection};
 
 use global_phase::GlobalPhase;
+use statements::Statements;
 
 /// Files of models.
 pub(crate) struct ModelFiles {
@@ -38,6 +40,8 @@ pub struct Deployed {
     pub schemas: Vec<Rc<DeployedSchema>>,
     /// The host's key, that continuations are sealed with.
     pub seal_key: [u8; 16],
+    /// Queries parsed lately.
+    pub(crate) statements: Statements,
 }
 
 /// A schema, its columns and its profiles.

@@ -6,28 +6,30 @@
 //!
 //! 1. Every block of codes with a candidate gives intervals of the internal distance. The `target_hits`-th smallest
 //!    upper end so far is a threshold: what has a lower end above it cannot match. Rows without codes (short ones,
-//!    int8, double) are measured at once.
+//!    int8, double) are measured at once, and so are few candidates: their exact rows are less to read than the codes.
 //! 2. The rest is measured exactly, most promising first, until the next lower end is beyond the worst of the nearest.
 //!
 //! An interval holds what the exact kernel computes, rounding and all (crate `kernel`), so the answer is bit for bit
 //! that of measuring every row.
 mod point;
 mod resolved;
+mod rows;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use brooklet_kernel::{Bitmap, Codes, TopK, scan_bounds};
+use brooklet_kernel::{Bitmap, CodeScan, Codes, TopK, scan_bounds};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
-use brooklet_segment::{BlockSource, Halt, gather, read_id};
+use brooklet_segment::{BlockSource, Gaps, Halt, Part, gather, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
 use crate::plan::SchemaPlan;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
-use point::{code_metric, column_of, least, nearness};
+use point::{code_metric, column_of, distance_of, least, nearness};
 use resolved::Measured;
+use rows::{RowsOf, documents_of_rows};
 
 pub(crate) use point::{Nearest, Point, distance_bounds, exact_distance};
 pub(crate) use resolved::Resolved;
@@ -36,8 +38,12 @@ pub(crate) use resolved::Resolved;
 const STEP_BYTES: usize = 6 << 20;
 /// Blocks looked for ahead of the scan at most, so that one want brings several.
 const AHEAD: usize = 512;
-/// Candidates whose exact cells are wanted at once.
-const RESCORE_BATCH: usize = 64;
+/// Candidates whose exact cells are wanted at once: at least so many, if they are promising, and at most.
+const RESCORE_BATCH: std::ops::RangeInclusive<usize> = 16..=64;
+/// Most candidates of a view that are measured without a look at their codes.
+const MEASURED_AT_ONCE: usize = 128;
+/// So many times as many bytes of codes as of exact rows make a look at the codes too dear.
+const CODES_SHARE: usize = 4;
 
 /// Operators that match all within their threshold come first: what they let through is what the others choose among.
 pub(crate) fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
@@ -64,6 +70,8 @@ pub(crate) struct Resolving {
     found: Vec<Candidate>,
     measured: Vec<Measured>,
     nearest_measured: TopK<Reverse<u64>>,
+    /// Documents measured since the farthest of the nearest was last determined.
+    newly_measured: usize,
     next: usize,
     low: Vec<f64>,
     high: Vec<f64>,
@@ -71,16 +79,6 @@ pub(crate) struct Resolving {
     carried: Option<(f64, f64)>,
     /// By view and ordinal, if they are kept: intervals of the documents scanned.
     bounds: Option<Vec<Vec<(f64, f64)>>>,
-}
-
-/// The rows of a document in one block.
-struct RowsOf {
-    ordinal: u32,
-    rows: std::ops::Range<u32>,
-    /// It has rows in the block before, too.
-    continued: bool,
-    /// It has rows in the next block, too.
-    open: bool,
 }
 
 enum Stage {
@@ -103,6 +101,7 @@ impl Resolving {
             found: Vec::new(),
             measured: Vec::new(),
             nearest_measured: TopK::new(limit),
+            newly_measured: 0,
             next: 0,
             low: Vec::new(),
             high: Vec::new(),
@@ -167,6 +166,10 @@ impl Resolving {
             };
             let coded = vectors.coded() && self.nearest.point.code.is_some();
             let part = vectors.part(if coded { vector::CODES } else { vector::EXACT });
+            if coded && block == 0 && self.takes_all(at, &vectors) {
+                at += 1;
+                continue;
+            }
             let row_bytes = if coded {
                 16 + vector::code_stride(vectors.size)
             } else {
@@ -199,39 +202,6 @@ impl Resolving {
         Ok(())
     }
 
-    /// The candidates with rows in a block, each with the rows that are in it.
-    fn documents_of_rows(
-        &self,
-        view: &View,
-        at: usize,
-        vectors: &Vectors<'_>,
-        rows: std::ops::Range<u32>,
-        reads: &mut Reads,
-    ) -> Result<Vec<RowsOf>, Halt> {
-        let candidates = &self.candidates[at];
-        if vectors.one_each() {
-            let inside = rows.filter(|row| candidates.get(*row as usize));
-            return Ok(inside
-                .map(|row| RowsOf { ordinal: row, rows: row..row + 1, continued: false, open: false })
-                .collect());
-        }
-        let part = vectors.part(vector::ROWS);
-        let block = reads.segment(&view.segment).block(part.first_block)?;
-        let first_rows = vectors.first_rows(part.rows, block.bytes())?;
-        let mut ordinal = first_rows.partition_point(|first| *first <= rows.start).saturating_sub(1);
-        let mut documents = Vec::new();
-        while ordinal + 1 < first_rows.len() && first_rows[ordinal] < rows.end {
-            let own = first_rows[ordinal]..first_rows[ordinal + 1];
-            let inside = own.start.max(rows.start)..own.end.min(rows.end);
-            if !inside.is_empty() && candidates.get(ordinal) {
-                let (continued, open) = (own.start < rows.start, own.end > rows.end);
-                documents.push(RowsOf { ordinal: ordinal as u32, rows: inside, continued, open });
-            }
-            ordinal += 1;
-        }
-        Ok(documents)
-    }
-
     /// Joins the interval of a document's rows in this block with those of its rows in the block before; nothing while
     /// more of its rows are to come.
     fn whole(&mut self, document: &RowsOf, low: f64, high: f64) -> Option<(f64, f64)> {
@@ -244,7 +214,83 @@ impl Resolving {
         Some((low, high))
     }
 
+    /// Takes all candidates of a view for promising where they are so few that measuring them is less work than a look at
+    /// their codes. Whether it is so.
+    fn takes_all(&mut self, at: usize, vectors: &Vectors<'_>) -> bool {
+        let candidates = &self.candidates[at];
+        let count = candidates.count();
+        if !vectors.one_each() || self.bounds.is_some() || count > MEASURED_AT_ONCE {
+            return false;
+        }
+        let bytes = |part: &Part, row: usize| count.min(part.blocks() as usize) * part.rows_per_block as usize * row;
+        let of_codes = bytes(vectors.part(vector::CODES), 16 + vector::code_stride(vectors.size));
+        let of_exact = bytes(vectors.part(vector::EXACT), vector::exact_stride(vectors.cell, vectors.size));
+        let all_match = self.nearest.competes && count <= self.nearest.target_hits;
+        if !all_match && of_exact * CODES_SHARE > of_codes {
+            return false;
+        }
+        let found = candidates.ones().map(|ordinal| Candidate {
+            view: at as u32,
+            ordinal: ordinal as u32,
+            low: f64::NEG_INFINITY,
+        });
+        self.found.extend(found);
+        true
+    }
+
     fn scan_codes(
+        &mut self,
+        view: &View,
+        at: usize,
+        vectors: &Vectors<'_>,
+        index: u32,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let point = self.nearest.point.clone();
+        let metric = code_metric(point.scale.metric());
+        let (true, Some(metric), Some(code)) = (vectors.one_each(), metric, &point.code) else {
+            return self.scan_codes_of_several(view, at, vectors, index, reads);
+        };
+        let part = vectors.part(vector::CODES);
+        let (first, rows) = part.span_of(index);
+        if self.candidates[at].next_set(first as usize).is_none_or(|next| next >= (first + rows) as usize) {
+            return Ok(());
+        }
+        let block = reads.segment(&view.segment).block(part.first_block + index)?;
+        let codes = vectors.codes(rows, block.bytes())?;
+        if let Some(bounds) = &mut self.bounds {
+            bounds[at].resize(view.segment.header.documents as usize, (f64::NAN, f64::NAN));
+        }
+        let candidates = std::mem::take(&mut self.candidates[at]);
+        let among = (&candidates, first as usize);
+        CodeScan::new(metric, code).each(&codes, among, point.code_limit(self.farthest()), |row, low, high| {
+            let ordinal = first + row as u32;
+            let (low, high) = point.internal(low, high);
+            if let Some(bounds) = &mut self.bounds {
+                bounds[at][ordinal as usize] = (low, high);
+            }
+            if self.promising(low) {
+                self.best_high.push(nearness(high));
+                self.found.push(Candidate { view: at as u32, ordinal, low });
+            }
+            point.code_limit(self.farthest())
+        });
+        self.candidates[at] = candidates;
+        Ok(())
+    }
+
+    /// The largest internal distance that can still match, or of which something is to be kept; all of them if it is
+    /// infinite or no number.
+    fn farthest(&self) -> f64 {
+        if self.bounds.is_some() {
+            return f64::INFINITY;
+        }
+        let worst = self.best_high.threshold().map_or(f64::INFINITY, |worst| distance_of(*worst));
+        if worst < self.nearest.threshold { worst } else { self.nearest.threshold }
+    }
+
+    /// The same where a document has several rows or none, which may stand in several blocks.
+    fn scan_codes_of_several(
         &mut self,
         view: &View,
         at: usize,
@@ -254,7 +300,7 @@ impl Resolving {
     ) -> Result<(), Halt> {
         let part = vectors.part(vector::CODES);
         let (first, rows) = part.span_of(index);
-        let documents = self.documents_of_rows(view, at, vectors, first..first + rows, reads)?;
+        let documents = documents_of_rows(&self.candidates[at], view, vectors, first..first + rows, reads)?;
         if documents.is_empty() {
             return Ok(());
         }
@@ -305,7 +351,7 @@ impl Resolving {
     ) -> Result<(), Halt> {
         let part = vectors.part(vector::EXACT);
         let (first, rows) = part.span_of(index);
-        let documents = self.documents_of_rows(view, at, vectors, first..first + rows, reads)?;
+        let documents = documents_of_rows(&self.candidates[at], view, vectors, first..first + rows, reads)?;
         if documents.is_empty() {
             return Ok(());
         }
@@ -338,28 +384,49 @@ impl Resolving {
         self.stage = Stage::Measure;
     }
 
+    /// Measures in order, each time until none that is left can be among the nearest. Where cells are missing, those of the
+    /// next ones that are promising by now are asked for with them.
     fn measure(&mut self, views: &[View], reads: &mut Reads) -> Result<(), Halt> {
-        let end = (self.next + RESCORE_BATCH).min(self.found.len());
-        let batch = self.found[self.next..end].to_vec();
-        let worst = self.nearest_measured.threshold().copied();
-        let promising = |candidate: &&Candidate| worst.is_none_or(|worst| nearness(candidate.low) >= worst);
-        let distances = gather(batch.iter().take_while(promising), |candidate| {
-            exact_distance(&views[candidate.view as usize], &self.nearest, candidate.ordinal, reads)
-        })?;
-        let exhausted = distances.len() < batch.len() || end == self.found.len();
-        for (candidate, distance) in batch.iter().zip(distances) {
-            let Some(distance) = distance else { continue };
-            if self.within(distance) {
-                self.nearest_measured.push(nearness(distance));
-                self.measured.push(Measured { view: candidate.view, ordinal: candidate.ordinal, distance });
+        let batch = self.nearest_measured.limit().saturating_mul(2);
+        let batch = batch.clamp(*RESCORE_BATCH.start(), *RESCORE_BATCH.end());
+        let end = (self.next + batch).min(self.found.len());
+        let mut gaps = Gaps::default();
+        let worst = |nearest: &TopK<Reverse<u64>>| nearest.threshold().copied();
+        for at in self.next..end {
+            let candidate = self.found[at];
+            if worst(&self.nearest_measured).is_some_and(|worst| nearness(candidate.low) < worst) {
+                break;
+            }
+            let view = &views[candidate.view as usize];
+            let measured = gaps.note(exact_distance(view, &self.nearest, candidate.ordinal, reads))?;
+            // From the first that is missing on, all is done once more when it is there.
+            if !gaps.are_there() {
+                self.next = at + 1;
+                if let Some(distance) = measured.flatten().filter(|distance| self.within(*distance)) {
+                    self.take_measured(candidate, distance);
+                }
             }
         }
-        self.nearest_measured.tighten();
-        self.next = end;
-        if exhausted {
+        gaps.check()?;
+        let worst = worst(&self.nearest_measured);
+        let promising = |next: &Candidate| worst.is_none_or(|worst| nearness(next.low) >= worst);
+        if !self.found.get(self.next).is_some_and(promising) {
+            self.nearest_measured.tighten();
             self.drop_far();
         }
         Ok(())
+    }
+
+    /// Takes a document within the threshold whose distance is known.
+    fn take_measured(&mut self, Candidate { view, ordinal, .. }: Candidate, distance: f64) {
+        self.measured.push(Measured { view, ordinal, distance });
+        self.nearest_measured.push(nearness(distance));
+        self.newly_measured += 1;
+        // A selection among the nearest, which is not done for every one of many.
+        if self.newly_measured.saturating_mul(8) >= self.nearest_measured.limit() {
+            self.nearest_measured.tighten();
+            self.newly_measured = 0;
+        }
     }
 
     /// Leaves the nearest, and those as far as the last of them.

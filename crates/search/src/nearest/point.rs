@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::rc::Rc;
 
 use brooklet_document::{CellType, cells_from_bytes};
-use brooklet_kernel::{Cells, CodeQuery, Codes, Metric, Query, scan_bounds, score_key};
+use brooklet_kernel::{Cells, CodeQuery, Codes, Metric, Query, scan_bounds, score_key, score_of_key};
 use brooklet_rank::distance::{DistanceMetric, DistanceScale, haversine};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
@@ -54,6 +54,18 @@ impl Point {
         })
     }
 
+    /// The limit of the kernel's value beyond which no interval has a lower end of the internal distance of at most
+    /// `distance`; infinite, or no number, if there is none.
+    pub(super) fn code_limit(&self, distance: f64) -> f64 {
+        let below = |least: f64| least - distance - ROUNDING * (least.abs() + distance.abs());
+        match self.scale.metric() {
+            DistanceMetric::Angular => below(1.0),
+            DistanceMetric::PrenormalizedAngular => below(self.scale.query_norm_squared()),
+            DistanceMetric::DotProduct => -distance,
+            _ => distance,
+        }
+    }
+
     /// Turns intervals of the kernel's value into intervals of the internal distance.
     pub(super) fn internal(&self, low: f64, high: f64) -> (f64, f64) {
         match self.scale.metric() {
@@ -66,6 +78,14 @@ impl Point {
         }
     }
 }
+
+/// The distance with this nearness; NaN for the farthest.
+pub(super) fn distance_of(Reverse(key): Reverse<u64>) -> f64 {
+    if key == u64::MAX { f64::NAN } else { score_of_key(key) }
+}
+
+/// More than what a subtraction and the conversion back lose, as a share of what is subtracted: 2⁻⁵⁰.
+const ROUNDING: f64 = 4.0 * f64::EPSILON * 2.0;
 
 /// What the kernel must bound for a metric; nothing if codes say nothing about it.
 pub(super) fn code_metric(metric: DistanceMetric) -> Option<Metric> {

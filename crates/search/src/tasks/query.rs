@@ -17,6 +17,7 @@ use crate::asked::parse::parse;
 use crate::asked::properties::Properties;
 use crate::asked::request::Request;
 use crate::asked::scope::Scope;
+use crate::asked::statements::parsed;
 use crate::deployed::Deployed;
 use crate::found::group_facts::GroupFacts;
 use crate::found::model_runs::GivenOutputs;
@@ -63,7 +64,7 @@ pub struct Query {
     pub(crate) now: i64,
     pub(crate) scope: Result<Scope, Rejection>,
     pub(crate) properties: Properties,
-    pub(crate) tree: OnceCell<Result<brooklet_query::Query, Rejection>>,
+    pub(crate) tree: OnceCell<Result<Rc<brooklet_query::Query>, Rejection>>,
     pub(crate) wanted: Result<Vec<EmbeddingWanted>, Rejection>,
     pub(crate) embeddings: RefCell<Embeddings>,
     pub(crate) models: Rc<GivenOutputs>,
@@ -199,10 +200,10 @@ impl Query {
         }
     }
 
-    pub(crate) fn tree(&self) -> &Result<brooklet_query::Query, Rejection> {
+    pub(crate) fn tree(&self) -> &Result<Rc<brooklet_query::Query>, Rejection> {
         self.tree.get_or_init(|| {
             self.scope.as_ref().map_err(Rejection::clone)?;
-            parse(&self.deployed, &self.properties)
+            parsed(&self.deployed.statements, &self.properties, || parse(&self.deployed, &self.properties))
         })
     }
 

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use brooklet_kernel::{Bitmap, TopK, score_key};
+use brooklet_kernel::{Bitmap, TopK, score_key, score_of_key};
 use brooklet_segment::{Gaps, Halt, gather};
 use brooklet_task::{Rejection, Want, limits};
 
@@ -476,7 +476,7 @@ impl Run {
     fn finish(&mut self) {
         for (view, best) in std::mem::take(&mut self.best).into_iter().enumerate() {
             for (key, Reverse(ordinal)) in best.into_sorted() {
-                let score = score_of(key);
+                let score = score_of_key(key);
                 self.candidates.push(Candidate { view, ordinal, score, keys: Vec::new() });
             }
         }
@@ -488,11 +488,6 @@ impl Run {
         self.bounds = Vec::new();
         self.stage = Stage::Done;
     }
-}
-
-/// The score of a [`score_key`].
-fn score_of(key: u64) -> f64 {
-    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }
 
 const _: () = assert!(limits::HITS_OF_PROFILE + limits::OFFSET_OF_PROFILE < 1 << 16);

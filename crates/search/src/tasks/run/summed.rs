@@ -1,10 +1,10 @@
 //! Ranking where a score is no more than a sum over terms that is known for every document of a segment.
 use std::cmp::Reverse;
 
-use brooklet_kernel::{Bitmap, SCORES, above, score_key};
+use brooklet_kernel::{Bitmap, SCORES, above, score_key, score_of_key};
 use brooklet_segment::Halt;
 
-use super::{Run, Stage, score_of};
+use super::{Run, Stage};
 use crate::resident::reads::Reads;
 
 impl Run {
@@ -36,14 +36,14 @@ impl Run {
         let Some(sums) = self.ranker.sums_of(view) else { return false };
         let best = &mut self.best[view];
         let floor = self.floor.unwrap_or(0);
-        let below_floor = self.floor.map(|floor| score_of(floor).next_down()).filter(|score| score.is_finite());
+        let below_floor = self.floor.map(|floor| score_of_key(floor).next_down()).filter(|score| score.is_finite());
         let (whole, _) = sums.as_chunks::<SCORES>();
         for (number, word) in matching.words().iter().enumerate().filter(|(_, word)| **word != 0) {
             let mut left = *word;
             if self.drop_limit.is_none() {
                 self.total += u64::from(word.count_ones());
                 // What scores as the worst of the best so far comes after it.
-                let worst = best.threshold().map(|(key, _)| score_of(*key));
+                let worst = best.threshold().map(|(key, _)| score_of_key(*key));
                 let limit = worst.into_iter().chain(below_floor).reduce(f64::max);
                 if let (Some(limit), Some(sums)) = (limit, whole.get(number)) {
                     left &= above(sums, limit);

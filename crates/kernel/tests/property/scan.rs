@@ -1,0 +1,155 @@
+//! A scan with a limit visits what the intervals of all rows do not rule out, with just those intervals; and little else.
+
+use crate::bounds::{Column, METRICS, code_cells};
+use crate::config;
+use crate::vectors::{Random, Shape, dimensions, row, shape};
+use brooklet_kernel::{Bitmap, CodeScan, Metric, Query, scan_bounds};
+use proptest::prelude::*;
+
+/// The rows of a scan as one that knows nothing of limits sees them.
+struct Plain {
+    column: Column,
+    candidates: Bitmap,
+    first: usize,
+}
+
+impl Plain {
+    fn new(query: &Query, rows: &[Vec<u8>], share: u64, random: &mut Random) -> Plain {
+        let mut column = Column::default();
+        let mut floats = Vec::new();
+        for row in rows {
+            query.cells().read_floats(row, &mut floats);
+            column.push(&floats);
+        }
+        let first = (random.bits() % 200) as usize;
+        let mut candidates = Bitmap::none(first + rows.len() + (random.bits() % 70) as usize);
+        for number in 0..candidates.len() {
+            if random.bits() % 16 < share {
+                candidates.set(number);
+            }
+        }
+        Plain { column, candidates, first }
+    }
+
+    fn intervals(&self, metric: Metric, query: &Query) -> Vec<(f64, f64)> {
+        let rows = self.column.codes().scales.len();
+        let (mut low, mut high) = (vec![0.0; rows], vec![0.0; rows]);
+        let code_query = query.code_query().expect("not double cells");
+        scan_bounds(metric, &code_query, &self.column.codes(), &mut low, &mut high);
+        low.into_iter().zip(high).collect()
+    }
+
+    fn is_candidate(&self, row: usize) -> bool {
+        self.candidates.get(self.first + row)
+    }
+
+    /// The rows that a scan with this limit visits, with their intervals.
+    fn visited(&self, metric: Metric, query: &Query, limit: f64) -> Vec<(usize, f64, f64)> {
+        let code_query = query.code_query().expect("not double cells");
+        let mut visited = Vec::new();
+        let among = (&self.candidates, self.first);
+        CodeScan::new(metric, &code_query).each(&self.column.codes(), among, limit, |row, low, high| {
+            visited.push((row, low, high));
+            limit
+        });
+        visited
+    }
+}
+
+/// Whether an interval is beyond a limit.
+fn is_beyond(metric: Metric, (low, high): (f64, f64), limit: f64) -> bool {
+    if metric == Metric::SquaredEuclidean { low > limit } else { high < limit }
+}
+
+/// The end of an interval that is compared with the limit.
+fn near_end(metric: Metric, (low, high): (f64, f64)) -> f64 {
+    if metric == Metric::SquaredEuclidean { low } else { high }
+}
+
+proptest! {
+    #![proptest_config(config(3_000))]
+
+    #[test]
+    fn nothing_within_the_limit_is_left_out(
+        cells in code_cells(),
+        dimensions in dimensions(),
+        query_shape in shape(),
+        row_shapes in prop::collection::vec((shape(), -70i32..70), 1..12),
+        share in prop::sample::select(vec![1u64, 7, 12, 16]),
+        seed: u64,
+    ) {
+        let mut random = Random::new(seed);
+        let values = query_shape.vector(dimensions, &mut random);
+        let query = Query::new(cells, &values);
+        let mut rows = vec![query.row().to_vec()];
+        for (shape, exponent) in row_shapes {
+            let factor = f64::from(exponent).exp2();
+            rows.push(row(cells, &values.iter().map(|value| value * factor).collect::<Vec<_>>()));
+            rows.push(row(cells, &values.iter().map(|value| value * (1.0 + 1e-6 * random.gaussian())).collect::<Vec<_>>()));
+            rows.push(row(cells, &shape.vector(dimensions, &mut random)));
+        }
+        let plain = Plain::new(&query, &rows, share, &mut random);
+        for metric in METRICS {
+            let intervals = plain.intervals(metric, &query);
+            // Limits that just leave a row, and such that just do not.
+            let ends = intervals.iter().map(|interval| near_end(metric, *interval));
+            let limits = ends.flat_map(|end| [end, end.next_up(), end.next_down(), end * (1.0 + 1e-7), end * (1.0 - 1e-7)]);
+            for limit in limits.chain([0.0, f64::INFINITY, f64::NEG_INFINITY]) {
+                let visited = plain.visited(metric, &query, limit);
+                prop_assert!(visited.is_sorted_by_key(|(row, ..)| *row));
+                for (row, low, high) in &visited {
+                    prop_assert!(plain.is_candidate(*row));
+                    prop_assert_eq!((low.to_bits(), high.to_bits()), (intervals[*row].0.to_bits(), intervals[*row].1.to_bits()));
+                }
+                for (row, interval) in intervals.iter().enumerate() {
+                    let is_visited = visited.binary_search_by_key(&row, |(row, ..)| *row).is_ok();
+                    let must = plain.is_candidate(row) && !is_beyond(metric, *interval, limit);
+                    prop_assert!(is_visited || !must, "{:?} row {}: {:?} is within {}", metric, row, interval, limit);
+                }
+            }
+        }
+    }
+
+    /// What is visited although its interval is beyond the limit is beyond it by less than one part in ten thousand.
+    #[test]
+    fn little_else_is_visited(cells in prop::sample::select(vec![brooklet_kernel::Cells::Float32, brooklet_kernel::Cells::Bfloat16]), clustered: bool, seed: u64) {
+        let mut random = Random::new(seed);
+        let shape = if clustered { Shape::Clustered } else { Shape::Gaussian };
+        let query = Query::new(cells, &shape.vector(96, &mut random));
+        let rows: Vec<_> = (0..40).map(|_| row(cells, &shape.vector(96, &mut random))).collect();
+        let plain = Plain::new(&query, &rows, 16, &mut random);
+        let norm = query.squared_norm().sqrt();
+        for metric in METRICS {
+            let intervals = plain.intervals(metric, &query);
+            let limit = near_end(metric, intervals[0]);
+            for (row, low, high) in plain.visited(metric, &query, limit) {
+                let other = brooklet_kernel::squared_norm(cells, &rows[row]).sqrt();
+                let (beyond, unit) = match metric {
+                    Metric::InnerProduct => (limit - high, norm * other),
+                    Metric::SquaredEuclidean => (low - limit, (norm + other).powi(2)),
+                    Metric::Cosine => (limit - high, 1.0),
+                };
+                prop_assert!(beyond <= 1e-4 * unit, "{:?}: {} of {}", metric, beyond, unit);
+            }
+        }
+    }
+}
+
+/// The limit that a visit gives holds from the next piece on.
+#[test]
+fn a_limit_becomes_narrower_on_the_way() {
+    let mut random = Random::new(3);
+    let query = Query::new(brooklet_kernel::Cells::Float32, &Shape::Gaussian.vector(64, &mut random));
+    let rows: Vec<_> =
+        (0..2_000).map(|_| row(brooklet_kernel::Cells::Float32, &Shape::Gaussian.vector(64, &mut random))).collect();
+    let plain = Plain::new(&query, &rows, 16, &mut random);
+    let code_query = query.code_query().expect("not double cells");
+    let scan = CodeScan::new(Metric::Cosine, &code_query);
+    let (mut visited, mut best) = (0, f64::NEG_INFINITY);
+    scan.each(&plain.column.codes(), (&plain.candidates, plain.first), f64::NEG_INFINITY, |_, low, _| {
+        visited += 1;
+        best = best.max(low);
+        best
+    });
+    assert!((256..400).contains(&visited), "{visited}");
+}
