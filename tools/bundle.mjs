@@ -5,15 +5,36 @@
  * load keep the compiler's files beside the bundle: bundlers cut them up better (docs/decisions/0060).
  */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
+import { rollup } from "rollup";
 
 /** Where the bundle is, if the compiler's files stay. */
 const BESIDE = "bundle/";
 /** What tests and benches take of a built package, beside what it exports. */
 const ALSO = { brooklet: ["open", "serve", "node/secret", "node/threads"] };
+/**
+ * Sources whose parts a process on Node loads together whenever it loads them: one file for each list of sources and what they need,
+ * but for what is of entries that other platforms load too (docs/decisions/0082).
+ */
+const TOGETHER = {
+  brooklet: { lists: [["index"], ["embedded"]], elsewhere: ["browser", "browser-worker", "durable-object"] },
+  "@brooklet/models": { lists: [["index"]], elsewhere: [] },
+  "@brooklet/store": { lists: [["index"]], elsewhere: [] },
+};
+/** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */
+const INSIDE = { "@brooklet/store": ["siphash"] };
+/** How a source becomes a script: without its types and comments, otherwise as it stands. */
+const TRANSFORM = {
+  loader: "ts",
+  target: "es2023",
+  sourcemap: true,
+  sourcesContent: false,
+  tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+};
 
 /** Bundles the entries of the package in a folder. */
 export async function bundlePackage(folder) {
@@ -24,22 +45,107 @@ export async function bundlePackage(folder) {
   const sources = [...new Set(entries)].map((entry) => [entry, sourceOf(folder, entry)]);
   removeScripts(join(folder, "dist", beside.length > 0 ? BESIDE : ""));
   if (beside.length > 0) removeMaps(join(folder, "dist"));
-  await build({
-    absWorkingDir: folder,
-    entryPoints: Object.fromEntries(sources),
-    outdir: "dist",
-    // Beside the entries, so that what is found from where a script is, is found from all of them.
-    chunkNames: beside.length > 0 ? `${BESIDE}part-[hash]` : "part-[hash]",
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "neutral",
-    target: "es2023",
-    packages: "external",
-    external: ["*.wasm", "node:*"],
-    sourcemap: true,
-    logLevel: "warning",
+  const inside = INSIDE[name] ?? [];
+  const bundle = await rollup({
+    input: Object.fromEntries(sources),
+    external: (id) => !isOurs(id) && !inside.includes(id),
+    // What is taken from elsewhere has no effect by being loaded: it is not, where nothing of it is used.
+    treeshake: { moduleSideEffects: (_, isExternal) => !isExternal },
+    plugins: [sourcesOf(folder), librariesOf(folder, inside)],
+    onLog: (level, log, handle) => {
+      if (!/MODULE_LEVEL_DIRECTIVE|SOURCEMAP_ERROR/.test(log.code)) handle(level, log);
+    },
   });
+  await bundle.write({
+    dir: join(folder, "dist"),
+    format: "es",
+    // Beside the entries, so that what is found from where a script is, is found from all of them.
+    chunkFileNames: `${beside.length > 0 ? BESIDE : ""}part-[hash].js`,
+    minifyInternalExports: false,
+    // A file names what it needs itself, and what that needs is named there.
+    hoistTransitiveImports: false,
+    sourcemap: true,
+    banner: directiveOf,
+    ...(TOGETHER[name] === undefined
+      ? {}
+      : { manualChunks: filesOf(folder, TOGETHER[name]), onlyExplicitManualChunks: true }),
+  });
+  await bundle.close();
+}
+
+/** Says which file a source of the lists is in; of the others Rollup decides. */
+function filesOf(folder, { lists, elsewhere }) {
+  let files;
+  const decide = (getModuleInfo) => {
+    const needed = (names) =>
+      withImports(
+        names.map((name) => join(folder, sourceOf(folder, name))),
+        getModuleInfo,
+      );
+    const taken = needed(elsewhere);
+    return new Map(
+      lists.flatMap((list) => {
+        const free = [...needed(list)].filter((id) => !taken.has(id));
+        for (const id of free) taken.add(id);
+        return free.map((id) => [id, list.join()]);
+      }),
+    );
+  };
+  return (id, { getModuleInfo }) => {
+    files ??= decide(getModuleInfo);
+    return files.get(id);
+  };
+}
+
+/** Sources with all that is loaded when they are. */
+function withImports(ids, getModuleInfo) {
+  const found = new Set(ids);
+  // A set is walked to its end, also to what is added on the way.
+  for (const id of found)
+    for (const imported of getModuleInfo(id)?.importedIds ?? []) if (isOurs(imported)) found.add(imported);
+  return found;
+}
+
+/** Whether an import leads to a source of the package, and not to another package, to Node, or to the core's module. */
+function isOurs(id) {
+  return /^[./]/.test(id) && !id.endsWith(".wasm");
+}
+
+/** What an entry's source says of itself for those who bundle it, as `"use client"`: it stands first in its script, too. */
+function directiveOf({ isEntry, facadeModuleId }) {
+  const source = isEntry && facadeModuleId !== null ? readFileSync(facadeModuleId, "utf8") : "";
+  return /^(?:\/\*[\s\S]*?\*\/\s*)?("use \w+";)$/m.exec(source)?.[1] ?? "";
+}
+
+/** Makes modules of the libraries that a package takes in. */
+function librariesOf(folder, names) {
+  const { resolve } = createRequire(join(folder, "package.json"));
+  const files = new Map(names.map((name) => [name, resolve(name)]));
+  return {
+    name: "libraries",
+    resolveId: (id) => files.get(id),
+    load: async (id) => {
+      if (![...files.values()].includes(id)) return undefined;
+      const { outputFiles } = await build({ entryPoints: [id], bundle: true, format: "esm", write: false });
+      return outputFiles[0].text;
+    },
+  };
+}
+
+/** Finds the sources of a package, and makes scripts of them. */
+function sourcesOf(folder) {
+  return {
+    name: "sources",
+    resolveId: (id, importer) => {
+      if (importer === undefined) return join(folder, id);
+      return isOurs(id) ? join(dirname(importer), id) : undefined;
+    },
+    transform: async (code, id) => {
+      if (!id.endsWith(".ts")) return undefined;
+      const made = await transform(code, { ...TRANSFORM, sourcefile: id });
+      return { code: made.code, map: made.map };
+    },
+  };
 }
 
 /** What exports lead to, under whatever condition. */

@@ -20,7 +20,6 @@ export {
   type LanguageModel,
 } from "./chat.ts";
 export { ChatError, type ChatFailure } from "./chat-error.ts";
-export { type ConfiguredModel, configuredModel, secretNameOf, structuredOutput } from "./configured-model.ts";
 export { passageRanges, type Range } from "./cutting.ts";
 export { EventStreamError, type ServerEvent, serverEvents } from "./event-stream.ts";
 export { type Fused, type Fusion, fuse, type Ranking } from "./fusion.ts";
@@ -35,7 +34,6 @@ export {
   STREAM_END,
 } from "./generation.ts";
 export { type MatchBy, relevantText } from "./matching.ts";
-export { type ModelComponents, type OriginOptions, Origins } from "./origins.ts";
 export type { Passage, PassageScores } from "./passage.ts";
 export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
 export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";

@@ -1,5 +1,5 @@
 /** Vespa's HTTP interfaces over a `Cluster`. Runs anywhere; `@brooklet/gateway/node` listens on a port. */
-export { type OriginOptions, Origins } from "@brooklet/answers";
+export { type OriginOptions, Origins } from "@brooklet/answers/application-models";
 export { type AccessOptions, LOOPBACK_HOSTS } from "./access.ts";
 export type { AuditEvent, AuditListener } from "./authority/audit.ts";
 export type { Reach } from "./authority/authority.ts";

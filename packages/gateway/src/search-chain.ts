@@ -2,7 +2,8 @@
  * Search chains of services.xml, and the parameters of those with a language model. The core knows none of them: it is asked
  * for the plain search, and the chain is this file's business.
  */
-import { type ChatEndpoint, configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers";
+import type { ChatEndpoint } from "@brooklet/answers";
+import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import type { LanguageModelConfig, QueryHandle, SearchChainConfig, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Call } from "./call.ts";

@@ -3,7 +3,8 @@
  * wait to be written. So many questions are under way at a time, others wait as long as their operations may, and what would
  * come too late is refused before it waits.
  */
-import { type ChatEndpoint, ChatError, chat, configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers";
+import type { ChatEndpoint, ChatError } from "@brooklet/answers";
+import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import { generationOf } from "@brooklet/core";
 import { AdaptivePool, type BatchRunner, type Deadline } from "@brooklet/models";
 import type { DeployReport } from "@brooklet/partition";
@@ -82,6 +83,7 @@ export class ApplicationGenerators {
   }
 
   async #ask(settings: ReadonlyMap<string, string>, { text, deadline }: Question): Promise<string> {
+    const { ChatError, chat } = await import("@brooklet/answers");
     const { prompt, jsonSchema } = generationOf(text);
     const { url, model, parameters } = configuredModel(settings);
     const secretName = secretNameOf(settings);

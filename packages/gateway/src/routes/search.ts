@@ -13,7 +13,10 @@ import { type Parameter, parseParameters } from "../parameters.ts";
 import { searchChainOf } from "../search-chain.ts";
 import { searchAnswer, withQuery } from "../searching.ts";
 import { splitTarget } from "../target.ts";
-import { answerGeneration, type PreparedGeneration, prepareGeneration } from "./generation.ts";
+import type { PreparedGeneration } from "./generation.ts";
+
+/** Chains with a language model, with all that asks one: loaded with the first such query. */
+const generations = (): Promise<typeof import("./generation.ts")> => import("./generation.ts");
 
 const METHODS = "GET,POST";
 
@@ -32,7 +35,7 @@ export async function answerSearch(call: Call, context: GatewayContext, onDefect
       context.searches.leave();
     }
     // A model takes its time, in which others may search.
-    return "generation" in answer ? await answerGeneration(answer, call, context) : answer;
+    return "generation" in answer ? await (await generations()).answerGeneration(answer, call, context) : answer;
   } catch (error) {
     return searchFailure(serviceErrorOf(error, onDefect));
   }
@@ -88,7 +91,8 @@ async function ask(request: SearchRequest, call: Call, context: GatewayContext):
   return await withQuery(request, context, call, async (query) => {
     const chain = searchChainOf(query, context);
     context.access.demand(chain?.searcher === undefined ? "search" : "ask");
-    if (chain?.searcher !== undefined) return await prepareGeneration({ chain, query, request }, call, context);
+    if (chain?.searcher !== undefined)
+      return await (await generations()).prepareGeneration({ chain, query, request }, call, context);
     const { status, contentType, body } = await searchAnswer(query, context, call);
     return { status, headers: { "content-type": contentType }, body };
   });
