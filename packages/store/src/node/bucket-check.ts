@@ -74,7 +74,8 @@ export function repairBucket(
       "UPDATE segment SET partition = ?, header = x'', liveness = x'' WHERE partition NOT IN (SELECT number FROM partition)",
       ERASED,
     );
-    sql.run("DELETE FROM block WHERE id / ? NOT IN (SELECT number FROM segment)", BLOCKS_PER_SEGMENT);
+    // Not bound: a library binds numbers as real ones, and such a quotient is in no list.
+    sql.run(`DELETE FROM block WHERE id / ${BLOCKS_PER_SEGMENT} NOT IN (SELECT number FROM segment)`);
     sql.run("DELETE FROM head WHERE partition NOT IN (SELECT number FROM partition)");
     const reached = reachedBy(sql);
     keepNumbers(sql, reached.operation);
