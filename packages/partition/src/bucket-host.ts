@@ -6,7 +6,6 @@ import type {
   DeploymentFacts,
   DeployReport,
   Engine,
-  Merged,
   ModelAddresses,
   PackageBytes,
   Query,
@@ -15,14 +14,13 @@ import type {
 import { asPackage } from "@brooklet/core";
 import {
   Bucket,
-  bucketOf,
   hasErased,
   hasPartitionBefore,
   type PartitionsOf,
   type SqlConnection,
   type StoredApplication,
 } from "@brooklet/store";
-import { applyToSelected, visitBucket } from "./bucket-visit.ts";
+import { applyToSelected, type VisitPlace, visitBucket } from "./bucket-visit.ts";
 import type {
   Erasure,
   MassOperation,
@@ -39,8 +37,11 @@ import { closed, tellingOnce } from "./failure.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS, UNSEEN_SECONDS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
-import { searchBucket } from "./query/bucket-search.ts";
+import { type BucketFound, searchBucket } from "./query/bucket-search.ts";
+import { FoundParts } from "./query/found-parts.ts";
 import { ownTime, type Waiting } from "./query/query-models.ts";
+import { BucketShards } from "./shards/bucket-shards.ts";
+import { bucketOfName } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
 import { ShardStore } from "./shards/shard-store.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -65,7 +66,7 @@ export interface BucketHostOptions {
   readonly partitions?: PartitionsOf;
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
-  /** Which documents are a partition's, if it is a shard of a large group. */
+  /** Which documents are a partition's, if it is a shard of a large group; what is noted of it by default. */
   readonly guard?: (key: string) => ShardGuard | undefined;
   /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
   readonly hold?: (key: string) => Promise<() => void>;
@@ -85,6 +86,8 @@ export class BucketHost {
   readonly #unseen: UnseenBuckets;
   readonly #endSweeping: () => void;
   readonly #tell: (problem: unknown) => void;
+  /** The shards of large groups, unless who made this looks after them. */
+  readonly shards: BucketShards;
   #application: number;
   #isClosed = false;
 
@@ -95,6 +98,14 @@ export class BucketHost {
     this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
     this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem, ...(hold && { hold }) });
+    this.shards = new BucketShards({
+      maintenance: this.#maintenance,
+      bucketFor: (name) => this.#bucketFor(name),
+      partition: (name) => this.partition(name),
+      shard: (name) => this.shard(name),
+      visit: (...asked) => this.visit(...asked),
+      erasePartition: (name) => this.#erase(name as PartitionKey),
+    });
     this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
     if (application !== undefined) this.deploy(application);
     this.#endSweeping = options.surroundings.every(SWEEP_MS, () => this.#sweep());
@@ -102,16 +113,19 @@ export class BucketHost {
 
   /** The partition of `key`; it need not exist. */
   partition(key: string): Partition {
-    const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
-    const { engine, guard } = this.#options;
-    if (guard === undefined) return new Partition(key, bucket, engine, this.#maintenance, this.#tell);
+    const bucket = this.#bucketFor(key);
+    const { engine, guard = (name) => this.shards.active(name) } = this.#options;
     return new Partition(key, bucket, engine, this.#maintenance, this.#tell, () => guard(key));
   }
 
   /** What is stored of the shard of `key`; it need not exist. */
   shard(key: string): ShardStore {
-    const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
-    return new ShardStore(key, bucket, this.#options.engine, this.#maintenance);
+    return new ShardStore(key, this.#bucketFor(key), this.#options.engine, this.#maintenance);
+  }
+
+  /** Whether a group has several shards, each of which has to be asked. */
+  isLarge(key: string): boolean {
+    return this.#options.guard === undefined && this.shards.isLarge(key);
   }
 
   /** Opens a query, which its caller disposes of. Throws if nothing is deployed. */
@@ -121,35 +135,44 @@ export class BucketHost {
   }
 
   /** What partitions of a bucket find for a query, in turns between which others are served. */
-  async searchBucket(query: Query, step: SearchStep, { timeoutMs, startMs, gone }: Waiting): Promise<Merged> {
+  async searchBucket(query: Query, step: SearchStep, { timeoutMs, startMs, gone }: Waiting): Promise<BucketFound> {
     const partition = (key: string): Partition => this.partition(key);
     const { surroundings, onProblem, hold } = this.#options;
-    const bucket = this.#bucketAt(step.bucket);
-    const place = { bucket, partition, turn: surroundings.turn, onProblem, ...(hold && { hold }) };
+    const [shard = ""] = step.made === undefined ? [] : (step.keys ?? []);
+    const bucket = shard === "" ? this.#bucketAt(step.bucket) : this.#bucketFor(shard);
+    const isLarge = (key: string): boolean => this.isLarge(key);
+    const place = { bucket, partition, turn: surroundings.turn, onProblem, isLarge, ...(hold && { hold }) };
     const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
-    return await searchBucket(place, query, step, { deadline, startMs });
+    const search = (): Promise<BucketFound> => searchBucket(place, query, step, { deadline, startMs });
+    if (step.made === undefined) return await search();
+    return await this.shards.search(shard, step.made, search, () => new FoundParts(query, step.floor).merged());
   }
 
   /** Documents of a bucket, in turns between which others are served. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    const { engine, onProblem, surroundings, hold } = this.#options;
-    const bucket = this.#bucketAt(step.bucket);
-    const place = { bucket, engine, turn: surroundings.turn, onProblem, ...(hold && { hold }) };
-    return visitBucket(place, visit, step, timeoutMs);
+    return visitBucket(this.#placeOf(step), visit, step, timeoutMs);
   }
 
   /** Applies an operation to the documents that a visit selects. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const { engine, onProblem, surroundings, hold } = this.#options;
     const partition = (key: string): Partition => this.partition(key);
-    const bucket = this.#bucketAt(step.bucket);
-    const place = { bucket, engine, turn: surroundings.turn, onProblem, partition, ...(hold && { hold }) };
-    return applyToSelected(place, visit, step, operation, timeoutMs);
+    return applyToSelected({ ...this.#placeOf(step), partition }, visit, step, operation, timeoutMs);
+  }
+
+  #placeOf({ bucket: number, key, isShard }: VisitStep): VisitPlace {
+    const { engine, onProblem, surroundings, hold } = this.#options;
+    const bucket = isShard === true && key !== undefined ? this.#bucketFor(key) : this.#bucketAt(number);
+    const isLarge = (name: string): boolean => this.isLarge(name);
+    return { bucket, engine, turn: surroundings.turn, onProblem, isLarge, ...(hold && { hold }) };
   }
 
   /** Erases a partition, in this turn. */
   async erase(key: PartitionKey): Promise<Erasure> {
-    const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
+    return this.#erase(key);
+  }
+
+  #erase(key: PartitionKey): Erasure {
+    const bucket = this.#bucketFor(key);
     const { engine } = this.#options;
     return erasePartition({ bucket, engine, maintenance: this.#maintenance, onProblem: this.#tell }, key);
   }
@@ -189,7 +212,7 @@ export class BucketHost {
 
   /** Does for a partition now what is else done when it rests: folds, joins small segments, drops what was removed. */
   rest(key: string): Promise<void> {
-    return this.#maintenance.rest(this.#bucketAt(bucketOf(key, this.#options.buckets)), key);
+    return this.#maintenance.rest(this.#bucketFor(key), key);
   }
 
   #sweep(): void {
@@ -224,6 +247,10 @@ export class BucketHost {
     this.#isClosed = true;
     for (const bucket of this.#open.values()) bucket.close();
     this.#open.clear();
+  }
+
+  #bucketFor(name: string): Bucket {
+    return this.#bucketAt(bucketOfName(name, this.#options.buckets));
   }
 
   #bucketAt(number: number): Bucket {

@@ -1,11 +1,12 @@
 /** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
 
-import { isServiceError, type Merged } from "@brooklet/core";
+import { isServiceError } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
 import { clock } from "./clock.ts";
 import type { Answer, PartitionKey, VisitPage } from "./cluster.ts";
 import { causeOf, serviceError, tellingOnce } from "./failure.ts";
+import type { BucketFound } from "./query/bucket-search.ts";
 import { OpenQueries } from "./query/open-queries.ts";
 import type { Waiting } from "./query/query-models.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -109,8 +110,8 @@ function answer(
       return host.visit(call.request.visit, call.request.step, leftMs);
     case "applyWhere":
       return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs);
-    case "erase":
-      return host.erase(keyOf(call));
+    case "shard":
+      return host.shards.work(keyOf(call), call.request.task, call.request.given).then((gives) => ({ gives }));
     case "deploy":
       host.deploy(call.request);
       return undefined;
@@ -137,10 +138,11 @@ function isDone(result: CallResult<CallName>): boolean {
 /** The result with its bytes packed. */
 function packed(result: CallResult<CallName>, by: Packing): CallResult<CallName> {
   if (result !== undefined && "partial" in result) {
-    return { ...result, floor: by.copy(result.floor), partial: by.copy(result.partial) } as Merged;
+    return { ...result, floor: by.copy(result.floor), partial: by.copy(result.partial) } as BucketFound;
   }
   if (result !== undefined && "kind" in result) {
     if (result.kind === "models") return { ...result, runs: by.copy(result.runs) };
+    if (result.kind === "shards") return result;
     return { ...result, answer: { ...result.answer, body: by.copy(result.answer.body) } };
   }
   if (result === undefined || !("body" in result)) return result;

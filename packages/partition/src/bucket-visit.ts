@@ -23,6 +23,8 @@ import { drive, NOWHERE, type Source } from "./drive.ts";
 import { DAMAGED, failedOutcome, serviceError } from "./failure.ts";
 import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
+import { MOVED } from "./shards/moved.ts";
+import { isShardName } from "./shards/shard.ts";
 
 /** Where a visit works. */
 export interface VisitPlace {
@@ -34,6 +36,8 @@ export interface VisitPlace {
   readonly hold?: (key: string) => Promise<() => void>;
   /** Told of damage that was passed over, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
+  /** Whether a group has several shards. */
+  readonly isLarge: (key: string) => boolean;
 }
 
 /** Where an operation on many documents works. */
@@ -89,7 +93,13 @@ export async function visitBucket(
   try {
     const walk = new Walk(place, visit, visit.format, step);
     let damage: string | undefined;
-    while (!walk.done && documents < step.documentsMax && bytes < step.bytesMax && !deadline.passed) {
+    while (
+      !walk.done &&
+      walk.large === undefined &&
+      documents < step.documentsMax &&
+      bytes < step.bytesMax &&
+      !deadline.passed
+    ) {
       const page = await walk.next(step.documentsMax - documents, step.bytesMax - bytes).catch((error: unknown) => {
         damage = walk.passDamage(error);
       });
@@ -100,7 +110,7 @@ export async function visitBucket(
     }
     const body = joinedBodies(bodies, visit.format);
     const told = damage === undefined ? {} : { damage };
-    return { documents, body, ...told, ...(!walk.done && { next: walk.position }) };
+    return { documents, body, ...told, ...walk.rest };
   } catch (error) {
     throw serviceError(error);
   }
@@ -123,8 +133,8 @@ export async function applyToSelected(
   let walk: Walk | undefined;
   try {
     walk = new Walk(place, visit, "ids", step);
-    const goOn = (): Pick<MassOutcome, "next"> => (walk === undefined || walk.done ? {} : { next: walk.position });
-    while (!walk.done && documents < step.documentsMax && !deadline.passed) {
+    const goOn = (): Pick<MassOutcome, "next" | "large"> => walk?.rest ?? {};
+    while (!walk.done && walk.large === undefined && documents < step.documentsMax && !deadline.passed) {
       const before = walk.position;
       const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - documents), step.bytesMax);
       const ids = idsOf(page);
@@ -143,6 +153,8 @@ export async function applyToSelected(
         return { documents, ...afterDamaged(step, before.partition), failure: last };
       }
       const from = { partition: before.partition, after: ids[done - 1] ?? before.after };
+      // Half of the group was given away meanwhile.
+      if (last.status === MOVED) return { documents, next: from, large: page.key as PartitionKey };
       if (last.status !== WANTS_EMBEDDINGS) return { documents, next: from, failure: last };
       // Embedding takes time: the step ends with it.
       return { documents, ...goOn(), apart: { key: page.key as PartitionKey, ids: ids.slice(done), from } };
@@ -173,11 +185,14 @@ interface WalkedPage extends PartitionPage {
   readonly key: string;
 }
 
+const NO_PAGE = { documents: 0, bytesRead: 0, body: NOTHING, last: "", complete: false } as const;
+
 /** Goes through a bucket, one turn of one partition at a time. */
 class Walk {
   readonly #place: VisitPlace;
   readonly #request: Visit | (Omit<Visit, "format"> & { readonly format: PageFormat });
   readonly #key: string | undefined;
+  readonly #isShard: boolean;
   readonly #nowSeconds: number = Math.floor(Date.now() / 1_000);
   #partitions: { readonly number: number; readonly key: string }[] = [];
   #position: VisitPosition;
@@ -188,6 +203,7 @@ class Walk {
     this.#place = place;
     this.#request = { ...visit, format };
     this.#key = step.key;
+    this.#isShard = step.isShard === true;
     this.#position = step.from;
     this.#find();
   }
@@ -200,6 +216,20 @@ class Walk {
   /** Where it stands: everything before was seen. */
   get position(): VisitPosition {
     return this.#position;
+  }
+
+  /** The group that comes next, if it has several shards: it is not gone through here. */
+  get large(): PartitionKey | undefined {
+    const [first] = this.#partitions;
+    if (first === undefined || this.#isShard || !this.#place.isLarge(first.key)) return undefined;
+    return first.key as PartitionKey;
+  }
+
+  /** Where to go on, and what is there. */
+  get rest(): { readonly next?: VisitPosition; readonly large?: PartitionKey } {
+    if (this.#done) return {};
+    const { large } = this;
+    return { next: this.#position, ...(large !== undefined && { large }) };
   }
 
   /** What one turn gives: perhaps nothing. */
@@ -225,13 +255,16 @@ class Walk {
   ): WalkedPage {
     const { engine, bucket } = this.#place;
     const { store } = bucket;
+    const { key } = partition;
+    // The turn that was waited for may be that in which it was split.
+    if (this.large !== undefined) return { ...NO_PAGE, key };
     const bounds = { after: this.#position.after, documentsMax, bytesMax };
     const task = engine.visit(placeOf(store.state(partition.key)), this.#nowSeconds, this.#request, bounds);
     const deadline = Deadline.in(Math.max(this.#turnEndsMs - clock.now(), 1));
-    const page = drive(task, sourceOf(store, partition.key), deadline);
+    const page = drive(task, sourceOf(store, key), deadline);
     if (page.complete) this.#leave(partition.number);
     else this.#position = { partition: partition.number, after: page.last };
-    return { ...page, key: partition.key };
+    return { ...page, key };
   }
 
   /**
@@ -266,7 +299,13 @@ class Walk {
 
   #read(): { readonly number: number; readonly key: string }[] {
     const { store } = this.#place.bucket;
-    if (this.#key === undefined) return store.from(this.#position.partition, VISIT_PARTITIONS);
+    for (let from = this.#position.partition; this.#key === undefined; ) {
+      const some = store.from(from, VISIT_PARTITIONS);
+      // A shard is visited with its group.
+      const own = some.filter(({ key }) => !isShardName(key));
+      if (own.length > 0 || some.length < VISIT_PARTITIONS) return own;
+      from = (some.at(-1)?.number ?? 0) + 1;
+    }
     const { number, key } = store.state(this.#key);
     return number === 0 ? [] : [{ number, key }];
   }

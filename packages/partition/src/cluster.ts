@@ -37,6 +37,8 @@ export interface SearchStep {
   readonly keys?: readonly PartitionKey[];
   /** Hits below it are not wanted. */
   readonly floor: FloorBytes;
+  /** The only key is the name of a shard, of the ones that had its name that which an attempt made. No cluster is asked so. */
+  readonly made?: number;
 }
 
 /** Where a visit of a bucket stands: partitions come in the order of their numbers, documents in that of their ids. */
@@ -56,6 +58,8 @@ export interface VisitStep {
   readonly documentsMax: number;
   /** Bytes after which the step ends. */
   readonly bytesMax: number;
+  /** The key is the name of a shard, and only that is visited. No cluster is asked so. */
+  readonly isShard?: boolean;
 }
 
 /** What a step of a visit came to. */
@@ -66,6 +70,8 @@ export interface VisitPage {
   readonly next?: VisitPosition;
   /** Stored data that is damaged was passed over: what the documents are not. */
   readonly damage?: string;
+  /** It ended before a group whose documents are in several shards. No cluster gives it away. */
+  readonly large?: PartitionKey;
 }
 
 /** What is done to each document that a visit selects. */
@@ -85,6 +91,8 @@ export interface MassOutcome {
   readonly apart?: Apart;
   /** Why it stopped before a document: neither that it was gone, nor that it was not selected any more. */
   readonly failure?: Outcome;
+  /** It ended before the rest of a group whose documents are in several shards. No cluster leaves it so. */
+  readonly large?: PartitionKey;
 }
 
 /** Documents of a partition that follow one another. */

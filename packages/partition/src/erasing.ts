@@ -11,6 +11,7 @@ import { drive } from "./drive.ts";
 import { serviceError } from "./failure.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
+import { groupOf } from "./shards/shard.ts";
 
 /** Where an erasure works. */
 export interface ErasurePlace {
@@ -64,12 +65,14 @@ function countOf({ bucket, engine, onProblem }: ErasurePlace, key: PartitionKey)
     const state = store.state(key);
     if (state.number === 0) return 0;
     if (!key.startsWith(OF_GROUP)) return undefined;
-    const properties = [...Object.entries(COUNTED), ["streaming.groupname", key.slice(OF_GROUP.length)] as const];
+    // The documents of a shard are of its group.
+    const group = groupOf(key);
+    const properties = [...Object.entries(COUNTED), ["streaming.groupname", group.slice(OF_GROUP.length)] as const];
     const query = engine.query(encodeQuery({ properties, body: NO_BYTES }, Math.floor(Date.now() / 1_000)));
     try {
       // A query profile may hold on to values of its own: then it would be other documents that are counted.
       const isAsAsked = Object.entries(COUNTED).every(([name, value]) => query.parameter(name) === value);
-      if (!isAsAsked || query.scope.kind !== "keys" || query.scope.keys.join() !== key) return undefined;
+      if (!isAsAsked || query.scope.kind !== "keys" || query.scope.keys.join() !== group) return undefined;
       const deadline = Deadline.in(Number.POSITIVE_INFINITY);
       const { status, body } = drive(query.search(placeOf(state)), sourceOf(store, key), deadline);
       const { coverage } = (JSON.parse(decoder.decode(body)) as Counted).root;

@@ -127,6 +127,10 @@ export const FEED_APART = 256;
 
 /** Bytes of a group, or of one of its shards, from which on it is split: about 50,000 vectors of 384 dimensions with their texts. */
 export const SHARD_BYTES: number = 96 << 20;
+/** How often it is looked whether a group has become so large. */
+export const SPLIT_LOOK_MS = 2_000;
+/** Partitions that are remembered until then. */
+export const FOLDED_KEPT = 10_000;
 /** Documents that are copied to another shard at a time. */
 export const SPLIT_PAGE_DOCUMENTS = 1_024;
 /** Bytes after which a page of them ends. */

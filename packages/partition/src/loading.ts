@@ -18,6 +18,7 @@ import { LOAD_SEGMENT_BYTES, LOAD_SEGMENT_OPERATIONS, SLICE_MS } from "./limits.
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { MOVED_OUTCOME } from "./shards/moved.ts";
+import { groupOf } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
 
 /** Where a load works. */
@@ -110,7 +111,7 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
   for (;;) {
     if (deadline.passed) throw tooLate();
     const { application } = bucket;
-    const nowhere: Place = { incarnation: 0, partition: 0, key, layout: 0, operation: 0 };
+    const nowhere: Place = { incarnation: 0, partition: 0, key: groupOf(key), layout: 0, operation: 0 };
     const task = place.engine.load(nowhere, nowMicros(), 0, load);
     const stop = (): boolean => bucket.application !== application;
     const loaded = await driveInSlices(task, sourceOf(bucket.store, key), {

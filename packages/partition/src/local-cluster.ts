@@ -21,6 +21,7 @@ import {
   type PartitionKey,
   type QueryHandle,
   type SearchRequest,
+  type SearchStep,
   type Visit,
   type VisitPage,
   type VisitStep,
@@ -39,10 +40,13 @@ import {
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
-import { serviceError } from "./failure.ts";
+import { failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
+import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
+import { LargeGroups } from "./shards/large-groups.ts";
+import { bucketOfName, checkKey } from "./shards/shard.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** How long an erasure may wait for a bucket that is elsewhere. */
@@ -67,6 +71,8 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   readonly gate?: Gate;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
+  /** Bytes from which on a group is split into shards; by default none is, as one thread searches all of them. */
+  readonly shardBytes?: number;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
   readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
@@ -79,6 +85,7 @@ export class LocalCluster implements Cluster {
   readonly #engine: ClusterEngine;
   readonly #host: BucketHost;
   readonly #expiry: Expiry;
+  readonly #large: LargeGroups;
   readonly #models: ModelSurroundings;
   readonly #gate: Gate;
   #report: DeployReport | undefined;
@@ -119,16 +126,35 @@ export class LocalCluster implements Cluster {
       report: () => this.#report,
       applyWhere: async (visit, step, operation, timeoutMs) =>
         this.#gate.maintains(step.bucket)
-          ? await this.#gate.pass({ bucket: step.bucket }, "write", timeoutMs, () =>
-              this.#host.applyWhere(visit, step, operation, timeoutMs),
-            )
+          ? await this.#applyWhere(visit, step, operation, timeoutMs)
           : { documents: 0 },
+      onProblem: onProblem ?? (() => undefined),
+    });
+    this.#large = new LargeGroups({
+      ask: (name, task, given) => this.#host.shards.work(name, task, given),
+      threads: [""],
+      bucketOf: (name) => bucketOfName(name, storage.buckets),
+      shardBytes: options.shardBytes,
+      surroundings,
       onProblem: onProblem ?? (() => undefined),
     });
   }
 
   partition(key: PartitionKey): EmbeddingHandle {
-    return this.#models.around(this.#gate === OPEN_GATE ? this.#host.partition(key) : this.#gated(key));
+    checkKey(key);
+    return this.#models.around(this.#gate === OPEN_GATE ? this.#shared(key) : this.#gated(key));
+  }
+
+  /** A partition, or the shards that it was split into. */
+  #shared(key: PartitionKey): PartitionHandle {
+    return {
+      apply: (request, timeoutMs) => {
+        const whole = (): Promise<Outcome> => this.#host.partition(key).apply(request, timeoutMs);
+        return this.#large.apply(key, request, timeoutMs, whole).catch(failedOutcome);
+      },
+      get: (request, timeoutMs) =>
+        this.#large.get(key, request, timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
+    };
   }
 
   /** Writes a partition in this process, whoever else could; texts were embedded where they had to be. */
@@ -164,7 +190,8 @@ export class LocalCluster implements Cluster {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
       load: async (key, load, timeoutMs) =>
-        (await this.#gate.elsewhere?.(key)?.load(load, timeoutMs)) ?? (await this.here(key).load(load, timeoutMs)),
+        (await this.#gate.elsewhere?.(key)?.load(load, timeoutMs)) ??
+        (await this.#large.load(key, load, timeoutMs, (own) => this.here(key).load(own, timeoutMs))),
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
@@ -185,9 +212,10 @@ export class LocalCluster implements Cluster {
       searchBucket: async (step, _, waiting) => {
         const { bucket, keys } = step;
         try {
+          const search = (of: SearchStep): Promise<BucketFound> => this.#host.searchBucket(query, of, waiting);
           const target = keys === undefined ? { bucket } : { keys };
           return await this.#gate.pass(target, "read", waiting.timeoutMs, () =>
-            this.#host.searchBucket(query, step, waiting),
+            this.#large.searchBucket(query, step, search),
           );
         } catch (error) {
           // Others may be searched nevertheless: nobody else may hear of it.
@@ -222,6 +250,7 @@ export class LocalCluster implements Cluster {
   }
 
   bucketOf(key: PartitionKey): number {
+    checkKey(key);
     return bucketOf(key, this.buckets);
   }
 
@@ -234,21 +263,37 @@ export class LocalCluster implements Cluster {
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return this.#gate.pass(targetOf(step), "read", timeoutMs, () => this.#host.visit(visit, step, timeoutMs));
+    return this.#gate.pass(targetOf(step), "read", timeoutMs, () =>
+      this.#large.visit(visit, step, timeoutMs, (of, ms) => this.#host.visit(visit, of, ms)),
+    );
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
     return await applyWhereEmbedded(visit, step, operation, timeoutMs, {
-      applyWhere: (of, ms) =>
-        this.#gate.pass(targetOf(of), "write", ms, () => this.#host.applyWhere(visit, of, operation, ms)),
+      applyWhere: (of, ms) => this.#applyWhere(visit, of, operation, ms),
       partition: (key) => this.partition(key),
     });
   }
 
-  erase(key: PartitionKey): Promise<Erasure> {
-    return this.#gate.pass({ keys: [key] }, "write", ERASE_MS, async () => {
-      return withBackups(await this.#host.erase(key), this.#options.storage);
+  #applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
+    const through = (of: VisitStep, ms: number): Promise<MassOutcome> =>
+      this.#host.applyWhere(visit, of, operation, ms);
+    return this.#gate.pass(targetOf(step), "write", timeoutMs, () =>
+      this.#large.applyWhere(visit, step, operation, timeoutMs, { through, partition }),
+    );
+  }
+
+  async erase(key: PartitionKey): Promise<Erasure> {
+    checkKey(key);
+    return await this.#gate.pass({ keys: [key] }, "write", ERASE_MS, async () => {
+      return withBackups(await this.#large.erase(key), this.#options.storage);
     });
+  }
+
+  /** Gives half of the documents of a group, or of the shard of a name, to a new shard. */
+  split(name: string): Promise<void> {
+    return this.#large.split(name);
   }
 
   /** Lets go of a bucket, of which nothing is true any more. */
@@ -265,7 +310,8 @@ export class LocalCluster implements Cluster {
 
   /** One after the other: each is validated against the one before. */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const deployed = this.#deploying.then(() => this.#deploy(applicationPackage));
+    const deploy = (): Promise<DeployReport> => this.#large.without(() => this.#deploy(applicationPackage));
+    const deployed = this.#deploying.then(deploy);
     this.#deploying = deployed.catch(() => undefined);
     return deployed;
   }
@@ -347,6 +393,7 @@ export class LocalCluster implements Cluster {
 
   async #close(): Promise<void> {
     await this.#expiry.stop();
+    await this.#large.stop();
     await this.#host.close();
     this.#options.storage.close();
     await this.#models.close();

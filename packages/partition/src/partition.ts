@@ -77,7 +77,7 @@ export class Partition {
   apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
     const deadline = Deadline.in(timeoutMs);
     // There nearly always is room: then nothing is waited for but the commit.
-    if (this.#guard() === undefined && this.#hasRoomNow(deadline)) return this.#start(request, deadline).outcome;
+    if (this.#hasRoomNow(deadline) && this.#guard() === undefined) return this.#start(request, deadline).outcome;
     return this.#begin(request, deadline).then(({ outcome }) => outcome);
   }
 
@@ -175,7 +175,11 @@ export class Partition {
 
   async get(request: GetRequest, timeoutMs: number): Promise<Answer> {
     const start = clock.now();
-    if (this.#guard()?.holds(request.id) === false) return MOVED_ANSWER;
+    try {
+      if (this.#guard()?.holds(request.id) === false) return MOVED_ANSWER;
+    } catch (error) {
+      throw this.#failure(error);
+    }
     return this.#read((place) => this.#engine.get(place, request), Deadline.in(timeoutMs, start), start);
   }
 
@@ -185,6 +189,7 @@ export class Partition {
     const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
     return new OpenSearch(query, {
       ready: () => (this.#outdated() ? this.#rewritten(deadline) : undefined),
+      isLarge: () => (this.#guard()?.record.bits ?? 0) > 0,
       place: () => placeOf(store.state(this.#key)),
       source: sourceOf(store, this.#key),
       deadline,

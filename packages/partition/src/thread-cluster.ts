@@ -2,7 +2,7 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { asPackage, encodeQuery, type Load, type QueryBytes, type UnsharedBytes } from "@brooklet/core";
+import { asPackage, encodeQuery, type Load, type Query, type QueryBytes } from "@brooklet/core";
 import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -12,9 +12,11 @@ import type {
   Erasure,
   FedOperation,
   FeedOptions,
+  LoadOutcome,
   MassOperation,
   MassOutcome,
   OperationRequest,
+  Outcome,
   PartitionHandle,
   PartitionKey,
   QueryHandle,
@@ -31,11 +33,14 @@ import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
-import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
+import { SEARCH_BUCKETS_OF_THREAD, SHARD_BYTES } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { LaneLimits } from "./query/lane.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
+import type { AskShard, ShardWork } from "./shards/bucket-shards.ts";
+import { LargeGroups } from "./shards/large-groups.ts";
+import { bucketOfName, checkKey } from "./shards/shard.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { CallRequest, Packing } from "./thread-messages.ts";
 
@@ -51,6 +56,8 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   ) => BucketThread;
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
+  /** Bytes from which on a group is split into shards, where there are several threads. */
+  readonly shardBytes?: number;
   readonly surroundings: Surroundings;
   /** The places of each thread for searches, if not the usual. */
   readonly lane?: LaneLimits;
@@ -66,6 +73,7 @@ export class ThreadCluster implements Cluster {
   readonly #engine: DeployableEngine;
   readonly #threads: readonly Correspondent[];
   readonly #expiry: Expiry;
+  readonly #large: LargeGroups;
   readonly #models: ModelSurroundings;
   #report: DeployReport | undefined;
   #deploying = false;
@@ -89,6 +97,15 @@ export class ThreadCluster implements Cluster {
         startThread(storage.readApplication(), cancelled, thread);
       return new Correspondent(start, onProblem, surroundings, options.lane);
     });
+    this.#large = new LargeGroups({
+      ask: this.#askShard,
+      threads: namesOfThreads(this.#threads.length, storage.buckets),
+      bucketOf: (name) => bucketOfName(name, storage.buckets),
+      // One thread would search all of them.
+      shardBytes: this.#threads.length > 1 ? (options.shardBytes ?? SHARD_BYTES) : options.shardBytes,
+      surroundings,
+      onProblem,
+    });
     this.#expiry = new Expiry({
       buckets: storage.buckets,
       surroundings,
@@ -103,9 +120,11 @@ export class ThreadCluster implements Cluster {
     const partition: PartitionHandle = {
       apply: (request, timeoutMs) => {
         const packed = (by: Packing): OperationRequest => ({ ...request, body: by.copy(request.body) });
-        return thread.call("apply", packed, key, timeoutMs).catch(failedOutcome);
+        const whole = (): Promise<Outcome> => thread.call("apply", packed, key, timeoutMs);
+        return this.#large.apply(key, request, timeoutMs, whole).catch(failedOutcome);
       },
-      get: (request, timeoutMs) => thread.call("get", () => request, key, timeoutMs),
+      get: (request, timeoutMs) =>
+        this.#large.get(key, request, timeoutMs, () => thread.call("get", () => request, key, timeoutMs)),
     };
     return this.#models.around(partition);
   }
@@ -117,10 +136,12 @@ export class ThreadCluster implements Cluster {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
       load: (key, load, timeoutMs) => {
-        // Made for this and held by nobody else: it is handed over as it is.
-        const operations = load.operations as UnsharedBytes;
-        const packed = (by: Packing): Load => ({ ...load, operations: by.give(operations) });
-        return this.#threadOf(this.bucketOf(key)).call("load", packed, key, timeoutMs);
+        const whole = (own: Load): Promise<readonly LoadOutcome[]> => {
+          // Copied, as a group that has become large is asked once more.
+          const packed = (by: Packing): Load => ({ ...own, operations: by.copy(own.operations) });
+          return this.#threadOf(this.bucketOf(key)).call("load", packed, key, timeoutMs);
+        };
+        return this.#large.load(key, load, timeoutMs, whole);
       },
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
@@ -131,7 +152,8 @@ export class ThreadCluster implements Cluster {
     if (this.#closing !== undefined) throw closed();
     const startMs = beganMs(request);
     const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
-    return new ClusterQuery(this.#engine.query(bytes), this.#placeOf(bytes), startMs);
+    const query = this.#engine.query(bytes);
+    return new ClusterQuery(query, this.#placeOf(query, bytes), startMs);
   }
 
   overload(key?: PartitionKey): string | undefined {
@@ -141,7 +163,7 @@ export class ThreadCluster implements Cluster {
     return refusals.includes(undefined) ? undefined : refusals[0];
   }
 
-  #placeOf(bytes: QueryBytes): QueryPlace {
+  #placeOf(query: Query, bytes: QueryBytes): QueryPlace {
     const places = new ThreadPlaces(++this.#queries, bytes);
     return {
       buckets: this.buckets,
@@ -149,7 +171,10 @@ export class ThreadCluster implements Cluster {
       models: this.#models.ofQueries(),
       searchPartition: (key, given, waiting) =>
         places.searchPartition(this.#threadOf(this.bucketOf(key)), key, given, waiting),
-      searchBucket: (step, given, waiting) => places.searchBucket(this.#threadOf(step.bucket), step, given, waiting),
+      searchBucket: (step, given, waiting) =>
+        this.#large.searchBucket(query, step, (of) =>
+          places.searchBucket(this.#threadOf(of.bucket), of, given, waiting),
+        ),
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
       forget: () => places.forget(),
     };
@@ -160,6 +185,7 @@ export class ThreadCluster implements Cluster {
   }
 
   bucketOf(key: PartitionKey): number {
+    checkKey(key);
     return bucketOf(key, this.buckets);
   }
 
@@ -172,7 +198,9 @@ export class ThreadCluster implements Cluster {
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return this.#threadOf(step.bucket).call("visit", () => ({ visit, step }), step.key, timeoutMs);
+    const through = (of: VisitStep, ms: number): Promise<VisitPage> =>
+      this.#threadOf(of.bucket).call("visit", () => ({ visit, step: of }), of.key, ms);
+    return this.#large.visit(visit, step, timeoutMs, through);
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
@@ -185,13 +213,27 @@ export class ThreadCluster implements Cluster {
       return this.#threadOf(of.bucket).call("applyWhere", packed, of.key, ms);
     };
     const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
-    return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere: inThread, partition });
+    const applyWhere = (of: VisitStep, ms: number): Promise<MassOutcome> =>
+      this.#large.applyWhere(visit, of, operation, ms, { through: inThread, partition });
+    return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere, partition });
   }
 
   async erase(key: PartitionKey): Promise<Erasure> {
-    const erasure = await this.#threadOf(this.bucketOf(key)).call("erase", () => undefined, key, PATIENT_MS);
-    return withBackups(erasure, this.#options.storage);
+    checkKey(key);
+    return withBackups(await this.#large.erase(key), this.#options.storage);
   }
+
+  /** Gives half of the documents of a group, or of the shard of a name, to a new shard. */
+  split(name: string): Promise<void> {
+    return this.#large.split(name);
+  }
+
+  readonly #askShard: AskShard = async (name, task, given) => {
+    const thread = this.#threadOf(bucketOfName(name, this.buckets));
+    const packed = (): CallRequest<"shard"> => ({ task, given });
+    const { gives } = await thread.call("shard", packed, name as PartitionKey, PATIENT_MS);
+    return gives as ShardWork[typeof task]["gives"];
+  };
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
     if (this.#deploying) throw deploymentUnderWay();
@@ -204,8 +246,10 @@ export class ThreadCluster implements Cluster {
       const { application, report } = await prepareDeployment(complete, storage, validator, { hasValue, objections });
       this.#engine.restore(asPackage(application.bytes));
       this.#report = report;
-      const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
-      await Promise.all(calls);
+      await this.#large.without(async () => {
+        const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
+        await Promise.all(calls);
+      });
       this.#report = await withMissingModels(report, this.#options.embedder);
       this.#options.onApplication?.(this.#report);
       return this.#report;
@@ -231,6 +275,7 @@ export class ThreadCluster implements Cluster {
 
   async #close(): Promise<void> {
     await this.#expiry.stop();
+    await this.#large.stop();
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
     await this.#models.close();
@@ -241,4 +286,15 @@ export class ThreadCluster implements Cluster {
     if (thread === undefined) throw new Error("a cluster without threads");
     return thread;
   }
+}
+
+/** A name for each thread, of a partition that would be in a bucket of it. */
+function namesOfThreads(threads: number, buckets: number): readonly string[] {
+  const names = new Map<number, string>();
+  for (let number = 0; names.size < threads; number += 1) {
+    const name = `g:${number}`;
+    const thread = bucketOfName(name, buckets) % threads;
+    if (!names.has(thread)) names.set(thread, name);
+  }
+  return [...names.values()];
 }

@@ -2,11 +2,10 @@
  * What passes between the thread of the gateway and the threads of the buckets. Messages of one turn travel together,
  * their bytes copied once into memory that is handed over with them if it is large.
  */
-import { type Load, type Merged, ServiceError, type ServiceErrorFields, type UnsharedBytes } from "@brooklet/core";
+import { type Load, ServiceError, type ServiceErrorFields, type UnsharedBytes } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type {
   Answer,
-  Erasure,
   GetRequest,
   LoadOutcome,
   MassOperation,
@@ -19,8 +18,10 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
+import type { BucketFound } from "./query/bucket-search.ts";
 import type { SentQuery } from "./query/open-queries.ts";
 import type { SearchStage } from "./query/open-search.ts";
+import type { ShardTask, ShardWork } from "./shards/bucket-shards.ts";
 
 /** A query that is searched, and how long its caller waited when it was sent. */
 interface SentSearch {
@@ -38,7 +39,7 @@ interface Calls {
     readonly request: { readonly query: number; readonly outputs: Uint8Array };
     readonly result: SearchStage;
   };
-  readonly searchBucket: { readonly request: SentSearch & { readonly step: SearchStep }; readonly result: Merged };
+  readonly searchBucket: { readonly request: SentSearch & { readonly step: SearchStep }; readonly result: BucketFound };
   /** A query that is over, by its number. */
   readonly forget: { readonly request: number; readonly result: undefined };
   readonly visit: { readonly request: { readonly visit: Visit; readonly step: VisitStep }; readonly result: VisitPage };
@@ -46,7 +47,11 @@ interface Calls {
     readonly request: { readonly visit: Visit; readonly step: VisitStep; readonly operation: MassOperation };
     readonly result: MassOutcome;
   };
-  readonly erase: { readonly request: undefined; readonly result: Erasure };
+  /** What a shard is asked; its name is the key. */
+  readonly shard: {
+    readonly request: { readonly task: ShardTask; readonly given: ShardWork[ShardTask]["with"] };
+    readonly result: { readonly gives: ShardWork[ShardTask]["gives"] };
+  };
   readonly deploy: { readonly request: StoredApplication; readonly result: undefined };
   readonly close: { readonly request: undefined; readonly result: undefined };
 }

@@ -6,6 +6,7 @@
 import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./heads.ts";
 import { type Known, KnownPartitions } from "./known-partitions.ts";
 import { followed } from "./mark.ts";
+import { Notes } from "./notes.ts";
 import { type PartitionRows, writePartitionRows } from "./partition-rows.ts";
 import {
   type BlockReceiver,
@@ -61,11 +62,13 @@ export class PartitionStore implements Partitions {
   #nextOperation: number;
   #nextSegment: number;
   #bucket: BucketHead;
+  readonly #notes: Notes;
 
   constructor(sql: Sql, options: PartitionStoreOptions) {
     this.#sql = sql;
     this.#application = options.application;
     this.#buckets = options.buckets;
+    this.#notes = new Notes(sql);
     // Numbers of partitions are congruent to their bucket: cores that serve several buckets tell them apart by it.
     const lastPartition = this.#maximum("SELECT max(number) AS last FROM partition");
     const about = new Map(
@@ -213,7 +216,6 @@ export class PartitionStore implements Partitions {
    * it does not exist. The layout changes with it.
    */
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
-    if (note !== undefined) throw new Error("nothing is noted of partitions that share a database");
     const nextSegment = Math.max(this.#nextSegment, ...change.newSegments.map((segment) => segment.number + 1));
     this.#transact(() => {
       const known = this.#known.find(key) ?? this.#create(key);
@@ -229,8 +231,10 @@ export class PartitionStore implements Partitions {
       this.#setAbout("next_segment", nextSegment);
       const application = wholly ? this.#application : known.state.application;
       this.#markWritten({ number, key, application });
+      if (note !== undefined) this.#notes.write(number, note);
       this.#changed();
     });
+    if (note !== undefined) this.#notes.written(key, note);
     this.#nextSegment = nextSegment;
     this.#known.forget(key);
   }
@@ -256,12 +260,19 @@ export class PartitionStore implements Partitions {
     known.state.application = this.#application;
   }
 
-  noted(): undefined {
-    return undefined;
+  noted(key: string): string | undefined {
+    return this.#notes.of(key);
   }
 
-  note(): void {
-    throw new Error("nothing is noted of partitions that share a database");
+  note(key: string, note: string): void {
+    this.#transact(() => {
+      const known = this.#known.find(key) ?? this.#create(key);
+      this.#known.demandAll(known);
+      this.#notes.write(known.state.number, note);
+      this.#changed();
+    });
+    this.#notes.written(key, note);
+    this.#known.forget(key);
   }
 
   storedBytes(key: string): number {
@@ -333,6 +344,7 @@ export class PartitionStore implements Partitions {
       this.#sql.run(empty, ERASED, number);
       this.#sql.run("DELETE FROM partition WHERE number = ?", number);
       this.#heads.remove(number);
+      this.#notes.erase(number);
       // Numbers that were used are never used again, though the last of them are gone.
       this.#setAbout("next_operation", this.#nextOperation);
       this.#setAbout("next_segment", this.#nextSegment);
@@ -340,6 +352,7 @@ export class PartitionStore implements Partitions {
       this.#sql.run(keep, this.#nextPartition);
       this.#changed(-1);
     });
+    this.#notes.erased(key);
     this.#known.forget(key);
   }
 

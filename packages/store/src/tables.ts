@@ -50,6 +50,12 @@ const TABLES: readonly (readonly [name: string, sql: string])[] = [
 /** The first version whose buckets have heads. */
 const HEADS_VERSION = 6;
 
+/**
+ * A table that a bucket gets with the first note: what is noted of a partition says what it has, so a release that knows no notes must
+ * not read it, and refuses the bucket for a table that it does not know.
+ */
+const NOTES = ["note", "CREATE TABLE note (partition INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT"] as const;
+
 /** How a file's commits are made durable: by a log beside it, or where that cannot be had by a journal that is emptied. */
 export type CommitLog = "WAL" | "TRUNCATE";
 
@@ -113,6 +119,7 @@ export function refuseVersion(applicationId: number, version: number): void {
 /** Requires that a database is the bucket it should be, of a version that is read, with exactly our tables. The version. */
 export function checkTables(sql: Sql, identity: BucketIdentity): number {
   const expected = new Map(TABLES);
+  if (hasNotes(sql)) expected.set(...NOTES);
   const [about] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'about'");
   if (about !== undefined && !hasHeads(readAbout(sql, "format_version"))) expected.delete("head");
   const found = sql.all<{ name: string; sql: string | null }>(
@@ -153,6 +160,16 @@ export function upgradeTables(sql: Sql, identity: BucketIdentity): void {
     sql.run("UPDATE about SET value = ? WHERE name = 'format_version'", FORMAT_VERSION);
     sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
   });
+}
+
+/** Whether anything was ever noted of a partition of a bucket. */
+export function hasNotes(sql: Sql): boolean {
+  return sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", NOTES[0]).length > 0;
+}
+
+/** Makes the table of notes. */
+export function createNotes(sql: Sql): void {
+  sql.run(NOTES[1]);
 }
 
 function isRead(version: number): boolean {

@@ -37,6 +37,8 @@ export interface OpenClusterOptions {
   readonly cacheBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
   readonly keepRemovesSeconds?: number;
+  /** Bytes from which on a group is split, so that several threads search it; 96 MiB by default where there are several. */
+  readonly shardBytes?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
   /** How models are reached: as the program likes, unless it is said. */
@@ -70,10 +72,10 @@ const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
-  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds } = options;
+  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, shardBytes } = options;
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
-  const given = surroundingsOf(options, onProblem);
+  const given = { ...surroundingsOf(options, onProblem), ...(shardBytes !== undefined && { shardBytes }) };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);

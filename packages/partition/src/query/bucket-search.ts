@@ -7,17 +7,31 @@
 import type { FloorBytes, Merged, PartialBytes, Query } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import { clock } from "../clock.ts";
-import type { SearchStep } from "../cluster.ts";
+import type { PartitionKey, SearchStep } from "../cluster.ts";
 import type { Deadline } from "../deadline.ts";
 import { serviceError } from "../failure.ts";
 import { SEARCH_PARTITIONS, SEARCH_TURN_MS } from "../limits.ts";
 import type { Partition } from "../partition.ts";
+import type { ShardRecord } from "../shards/shard.ts";
+import { isShardName } from "../shards/shard.ts";
 import { FoundParts } from "./found-parts.ts";
+
+/** What partitions of a bucket find. */
+export interface BucketFound extends Merged {
+  /** Groups that are not among them, as they have several shards. */
+  readonly large?: readonly PartitionKey[];
+  /** Of a shard: what it is. */
+  readonly shard?: ShardRecord;
+  /** The shard that was asked is not there any more: nothing was found. */
+  readonly hasMoved?: boolean;
+}
 
 /** Where a query is searched. */
 export interface SearchPlace {
   readonly bucket: Bucket;
   readonly partition: (key: string) => Partition;
+  /** Whether a group has several shards. */
+  readonly isLarge: (key: string) => boolean;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
   /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
@@ -32,8 +46,14 @@ export async function searchBucket(
   query: Query,
   step: SearchStep,
   { deadline, startMs }: { readonly deadline: Deadline; readonly startMs: number },
-): Promise<Merged> {
+): Promise<BucketFound> {
   try {
+    const large: PartitionKey[] = [];
+    const skips = (key: string): boolean => {
+      if (step.made !== undefined || !place.isLarge(key)) return false;
+      large.push(key as PartitionKey);
+      return true;
+    };
     const found = new FoundParts(query, step.floor);
     let turnEndsMs = clock.now() + SEARCH_TURN_MS;
     for (const key of step.keys ?? keysOf(place.bucket)) {
@@ -41,9 +61,11 @@ export async function searchBucket(
         await place.turn();
         turnEndsMs = clock.now() + SEARCH_TURN_MS;
       }
+      if (skips(key)) continue;
       const isLate = deadline.passed;
       const isFound = await searchHeld(place, key, query, { floor: found.floor, deadline, startMs }).then(
-        (partial) => partial !== undefined && found.add(partial),
+        // What was found while half of it was given away is not of all documents.
+        (partial) => partial !== undefined && !skips(key) && found.add(partial),
         (error: unknown) => {
           found.passDamage(error, 1);
           place.onProblem(error);
@@ -53,7 +75,7 @@ export async function searchBucket(
       // A search that is begun too late says so, and nothing after it can change that.
       if (found.over || (isLate && isFound)) break;
     }
-    return found.merged();
+    return large.length === 0 ? found.merged() : { ...found.merged(), large };
   } catch (error) {
     throw serviceError(error);
   }
@@ -80,7 +102,8 @@ function* keysOf(bucket: Bucket): Generator<string> {
     const some = bucket.store.from(next, SEARCH_PARTITIONS);
     const last = some.at(-1);
     if (last === undefined) return;
-    for (const { key } of some) yield key;
+    // A shard is found by its group.
+    for (const { key } of some) if (!isShardName(key)) yield key;
     next = last.number + 1;
   }
 }

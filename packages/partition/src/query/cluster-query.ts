@@ -19,8 +19,8 @@ export type CallerWaiting = Waiting & { readonly gone: AbortSignal | undefined }
 
 /** The search of one partition, here or in another thread. */
 export interface PartitionSearch {
-  /** Goes on, with the outputs that it waited for if it did. `shards`: the group has several, and is searched as several are. */
-  goOn(outputs?: Uint8Array): Promise<SearchStage | { readonly kind: "shards" }>;
+  /** Goes on, with the outputs that it waited for if it did. */
+  goOn(outputs?: Uint8Array): Promise<SearchStage>;
   [Symbol.dispose](): void;
 }
 

@@ -3,10 +3,11 @@
  * is opened when the first bucket is searched and serves all of them; one that waits for its models keeps what it matched.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type Merged, type Query, type QueryBytes, ServiceError } from "@brooklet/core";
+import { type Query, type QueryBytes, ServiceError } from "@brooklet/core";
 import type { BucketHost } from "../bucket-host.ts";
 import type { Gone } from "../cancellation.ts";
 import type { SearchStep } from "../cluster.ts";
+import type { BucketFound } from "./bucket-search.ts";
 import type { OpenSearch, SearchStage } from "./open-search.ts";
 import type { Waiting } from "./query-models.ts";
 
@@ -67,7 +68,7 @@ export class OpenQueries {
   }
 
   /** What partitions of a bucket find. */
-  async searchBucket(sent: SentQuery, step: SearchStep, waiting: Waiting): Promise<Merged> {
+  async searchBucket(sent: SentQuery, step: SearchStep, waiting: Waiting): Promise<BucketFound> {
     const shared = this.#sharedOf(sent);
     shared.users += 1;
     try {
@@ -96,7 +97,7 @@ export class OpenQueries {
     let isOver = true;
     try {
       const stage = await suspended.search.goOn(outputs);
-      isOver = stage.kind === "answer";
+      isOver = stage.kind !== "models";
       return stage;
     } finally {
       if (isOver) close(suspended);

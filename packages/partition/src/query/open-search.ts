@@ -10,12 +10,18 @@ import { advance, type Source } from "../drive.ts";
 /** How far a search came: its answer, or the runs of models that it waits for (`decodeModelRuns`). */
 export type SearchStage =
   | { readonly kind: "answer"; readonly answer: Answer }
-  | { readonly kind: "models"; readonly runs: Uint8Array };
+  | { readonly kind: "models"; readonly runs: Uint8Array }
+  /** The group has several shards, and is searched as several partitions are. */
+  | { readonly kind: "shards" };
+
+const SHARDS: SearchStage = { kind: "shards" };
 
 /** Where a search looks, and until when. */
 export interface SearchedPartition {
   /** Waits until its segments have the columns that the query asks for, if they do not. */
   readonly ready: () => Promise<void> | undefined;
+  /** Whether its group has several shards. */
+  readonly isLarge: () => boolean;
   /** The partition as it is now. */
   readonly place: () => Place;
   readonly source: Source;
@@ -40,11 +46,12 @@ export class OpenSearch {
 
   /** Goes on, with the outputs that it waited for if it did. One turn, in which the partition stays as it is. */
   async goOn(outputs?: Uint8Array): Promise<SearchStage> {
-    const { ready, place: placeNow, source, deadline, startMs, failure } = this.#partition;
+    const { ready, isLarge, place: placeNow, source, deadline, startMs, failure } = this.#partition;
     try {
       const waiting = ready();
       if (waiting !== undefined) await waiting;
       // From here on nothing comes in between.
+      if (isLarge()) return SHARDS;
       const place = placeNow();
       if (outputs !== undefined) this.#give(outputs, place.layout);
       this.#task ??= this.#query.search(place);

@@ -1,10 +1,11 @@
 /** Where a query is searched that is open in this thread, and in those of the buckets. */
 
-import type { FloorBytes, Merged, QueryBytes } from "@brooklet/core";
+import type { FloorBytes, QueryBytes } from "@brooklet/core";
 import { clock } from "../clock.ts";
 import type { PartitionKey, SearchStep } from "../cluster.ts";
 import type { Correspondent } from "../correspondent.ts";
 import type { Packing } from "../thread-messages.ts";
+import type { BucketFound } from "./bucket-search.ts";
 import type { CallerWaiting, Given, PartitionSearch } from "./cluster-query.ts";
 import type { SentQuery } from "./open-queries.ts";
 import type { SearchStage } from "./open-search.ts";
@@ -44,7 +45,7 @@ export class ThreadPlaces {
   }
 
   /** What partitions of a bucket of a thread find. */
-  searchBucket(thread: Correspondent, step: SearchStep, given: Given, waiting: CallerWaiting): Promise<Merged> {
+  searchBucket(thread: Correspondent, step: SearchStep, given: Given, waiting: CallerWaiting): Promise<BucketFound> {
     const { timeoutMs, startMs, gone } = waiting;
     this.#threads.add(thread);
     const packed = (by: Packing) => ({

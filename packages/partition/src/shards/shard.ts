@@ -3,7 +3,7 @@
  * said here is a fact on disk: it must never change.
  */
 import { ServiceError, type ShardBits } from "@brooklet/core";
-import { type Sql, storedPartition } from "@brooklet/store";
+import { bucketOf, type Sql, storedPartition } from "@brooklet/store";
 import type { PartitionKey } from "../cluster.ts";
 
 /** Most bits that tell the shards of a group apart: 64 shards. */
@@ -110,12 +110,33 @@ export function birthOf({ bits, children }: ShardRecord, child: number): ShardBi
 /** What stands between the key of a group and the number of a shard: no name of a group has it. */
 const SEPARATOR = "\u0001";
 
+/** Throws where a key is none of a group: a shard is reached by its group only. */
+export function checkKey(key: PartitionKey): void {
+  if (!key.includes(SEPARATOR)) return;
+  const message = "The name of a group has no control character U+0001";
+  throw new ServiceError({ code: "BAD_REQUEST", status: 400, number: 17, message, outcome: "not_applied" });
+}
+
+/** The group of a partition's name, which is what its documents are sealed for. */
+export function groupOf(name: string): string {
+  const at = name.indexOf(SEPARATOR);
+  return at < 0 ? name : name.slice(0, at);
+}
+
+/** Whether a name is that of a shard which is no home. */
+export function isShardName(name: string): boolean {
+  return name.includes(SEPARATOR);
+}
+
+/** The bucket of a partition: shards of a group stand in buckets that follow one another, so each in another thread than the one before. */
+export function bucketOfName(name: string, buckets: number): number {
+  const { key, number } = readObjectName(name);
+  return (bucketOf(key, buckets) + number) % buckets;
+}
+
 /** The name of the object of a shard; that of the home is the key of the group. */
 export function objectName(key: PartitionKey, number: number): string {
-  if (key.includes(SEPARATOR)) {
-    const message = "The name of a group has no control character U+0001";
-    throw new ServiceError({ code: "BAD_REQUEST", status: 400, number: 17, message, outcome: "not_applied" });
-  }
+  checkKey(key);
   return number === 0 ? key : `${key}${SEPARATOR}${number}`;
 }
 

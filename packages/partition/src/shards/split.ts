@@ -18,6 +18,9 @@ export interface MovedPage {
   readonly complete: boolean;
 }
 
+/** What was written on documents that move. */
+export type Touched = Pick<MovedPage, "operations" | "documents">;
+
 /** The shard that is split. */
 export interface SplitParent {
   readonly record: ShardRecord;
@@ -26,13 +29,13 @@ export interface SplitParent {
   /** Documents that move, as they are now, in the order of their ids. */
   page(after: string): Promise<MovedPage>;
   /** What was committed since this was asked before; none of it is kept any more. */
-  takeTouched(): { readonly operations: MovedOperations; readonly documents: number };
+  takeTouched(): Touched | Promise<Touched>;
   /** Has writes on documents that move wait; settles when those before are committed. */
   hold(): Promise<void>;
   /** In one transaction: what moves is not alive here any more, and the shard is this. Whoever waited is refused. */
   commit(after: ShardRecord): Promise<void>;
   /** Ends an attempt, however it went: nothing is kept, nobody waits. */
-  end(): void;
+  end(): void | Promise<void>;
 }
 
 /** The shard that is made. It refuses an attempt that is not the last that it heard of, and is filled only until it is open. */
@@ -53,7 +56,7 @@ const ROUNDS = 16;
 /** Splits a shard. What it is afterwards. */
 export async function split(parent: SplitParent, child: SplitChild, attempt: number): Promise<ShardRecord> {
   let copies = 0;
-  const copy = async ({ documents, operations }: Pick<MovedPage, "documents" | "operations">): Promise<void> => {
+  const copy = async ({ documents, operations }: Touched): Promise<void> => {
     if (documents === 0) return;
     await child.copy(attempt, copies, operations);
     copies += 1;
@@ -66,20 +69,20 @@ export async function split(parent: SplitParent, child: SplitChild, attempt: num
       const page = await parent.page(from);
       await copy(page);
       // What was written since then: it is not held for longer than a page takes.
-      await copy(parent.takeTouched());
+      await copy(await parent.takeTouched());
       [from, more] = [page.last, !page.complete];
     }
     for (let round = 0; round < ROUNDS; round += 1) {
-      const touched = parent.takeTouched();
+      const touched = await parent.takeTouched();
       await copy(touched);
       if (touched.documents <= REST_DOCUMENTS) break;
     }
     await parent.hold();
-    await copy(parent.takeTouched());
+    await copy(await parent.takeTouched());
     await child.open(attempt);
     await parent.commit(after);
     return after;
   } finally {
-    parent.end();
+    await parent.end();
   }
 }

@@ -1,0 +1,339 @@
+/**
+ * The shards that stand in the buckets of one thread: partitions like others, under names of their own, each with a guard that says
+ * which documents are its. What a group has in other threads is not known here; who asks says which shard is meant, and is told what
+ * that one is.
+ */
+import type { Load, ShardBits } from "@brooklet/core";
+import type { Bucket } from "@brooklet/store";
+import type {
+  Answer,
+  Erasure,
+  GetRequest,
+  LoadOutcome,
+  OperationRequest,
+  Outcome,
+  PartitionKey,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "../cluster.ts";
+import type { Maintenance } from "../maintenance.ts";
+import type { Partition } from "../partition.ts";
+import type { BucketFound } from "../query/bucket-search.ts";
+import { MOVED } from "./moved.ts";
+import type { Moved } from "./route.ts";
+import {
+  filling,
+  isShardName,
+  offspring,
+  prepared,
+  SHARD_BITS_MAX,
+  type ShardName,
+  type ShardRecord,
+  StaleAttempt,
+  serves,
+  WHOLE,
+} from "./shard.ts";
+import { ShardGuard } from "./shard-guard.ts";
+import type { ShardStore } from "./shard-store.ts";
+import type { MovedPage, SplitParent, Touched } from "./split.ts";
+
+/** What a shard answers, with what it is; or that it has not got what is asked for. */
+export type ShardReply<Result> = { readonly result: Result; readonly shard: ShardRecord } | Moved;
+
+/** What the shards of a thread are asked: what with, and what comes back. */
+export interface ShardWork {
+  readonly apply: {
+    readonly with: { readonly made: number; readonly request: OperationRequest; readonly timeoutMs: number };
+    readonly gives: ShardReply<Outcome>;
+  };
+  readonly load: {
+    readonly with: { readonly made: number; readonly load: Load; readonly timeoutMs: number };
+    readonly gives: ShardReply<readonly LoadOutcome[]>;
+  };
+  readonly get: {
+    readonly with: { readonly made: number; readonly request: GetRequest; readonly timeoutMs: number };
+    readonly gives: ShardReply<Answer>;
+  };
+  readonly visit: {
+    readonly with: {
+      readonly made: number;
+      readonly visit: Visit;
+      readonly step: Omit<VisitStep, "bucket" | "key">;
+      readonly timeoutMs: number;
+    };
+    readonly gives: ShardReply<VisitPage>;
+  };
+  /** What is stored of a shard. */
+  readonly record: { readonly with: undefined; readonly gives: ShardRecord | undefined };
+  /** Partitions with so many bytes that may be split, of those that changed since it was asked before. The name is not looked at. */
+  readonly large: { readonly with: { readonly bytes: number }; readonly gives: readonly string[] };
+  readonly begin: { readonly with: { readonly attempt: number }; readonly gives: undefined };
+  readonly page: { readonly with: { readonly after: string }; readonly gives: MovedPage };
+  readonly touched: { readonly with: undefined; readonly gives: Touched };
+  readonly hold: { readonly with: undefined; readonly gives: undefined };
+  readonly commit: { readonly with: { readonly after: ShardRecord }; readonly gives: undefined };
+  readonly end: { readonly with: undefined; readonly gives: undefined };
+  readonly prepare: {
+    readonly with: { readonly shard: ShardBits; readonly attempt: number };
+    readonly gives: undefined;
+  };
+  readonly copy: {
+    readonly with: { readonly attempt: number; readonly number: number } & Pick<Touched, "operations">;
+    readonly gives: undefined;
+  };
+  readonly open: { readonly with: { readonly attempt: number }; readonly gives: undefined };
+  /** Erases a group that is one partition. Of one with shards: notes that it is being erased, and says which have to go first. */
+  readonly erase: {
+    readonly with: undefined;
+    readonly gives: { readonly erasure: Erasure } | { readonly offspring: readonly ShardName[] };
+  };
+  /** The same of a shard; nothing: there is none of that attempt. */
+  readonly drop: { readonly with: { readonly made: number }; readonly gives: readonly ShardName[] | undefined };
+  /** Erases a partition whose shards are gone. */
+  readonly remove: { readonly with: undefined; readonly gives: Erasure };
+}
+
+/** The name of something that shards are asked. */
+export type ShardTask = keyof ShardWork;
+
+/** How something is asked of the partition of a name. */
+export type AskShard = <Task extends ShardTask>(
+  name: string,
+  task: Task,
+  given: ShardWork[Task]["with"],
+) => Promise<ShardWork[Task]["gives"]>;
+
+/** Where shards stand. */
+export interface ShardHost {
+  readonly maintenance: Maintenance;
+  bucketFor(name: string): Bucket;
+  partition(name: string): Partition;
+  shard(name: string): ShardStore;
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
+  erasePartition(name: string): Erasure;
+}
+
+/** What is known of one shard in this thread. */
+interface Known {
+  readonly guard: ShardGuard;
+  splitting: SplitParent | undefined;
+  /** Somebody asked for it as the shard that it is: the one that it came from has committed that it is there. */
+  isKnown: boolean;
+  /** How often documents were taken from another shard. */
+  copies: number | undefined;
+}
+
+/** The shards of the buckets of one thread. */
+export class BucketShards {
+  readonly #host: ShardHost;
+  readonly #known = new Map<string, Known>();
+
+  constructor(host: ShardHost) {
+    this.#host = host;
+  }
+
+  /** The guard of a partition; nothing: all documents of its group are its. */
+  active(name: string): ShardGuard | undefined {
+    const guard = this.#of(name)?.guard;
+    return guard?.isActive === true ? guard : undefined;
+  }
+
+  /** Whether a group has several shards, or is being erased with them: then who asks for it has to ask all of them. */
+  isLarge(key: string): boolean {
+    const record = this.active(key)?.record;
+    return record !== undefined && (record.children.length > 0 || record.isErased === true);
+  }
+
+  /** Does what is asked of a shard. */
+  async work<Task extends ShardTask>(
+    name: string,
+    task: Task,
+    given: ShardWork[Task]["with"],
+  ): Promise<ShardWork[Task]["gives"]> {
+    const tasks: { readonly [One in ShardTask]: (with_: ShardWork[One]["with"]) => Promise<ShardWork[One]["gives"]> } =
+      {
+        apply: ({ made, request, timeoutMs }) =>
+          this.#asked(name, made, () => this.#host.partition(name).apply(request, timeoutMs), isMoved),
+        load: ({ made, load, timeoutMs }) => {
+          const hasMoved = (told: readonly LoadOutcome[]): boolean =>
+            told.some((one) => "outcome" in one && isMoved(one.outcome));
+          return this.#asked(name, made, () => this.#host.partition(name).load(load, timeoutMs), hasMoved);
+        },
+        get: ({ made, request, timeoutMs }) =>
+          this.#asked(name, made, () => this.#host.partition(name).get(request, timeoutMs), isMoved),
+        visit: ({ made, visit, step, timeoutMs }) =>
+          this.steady(name, made, () =>
+            this.#host.visit(visit, { ...step, bucket: -1, key: name as PartitionKey, isShard: true }, timeoutMs),
+          ),
+        record: async () => this.#record(name),
+        large: async ({ bytes }) => this.#large(bytes),
+        begin: ({ attempt }) => nothing(this.#begin(name, attempt)),
+        page: async ({ after }) => await this.#splitting(name).page(after),
+        touched: async () => await this.#splitting(name).takeTouched(),
+        hold: async () => await nothing(this.#splitting(name).hold()),
+        commit: async ({ after }) => await nothing(this.#splitting(name).commit(after)),
+        end: async () => await nothing(this.#end(name)),
+        prepare: async ({ shard, attempt }) => await nothing(this.#prepare(name, shard, attempt)),
+        copy: async ({ attempt, number, operations }) => await nothing(this.#copy(name, attempt, number, operations)),
+        open: async ({ attempt }) =>
+          await nothing(this.#keep(name, { ...filling(this.#record(name), attempt), isOpen: true })),
+        erase: async () => this.#erase(name),
+        drop: async ({ made }) => this.#drop(name, made),
+        remove: async () => this.#remove(name),
+      };
+    return await tasks[task](given);
+  }
+
+  /** What is asked of one shard among others, done again if half of it was given away meanwhile. */
+  async steady<Result>(name: string, made: number, work: () => Promise<Result>): Promise<ShardReply<Result>> {
+    return await this.#asked(name, made, async () => {
+      for (;;) {
+        const bits = this.#bits(name);
+        const result = await work();
+        if (this.#bits(name) === bits) return result;
+      }
+    });
+  }
+
+  /** What a shard finds for a query. */
+  async search(
+    name: string,
+    made: number,
+    search: () => Promise<BucketFound>,
+    nothing: () => BucketFound,
+  ): Promise<BucketFound> {
+    const reply = await this.steady(name, made, search);
+    return "result" in reply ? { ...reply.result, shard: reply.shard } : { ...nothing(), hasMoved: true };
+  }
+
+  #bits(name: string): number {
+    return this.#of(name)?.guard.record.bits ?? 0;
+  }
+
+  #of(name: string): Known | undefined {
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const note = this.#host.bucketFor(name).store.noted(name);
+    return note === undefined ? undefined : this.#made(name, JSON.parse(note) as ShardRecord);
+  }
+
+  #made(name: string, record: ShardRecord): Known {
+    const known = { guard: new ShardGuard(record), splitting: undefined, isKnown: false, copies: undefined };
+    this.#known.set(name, known);
+    return known;
+  }
+
+  /** What is stored of a shard; of a home that was never split, nothing. */
+  #record(name: string): ShardRecord | undefined {
+    return this.#of(name)?.guard.record;
+  }
+
+  #keep(name: string, record: ShardRecord): void {
+    this.#host.shard(name).keep(record);
+    (this.#of(name) ?? this.#made(name, record)).guard.record = record;
+  }
+
+  /** What a shard answers, if it is the one that is meant. */
+  async #asked<Result>(
+    name: string,
+    made: number,
+    work: () => Promise<Result>,
+    hasMoved: (result: Result) => boolean = () => false,
+  ): Promise<ShardReply<Result>> {
+    const known = this.#of(name);
+    const now = (): ShardRecord | undefined => this.#record(name) ?? (isShardName(name) ? undefined : WHOLE);
+    if (!serves(now(), { made })) return { moved: undefined };
+    if (known !== undefined) known.isKnown = true;
+    const result = await work();
+    const shard = now();
+    // It may be erased since.
+    if (!serves(shard, { made })) return { moved: undefined };
+    return hasMoved(result) ? { moved: shard } : { result, shard };
+  }
+
+  #large(bytes: number): readonly string[] {
+    const { maintenance } = this.#host;
+    return maintenance.takeFolded((bucket, name) => {
+      const { guard, isKnown = false } = this.#of(name) ?? {};
+      const { isOpen, isErased, bits } = guard?.record ?? WHOLE;
+      const mayBe = isOpen && isErased !== true && bits < SHARD_BITS_MAX && (isKnown || !isShardName(name));
+      return mayBe && bucket.store.storedBytes(name) >= bytes;
+    });
+  }
+
+  async #begin(name: string, attempt: number): Promise<void> {
+    const known = this.#of(name) ?? this.#made(name, WHOLE);
+    const { record } = known.guard;
+    if (known.splitting !== undefined || !record.isOpen || record.isErased === true) throw new StaleAttempt(attempt);
+    known.splitting = this.#host.shard(name).splitting(known.guard);
+    await known.splitting.begin(attempt);
+  }
+
+  #splitting(name: string): SplitParent {
+    const splitting = this.#of(name)?.splitting;
+    if (splitting === undefined) throw new StaleAttempt(0);
+    return splitting;
+  }
+
+  #end(name: string): void {
+    const known = this.#known.get(name);
+    if (known === undefined) return;
+    void known.splitting?.end();
+    known.splitting = undefined;
+    // A home of which nothing was stored is one partition, as before.
+    if (this.#host.bucketFor(name).store.noted(name) === undefined) this.#known.delete(name);
+  }
+
+  #prepare(name: string, shard: ShardBits, attempt: number): void {
+    const record = prepared(this.#record(name), shard, attempt);
+    this.#remove(name);
+    this.#keep(name, record);
+    const known = this.#of(name);
+    if (known !== undefined) known.copies = 0;
+  }
+
+  async #copy(name: string, attempt: number, number: number, operations: Uint8Array): Promise<void> {
+    const known = this.#of(name);
+    filling(known?.guard.record, attempt);
+    if (known === undefined || known.copies !== number) throw new StaleAttempt(attempt);
+    // None other is taken until this one is stored.
+    known.copies = undefined;
+    await this.#host.shard(name).append(operations);
+    known.copies = number + 1;
+  }
+
+  #erase(name: string): ShardWork["erase"]["gives"] {
+    const record = this.#record(name);
+    if (record === undefined) return { erasure: this.#remove(name) };
+    this.#keep(name, { ...record, isErased: true });
+    this.#end(name);
+    return { offspring: offspring(record) };
+  }
+
+  #drop(name: string, made: number): readonly ShardName[] | undefined {
+    const record = this.#record(name);
+    if (record?.made !== made) return undefined;
+    this.#keep(name, { ...record, isErased: true });
+    this.#end(name);
+    return offspring(record);
+  }
+
+  #remove(name: string): Erasure {
+    const erasure = this.#host.erasePartition(name);
+    this.#known.get(name)?.guard.release();
+    this.#known.delete(name);
+    return erasure;
+  }
+}
+
+/** Waits for work of which nothing comes. */
+async function nothing(work: unknown): Promise<undefined> {
+  await work;
+  return undefined;
+}
+
+/** Whether a document is another shard's. */
+function isMoved({ status }: { readonly status: number }): boolean {
+  return status === MOVED;
+}

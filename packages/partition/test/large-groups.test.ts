@@ -1,0 +1,225 @@
+/** Large groups in several partitions of one directory: they answer what one partition would, bit for bit, and grow under whoever uses them. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Core, instantiate } from "@brooklet/core";
+import { DataDirectory } from "@brooklet/store/node";
+import { expect, onTestFinished, test } from "vitest";
+import type { MassOperation, PartitionKey, VisitPosition } from "../src/cluster.ts";
+import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
+import { packageOf } from "./core-setting.ts";
+import { folder, openSql } from "./setting.ts";
+import {
+  answerOf,
+  apply,
+  decoder,
+  encoder,
+  feed,
+  found,
+  growUnderUse,
+  idOf,
+  KEY,
+  MINUTE_MS,
+  NOTE,
+  numberOf,
+  operations,
+  plain,
+  QUERIES,
+  requestOf,
+  STEADY,
+  visited,
+} from "./shards-setting.ts";
+
+const BUCKETS = 16;
+
+interface Opened {
+  readonly cluster: LocalCluster;
+  readonly problems: unknown[];
+  /** Splits a shard of the group. */
+  readonly split: (shard: number) => Promise<void>;
+}
+
+function nameOf(shard: number): PartitionKey {
+  return shard === 0 ? KEY : `${KEY}\u0001${shard}`;
+}
+
+function reopened(path: string, shardBytes?: number): Opened {
+  const problems: unknown[] = [];
+  const onProblem = (problem: unknown): void => void problems.push(problem);
+  const cluster = new LocalCluster({
+    storage: DataDirectory.open(path, openSql, BUCKETS),
+    makeEngine: () => new Core({ instantiate, cacheBytes: 16 << 20, onTrap: onProblem }),
+    surroundings: nodeSurroundings,
+    onProblem,
+    ...(shardBytes !== undefined && { shardBytes }),
+  });
+  onTestFinished(() => cluster.close());
+  return { cluster, problems, split: (shard) => cluster.split(nameOf(shard)) };
+}
+
+async function opened(path: string = folder(), shardBytes?: number): Promise<Opened> {
+  const made = reopened(path, shardBytes);
+  await made.cluster.deploy(packageOf({ note: NOTE }));
+  return made;
+}
+
+/** Everything in the files of a directory, by its name there: what a cluster shows is not asked. */
+function storedNames(path: string): readonly string[] {
+  const names: string[] = [];
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+    const file = join(path, "buckets", `${String(bucket).padStart(3, "0")}.sqlite`);
+    if (!existsSync(file)) continue;
+    const sql = openSql(file);
+    names.push(...sql.all<{ key: string }>("SELECT key FROM partition").map(({ key }) => key));
+    sql.close();
+  }
+  return names.sort();
+}
+
+test("a group in several partitions answers what one partition does, bit for bit, also when opened anew", {
+  timeout: MINUTE_MS * 3,
+}, async () => {
+  const path = folder();
+  const [one, several] = [await opened(), await opened(path)];
+  const { before, after } = operations();
+  for (const { cluster } of [one, several]) await feed(cluster, before);
+  await several.split(0);
+  for (const { cluster } of [one, several]) await feed(cluster, after);
+  for (const shard of [0, 1]) await several.split(shard);
+
+  const compare = async (large: LocalCluster): Promise<void> => {
+    for (const [name, query] of Object.entries(QUERIES)) {
+      const [expected, answered] = [await answerOf(one.cluster, query), await answerOf(large, query)];
+      expect(answered, name).toEqual(expected);
+      expect(JSON.stringify(expected).length, name).toBeGreaterThan(300);
+    }
+    expect(await visited(large)).toEqual(await visited(one.cluster));
+    const removes = { includeRemoves: true, format: "jsonl" } as const;
+    expect(await visited(large, removes)).toEqual(await visited(one.cluster, removes));
+    for (let number = 0; number < 1_000; number += 13) {
+      const request = { rawPath: "", id: idOf(number), fieldSet: "", tensorFormat: "" };
+      const [expected, answered] = [one.cluster, large].map((of) => of.partition(KEY).get(request, MINUTE_MS));
+      expect(await answered).toEqual(await expected);
+    }
+  };
+  await compare(several.cluster);
+  expect(several.problems).toEqual([]);
+  await several.cluster.close();
+  expect(storedNames(path)).toEqual([0, 1, 2, 3].map(nameOf));
+  await compare(reopened(path).cluster);
+});
+
+test("a group grows again and again under writers, searches and visits", { timeout: MINUTE_MS * 3 }, async () => {
+  const path = folder();
+  const { cluster, problems, split } = await opened(path);
+  await growUnderUse(cluster, cluster, split);
+  expect(problems).toEqual([]);
+  await cluster.close();
+  expect(storedNames(path).length).toBe(8);
+});
+
+test("what has become large is split by itself, and its shards too", { timeout: MINUTE_MS * 2 }, async () => {
+  const path = folder();
+  const { cluster, problems } = await opened(path, 40_000);
+  const more = async (from: number): Promise<void> => {
+    const texts = Array.from({ length: 900 }, (_, at) =>
+      plain(from + at, { title: `river ${at}`, body: `letter ${from} ${"winter ".repeat(at % 30)}`, n: at % 17 }),
+    );
+    await feed(cluster, texts);
+  };
+  await more(0);
+  await cluster.maintain(KEY);
+  const namesUntil = async (count: number): Promise<void> => {
+    while (storedNames(path).length < count) {
+      await found(cluster, "select * from note where n = 1");
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  };
+  await namesUntil(2);
+  for (const shard of [0, 1]) await cluster.maintain(nameOf(shard) as typeof KEY).catch(() => undefined);
+  await more(1_000);
+  await namesUntil(4);
+  expect((await found(cluster, "select * from note where n = 1")).length).toBe(106);
+  expect(problems).toEqual([]);
+});
+
+test("a group with shards is listed once, changed where it is selected, and erased whole", {
+  timeout: MINUTE_MS,
+}, async () => {
+  const path = folder();
+  const { cluster, split, problems } = await opened(path);
+  await feed(
+    cluster,
+    STEADY.map((number) => plain(number, { n: number % 2 })),
+  );
+  const other = { put: "id:x:note:g=small:1", fields: { n: 1 } };
+  await feed(cluster, [other]);
+  for (const shard of [0, 0]) await split(shard);
+  const everything = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "[id]",
+    tensorFormat: "",
+    format: "json",
+  } as const;
+  const seen: string[] = [];
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
+    let from: VisitPosition | undefined = { partition: 0, after: "" };
+    while (from !== undefined) {
+      const page = await cluster.visit(everything, { bucket, from, documentsMax: 11, bytesMax: 1 << 20 }, MINUTE_MS);
+      expect(page.large).toBe(undefined);
+      seen.push(...(JSON.parse(`[${decoder.decode(page.body)}]`) as { id: string }[]).map(({ id }) => id));
+      from = page.next;
+    }
+  }
+  expect(seen.sort()).toEqual([...STEADY.map(idOf), other.put].sort());
+  const widely = { yql: "select * from note where true", "streaming.selection": "true", hits: "0", timeout: "60s" };
+  const { body } = await searchOnce(cluster, requestOf(widely), MINUTE_MS);
+  expect((JSON.parse(decoder.decode(body)) as { root: { fields: unknown } }).root.fields).toEqual({
+    totalCount: STEADY.length + 1,
+  });
+
+  const operation = (kind: "update" | "remove"): MassOperation => ({
+    kind,
+    rawPath: "",
+    body: encoder.encode(kind === "update" ? JSON.stringify({ fields: { n: { increment: 10 } } }) : ""),
+  });
+  const changed = async (selection: string, kind: "update" | "remove", key?: typeof KEY): Promise<number> => {
+    let documents = 0;
+    for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
+      if (key !== undefined && bucket !== cluster.bucketOf(key)) continue;
+      let from: VisitPosition | undefined = { partition: 0, after: "" };
+      while (from !== undefined) {
+        const step = { bucket, ...(key && { key }), from, documentsMax: 25, bytesMax: 1 << 20 };
+        const outcome = await cluster.applyWhere({ ...everything, selection }, step, operation(kind), MINUTE_MS);
+        expect([outcome.failure, outcome.large]).toEqual([undefined, undefined]);
+        documents += outcome.documents;
+        from = outcome.next;
+      }
+    }
+    return documents;
+  };
+  expect(await changed("note.n == 1", "update", KEY)).toBe(STEADY.length / 2);
+  expect((await found(cluster, "select * from note where n = 11")).length).toBe(STEADY.length / 2);
+  // Of all groups, as documents expire.
+  expect(await changed("note.n == 0", "remove")).toBe(STEADY.length / 2);
+  expect((await found(cluster, "select * from note where true")).length).toBe(STEADY.length / 2);
+
+  // A shard is no group, by whatever name.
+  const shard = nameOf(1) as typeof KEY;
+  await expect(cluster.erase(shard)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+  expect(() => cluster.partition(shard)).toThrow(/U\+0001/);
+  await expect(
+    answerOf(cluster, { yql: "select * from note where true", "streaming.groupname": "large\u00011" }),
+  ).rejects.toThrow(/U\+0001/);
+  expect(await cluster.erase(KEY)).toMatchObject({ key: KEY, documents: STEADY.length / 2 });
+  expect(storedNames(path)).toEqual(["g:small"]);
+  expect(await numberOf(cluster, STEADY[1] ?? 0)).toBe(undefined);
+  expect(await apply(cluster, "put", 5, { n: 5 })).toBe(200);
+  expect(await found(cluster, "select * from note where true")).toEqual([idOf(5)]);
+  await split(0);
+  expect(await found(cluster, "select * from note where true")).toEqual([idOf(5)]);
+  expect(problems).toEqual([]);
+});
