@@ -71,7 +71,7 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   readonly gate?: Gate;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
-  /** Bytes from which on a group is split into shards; by default none is, as one thread searches all of them. */
+  /** Bytes from which on a group is split into shards; none is, unless it is said. */
   readonly shardBytes?: number;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
   readonly onApplication?: (application: DeployReport) => void;

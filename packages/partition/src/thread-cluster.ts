@@ -33,7 +33,7 @@ import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
-import { SEARCH_BUCKETS_OF_THREAD, SHARD_BYTES } from "./limits.ts";
+import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { LaneLimits } from "./query/lane.ts";
@@ -56,7 +56,7 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   ) => BucketThread;
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
-  /** Bytes from which on a group is split into shards, where there are several threads. */
+  /** Bytes from which on a group is split into shards; none is, unless it is said. */
   readonly shardBytes?: number;
   readonly surroundings: Surroundings;
   /** The places of each thread for searches, if not the usual. */
@@ -101,8 +101,7 @@ export class ThreadCluster implements Cluster {
       ask: this.#askShard,
       threads: namesOfThreads(this.#threads.length, storage.buckets),
       bucketOf: (name) => bucketOfName(name, storage.buckets),
-      // One thread would search all of them.
-      shardBytes: this.#threads.length > 1 ? (options.shardBytes ?? SHARD_BYTES) : options.shardBytes,
+      shardBytes: options.shardBytes,
       surroundings,
       onProblem,
     });

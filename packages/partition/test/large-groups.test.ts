@@ -145,7 +145,7 @@ test("what has become large is split by itself, and its shards too", { timeout: 
 });
 
 test("a group with shards is listed once, changed where it is selected, and erased whole", {
-  timeout: MINUTE_MS,
+  timeout: MINUTE_MS * 3,
 }, async () => {
   const path = folder();
   const { cluster, split, problems } = await opened(path);

@@ -37,7 +37,7 @@ export interface OpenClusterOptions {
   readonly cacheBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
   readonly keepRemovesSeconds?: number;
-  /** Bytes from which on a group is split, so that several threads search it; 96 MiB by default where there are several. */
+  /** Bytes from which on a group is split, so that several threads search it; none is, unless it is said: such buckets cannot be backed up. */
   readonly shardBytes?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { equalMarks, Heads, headKeyOf, lost } from "../heads.ts";
 import type { Generation, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { BLOCKS_PER_SEGMENT, type BucketIdentity, checkTables, hasHeads } from "../tables.ts";
+import { BLOCKS_PER_SEGMENT, type BucketIdentity, checkTables, hasHeads, hasNotes } from "../tables.ts";
 import { checkHeader, type OpenSql, secretIn } from "./data-directory.ts";
 
 /** The rows of a bucket but for its blocks, as values that JSON has; bytes are base64. */
@@ -46,6 +46,9 @@ export class BucketMoment {
       begin(sql);
       if (!hasHeads(checkTables(sql, identity)))
         throw new StoreError("refused", `${path} is of an earlier release: open it once with this one`);
+      // Buckets are read at different moments: a group that is split between two of them would lose documents.
+      if (hasNotes(sql))
+        throw new StoreError("refused", `${path} has a large group in shards, which cannot be backed up yet`);
       const key = headKeyOf(secretIn(directory));
       const guard = { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined };
       this.#heads = new Heads({ ...sql, guard }, identity);
