@@ -9,6 +9,7 @@ import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
+import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
@@ -76,8 +77,8 @@ export class Maintenance {
   /** Where segments that are to be committed stand until they are: there are those of one partition at a time. */
   readonly room: ResultRoom = new ResultRoom();
   readonly #attention = new Map<Bucket, Attention>();
-  /** Partitions whose segments changed, or were looked at, since somebody asked for them. */
-  readonly #folded = new Map<string, Bucket>();
+  /** What was compacted since somebody asked for it. */
+  readonly folded: Folded = new Folded();
   #queue: Job[] = [];
   /** Work that is done alone, and waited for. */
   readonly #awaited: (() => Promise<void>)[] = [];
@@ -183,16 +184,6 @@ export class Maintenance {
       else this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs, note });
       committed();
     });
-  }
-
-  /** Of the partitions that were compacted since they were taken, those that are wanted; so many are remembered at most. */
-  takeFolded(isWanted: (bucket: Bucket, key: string) => boolean): readonly string[] {
-    const taken: string[] = [];
-    for (const [key, bucket] of this.#folded) {
-      if (bucket.isOpen && isWanted(bucket, key)) taken.push(key);
-    }
-    this.#folded.clear();
-    return taken;
   }
 
   /** Takes note of an erasure: forgets the partition, and has what it left deleted. */
@@ -379,7 +370,7 @@ export class Maintenance {
     key: string,
     { reason, startMs, change }: { reason: CompactReason; startMs: number; change: Change | undefined },
   ): void {
-    if (this.#folded.size < limits.FOLDED_KEPT) this.#folded.set(key, bucket);
+    this.folded.add(bucket, key);
     if (bucket.store.state(key).operations === 0) tails.delete(key);
     else tails.set(key, startMs);
     if (reason === "settle") {

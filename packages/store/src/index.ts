@@ -6,6 +6,7 @@ export { type BetterSqlite3, betterSqlite3 } from "./drivers/better-sqlite3.ts";
 export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage } from "./drivers/durable-object.ts";
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
+export { hasErased, hasPartitionBefore } from "./leftovers.ts";
 export { type OnePartitionOptions, OnePartitionStore, storedPartition } from "./one-partition-store.ts";
 export {
   allSegments,
@@ -18,7 +19,7 @@ export {
   writeBlocks,
   writeNextNumbers,
 } from "./partition-rows.ts";
-export { hasErased, hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
+export { PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {
   BlockReceiver,
   NumberedKey,

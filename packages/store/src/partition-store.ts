@@ -34,7 +34,7 @@ export interface PartitionStoreOptions extends BucketIdentity {
 }
 
 /** Segments of erased partitions have this number for their partition, which none has, until their blocks are deleted. */
-const ERASED = 0;
+export const ERASED = 0;
 /** Blocks deleted in one statement at most: short ones are many. */
 const DROP_BLOCKS = 64;
 /** What SQLite calls a file whose free pages can be given back a few at a time. */
@@ -497,14 +497,4 @@ export class PartitionStore implements Partitions {
   #maximum(statement: string): number {
     return this.#sql.all<{ last: number | null }>(statement)[0]?.last ?? 0;
   }
-}
-
-/** Whether a bucket has partitions that were last written with an earlier application than this. */
-export function hasPartitionBefore(sql: Sql, application: number): boolean {
-  return sql.all("SELECT 1 FROM partition WHERE application < ? LIMIT 1", application).length > 0;
-}
-
-/** Whether a bucket has something of erased partitions left. */
-export function hasErased(sql: Sql): boolean {
-  return sql.all("SELECT 1 FROM segment WHERE partition = ? LIMIT 1", ERASED).length > 0;
 }

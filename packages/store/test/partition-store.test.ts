@@ -1,6 +1,7 @@
 /** Blocks come in the order they are asked for, whether they stand in a row or alone. */
 import { expect, test } from "vitest";
-import { hasErased, PartitionStore } from "../src/partition-store.ts";
+import { hasErased } from "../src/leftovers.ts";
+import { PartitionStore } from "../src/partition-store.ts";
 import type { StoreError } from "../src/store-error.ts";
 import { checkTables, createTables } from "../src/tables.ts";
 import { openSql } from "./open.ts";

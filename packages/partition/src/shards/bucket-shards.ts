@@ -254,7 +254,7 @@ export class BucketShards {
 
   #large(bytes: number): readonly string[] {
     const { maintenance } = this.#host;
-    return maintenance.takeFolded((bucket, name) => {
+    return maintenance.folded.take((bucket, name) => {
       const { guard, isKnown = false } = this.#of(name) ?? {};
       const { isOpen, isErased, bits } = guard?.record ?? WHOLE;
       const mayBe = isOpen && isErased !== true && bits < SHARD_BITS_MAX && (isKnown || !isShardName(name));
