@@ -67,6 +67,11 @@ export interface ServeOptions {
   readonly insecureAllowAnonymous?: boolean;
   /** Threads that read and write; one for each processor but one by default. */
   readonly threads?: number;
+  /**
+   * Space of the device that is kept back for removes, erasures and folds, bytes: with a full device they go on, and puts get 507. 64 MiB
+   * by default, or a hundredth of a smaller device; 0: none.
+   */
+  readonly reserveBytes?: number;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
@@ -126,6 +131,7 @@ const OPTIONS = {
   mcp: CHECKS.switch,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,
+  reserveBytes: CHECKS.count,
   cacheBytes: CHECKS.count,
   keepRemovesSeconds: CHECKS.count,
   models: CHECKS.settings,

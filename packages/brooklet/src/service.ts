@@ -89,7 +89,8 @@ async function clusterOf(options: ServeOptions, outbound: Outbound): Promise<Clu
     ...given({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
     ...given({ models: options.models, onProblem: options.onProblem }),
   };
-  if (store === undefined) return openCluster({ ...usual, ...given({ path, threads }) });
+  const { reserveBytes = "usual" } = options;
+  if (store === undefined) return openCluster({ ...usual, reserveBytes, ...given({ path, threads }) });
   if (path !== undefined || threads !== undefined)
     throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");
   const { openSharedCluster } = await import("./node/object-store.ts");

@@ -5,10 +5,17 @@ import { ServiceError } from "@brooklet/wire";
 import type { Authority } from "./authority/authority.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Continuations } from "./continuation.ts";
-import type { RequestCounters } from "./counters.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 import type { Admission, KeyedAdmission } from "./load/admission.ts";
+import type { RequestCounters } from "./load/counters.ts";
+
+/** What a server knows of itself. */
+export interface ServerState {
+  readonly isDraining: boolean;
+  /** Lateness of the turns of its thread, seconds, of 99 in a hundred. */
+  readonly lagSeconds?: number;
+}
 
 /** What all requests have around them. */
 export interface Surroundings {
@@ -30,6 +37,8 @@ export interface Surroundings {
   /** Orders the passages of a retrieval, if there is one. */
   readonly reranker: Reranker | undefined;
   readonly counters: RequestCounters;
+  /** Whether the server is being stopped, and what else it knows of itself. */
+  readonly operation: () => ServerState;
   /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */
   readonly containerPort: () => number;
 }

@@ -13,9 +13,8 @@ import type { Authority } from "./authority/authority.ts";
 import { Throttled } from "./authority/throttle.ts";
 import { Bodies } from "./bodies.ts";
 import { type Call, callFromRequest, type Reply, rawTargetOf } from "./call.ts";
-import type { GatewayContext, Surroundings } from "./context.ts";
+import type { GatewayContext, ServerState, Surroundings } from "./context.ts";
 import { Continuations } from "./continuation.ts";
-import { RequestCounters, type RequestKind } from "./counters.ts";
 import { Deployment } from "./deployment.ts";
 import { echo } from "./echo.ts";
 import {
@@ -29,6 +28,7 @@ import {
 import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
+import { RequestCounters, type RequestKind } from "./load/counters.ts";
 import { overload } from "./load/overload.ts";
 import { hostOf, type LocalAnswer, LocalCall, type LocalRequest, localAnswer, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
@@ -45,6 +45,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly limits?: Partial<GatewayLimits>;
   /** The port to tell clients of the deploy interface. Asked at each such request; 8080 by default. */
   readonly containerPort?: () => number;
+  /** What the server around knows of itself. */
+  readonly operation?: () => ServerState;
   /** How to inflate request bodies, where the platform has a faster way than the Web's streams. */
   readonly gunzip?: Gunzip;
   /** Gives the secrets that language models of services.xml name, for what is sent to an address. None by default. */
@@ -142,6 +144,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     reranker: options.reranker,
     counters: new RequestCounters(),
     containerPort: options.containerPort ?? (() => 8080),
+    operation: options.operation ?? (() => ({ isDraining: false })),
   };
   const onDefect = options.onDefect ?? (() => {});
   const access = new Access(options.cluster, limits, options);
@@ -191,7 +194,7 @@ function refusedAtOnce(call: Call, house: House): Reply | undefined {
   } catch (error) {
     told = serviceErrorOf(error, house.onDefect);
   }
-  return complete(failureOf(told, call, kind), kind, shared, house);
+  return complete(failureOf(told, call, kind), kind, shared, house, call);
 }
 
 /**
@@ -323,7 +326,7 @@ async function replyTo(call: Call, honoContext: Context | undefined, route: Rout
       const message = "It was answered, and that cannot be written to the audit log";
       reply = failureOf(new ServiceError("UNAVAILABLE", message, { outcome: "unknown", cause }), call, route.kind);
     });
-  return complete(reply, route.kind, shared, house);
+  return complete(reply, route.kind, shared, house, call);
 }
 
 /** Throws where there is no room for a request of a caller who had to be asked who that is: others were refused before. */
@@ -339,9 +342,10 @@ function complete(
   kind: RequestKind,
   shared: Readonly<Record<string, string>> | undefined,
   { surroundings }: House,
+  { arrivedMs }: Call,
 ): Reply {
   const { status, body, close, cause } = reply;
-  surroundings.counters.count(kind, status);
+  surroundings.counters.count(kind, status, arrivedMs);
   const headers = { ...reply.headers, ...shared, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return { status, headers, body, close: close === true, cause };
 }

@@ -124,6 +124,8 @@ const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
   "/state/v1/metrics": [get("/state/v1/metrics")],
   "/state/v1/metrics/": [get("/state/v1/metrics/")],
   "/metrics/v2/values": [get("/metrics/v2/values")],
+  "/metrics": [get("/metrics")],
+  "/readyz": [get("/readyz")],
 };
 
 /** Tested by its own: what a feed may not do is told operation by operation. */

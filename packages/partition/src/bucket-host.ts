@@ -17,6 +17,7 @@ import {
   hasErased,
   hasPartitionBefore,
   type PartitionsOf,
+  type Reserve,
   type SqlConnection,
   type StoredApplication,
 } from "@brooklet/store";
@@ -46,8 +47,33 @@ import type { ShardGuard } from "./shards/shard-guard.ts";
 import { ShardStore } from "./shards/shard-store.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+/** What a thread of buckets did since its start, and what it holds. Nothing of it is about one group. */
+export interface ThreadFigures {
+  /** Buckets that are open. */
+  readonly buckets: number;
+  /** Transactions of writes. */
+  readonly commits: number;
+  /** Bytes committed that are in logs and not in files yet, about. */
+  readonly logBytes: number;
+  /** Bytes of the files, and those of them that are free for what is written next. */
+  readonly fileBytes: number;
+  readonly freeBytes: number;
+  /** Tails folded and segments rewritten, how many of that failed, and what waits. */
+  readonly folds: number;
+  readonly foldMs: number;
+  readonly foldsFailed: number;
+  readonly foldsQueued: number;
+  /** Memory of the core, what of it is resident blocks, and how often one was there when it was needed. */
+  readonly memoryBytes: number;
+  readonly residentBytes: number;
+  readonly blockHits: number;
+  readonly blockMisses: number;
+}
+
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {
+  /** What it holds: its memory, and what of that is resident. */
+  statistics?(): Readonly<Record<string, unknown>>;
   models(applicationPackage: PackageBytes): ModelAddresses;
   deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): DeployReport;
   /** Activates a package that was stored: its form may be one that is refused by now. */
@@ -66,6 +92,8 @@ export interface BucketHostOptions {
   readonly partitions?: PartitionsOf;
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
+  /** What is kept back on the device for what gives space. */
+  readonly reserve?: Reserve | undefined;
   /** Which documents are a partition's, if it is a shard of a large group; what is noted of it by default. */
   readonly guard?: (key: string) => ShardGuard | undefined;
   /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
@@ -177,6 +205,36 @@ export class BucketHost {
     return erasePartition({ bucket, engine, maintenance: this.#maintenance, onProblem: this.#tell }, key);
   }
 
+  /** Whether the device is full. */
+  get isFull(): boolean {
+    return this.#options.reserve?.isGivenUp === true;
+  }
+
+  /** Commits something that changes nothing, on stable storage as any write. */
+  probe(bucket: number): void {
+    this.#bucketAt(bucket).probe();
+  }
+
+  /** What was done since the start, and what is held. */
+  get figures(): ThreadFigures {
+    const buckets = [...this.#open.values()].filter(({ isOpen }) => isOpen);
+    const statistics = this.#options.engine.statistics?.() ?? {};
+    const of = (name: string): number => Number(statistics[name] ?? 0);
+    const sum = (part: (bucket: Bucket) => number): number => buckets.reduce((all, bucket) => all + part(bucket), 0);
+    return {
+      buckets: buckets.length,
+      commits: sum(({ commits }) => commits),
+      logBytes: sum(({ logBytes }) => logBytes),
+      fileBytes: sum(({ size }) => size.fileBytes),
+      freeBytes: sum(({ size }) => size.freeBytes),
+      ...this.#maintenance.figures,
+      memoryBytes: of("memoryBytes"),
+      residentBytes: of("blockBytes"),
+      blockHits: of("hits"),
+      blockMisses: of("misses"),
+    };
+  }
+
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): DeployReport {
     if (this.#isClosed) throw closed();
@@ -254,14 +312,14 @@ export class BucketHost {
   }
 
   #bucketAt(number: number): Bucket {
-    const { buckets, openBucket, partitions, surroundings } = this.#options;
+    const { buckets, openBucket, partitions, reserve, surroundings } = this.#options;
     if (this.#isClosed) throw closed();
     if (!(number >= 0 && number < buckets)) throw new RangeError(`bucket ${number} of ${buckets}`);
     let bucket = this.#open.get(number);
     if (bucket === undefined) {
       const identity = { bucket: number, buckets };
       const open = (): SqlConnection => openBucket(number);
-      const how = { schedule: surroundings.schedule, ...(partitions && { partitions }) };
+      const how = { schedule: surroundings.schedule, reserve, ...(partitions && { partitions }) };
       bucket = new Bucket({ ...identity, open, application: this.#application, ...how });
       this.#open.set(number, bucket);
       this.#maintenance.attend(bucket);

@@ -112,6 +112,11 @@ function answer(
       return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs);
     case "shard":
       return host.shards.work(keyOf(call), call.request.task, call.request.given).then((gives) => ({ gives }));
+    case "probe":
+      if (call.request.isWanted && !host.isFull) host.probe(call.request.bucket);
+      return Promise.resolve({ isFull: host.isFull });
+    case "figures":
+      return Promise.resolve(host.figures);
     case "deploy":
       host.deploy(call.request);
       return undefined;

@@ -17,6 +17,8 @@ import type {
 } from "@brooklet/core";
 import type { StoredBackup } from "@brooklet/store";
 
+import type { ThreadFigures } from "./bucket-host.ts";
+
 export type { Answer, DeployReport, GetRequest, OperationRequest, SearchRequest, Visit };
 
 /**
@@ -198,6 +200,9 @@ export interface Erasure {
   readonly backups?: readonly StoredBackup[];
 }
 
+/** What a thread did and holds, and the searches that are with it and wait for it. */
+export type ClusterFigures = ThreadFigures & { readonly searchesRunning: number; readonly searchesQueued: number };
+
 /** All partitions of an application. */
 export interface Cluster {
   /** Of a cluster with several gateways. */
@@ -211,6 +216,10 @@ export interface Cluster {
    * of a request.
    */
   overload?(key?: PartitionKey): string | undefined;
+  /** What is wrong with it, each in one sentence; nothing: a query was just answered and a write was stored within the last minute. */
+  health?(): Promise<readonly string[]>;
+  /** What each of its threads did and holds. */
+  figures?(): Promise<readonly ClusterFigures[]>;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
   readonly buckets: number;
   bucketOf(key: PartitionKey): number;

@@ -5,6 +5,7 @@ export { type BucketServerOptions, serveBuckets } from "./bucket-server.ts";
 export type {
   Answer,
   Cluster,
+  ClusterFigures,
   DeployReport,
   DeploySessions,
   Erasure,

@@ -66,7 +66,8 @@ function maySegment({ guard }: LoadPlace, { ids }: Load): boolean {
 async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): Promise<LoadResult | undefined> {
   const { bucket, key, maintenance } = place;
   if (deadline.passed || maintenance.stopped) throw tooLate();
-  if (!maySegment(place, load)) return undefined;
+  // On a full device what is kept back is for what gives space: each operation is refused by itself.
+  if (!maySegment(place, load) || bucket.isFull) return undefined;
   const { store, application } = bucket;
   const startMs = clock.now();
   let seen: StoredManifest | undefined;

@@ -1,10 +1,11 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
 import { asPackage, encodeQuery, type Load, type PackageBytes, type Query } from "@brooklet/core";
-import { bucketOf, type PartitionsOf, type StoredApplication } from "@brooklet/store";
+import { bucketOf, type PartitionsOf, type Reserve, type StoredApplication } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import {
   type Cluster,
+  type ClusterFigures,
   type DeployReport,
   type Erasure,
   type FedOperation,
@@ -42,6 +43,7 @@ import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
+import { Health } from "./health.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
@@ -73,6 +75,8 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   readonly keepRemovesSeconds?: number;
   /** Bytes from which on a group is split into shards; none is, unless it is said. */
   readonly shardBytes?: number;
+  /** What is kept back on the device for what gives space. */
+  readonly reserve?: Reserve | undefined;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
   readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
@@ -86,6 +90,7 @@ export class LocalCluster implements Cluster {
   readonly #host: BucketHost;
   readonly #expiry: Expiry;
   readonly #large: LargeGroups;
+  readonly #health: Health;
   readonly #models: ModelSurroundings;
   readonly #gate: Gate;
   #report: DeployReport | undefined;
@@ -110,6 +115,7 @@ export class LocalCluster implements Cluster {
       // Buckets behind a gate are opened by who uses them.
       ...(gate && { hold: (key) => gate.hold(key), owns: () => false }),
       ...(partitions && { partitions }),
+      reserve: options.reserve,
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem: onProblem ?? (() => undefined),
     });
@@ -120,6 +126,15 @@ export class LocalCluster implements Cluster {
       if (objections !== undefined) onProblem?.(objections);
       options.onApplication?.(this.#report);
     }
+    this.#health = new Health({
+      cluster: this,
+      // Whoever is behind a gate looks after what is stored.
+      buckets: gate === undefined ? [0] : [],
+      store: async (bucket, isWanted) => {
+        if (isWanted && !this.#host.isFull) this.#host.probe(bucket);
+        return this.#host.isFull;
+      },
+    });
     this.#expiry = new Expiry({
       buckets: storage.buckets,
       surroundings,
@@ -243,6 +258,14 @@ export class LocalCluster implements Cluster {
         }),
       [Symbol.dispose]: () => search?.[Symbol.dispose](),
     };
+  }
+
+  health(): Promise<readonly string[]> {
+    return this.#health.problems();
+  }
+
+  async figures(): Promise<readonly ClusterFigures[]> {
+    return [{ ...this.#host.figures, searchesRunning: 0, searchesQueued: 0 }];
   }
 
   get buckets(): number {

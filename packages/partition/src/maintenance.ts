@@ -5,6 +5,7 @@
 
 import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBits } from "@brooklet/core";
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
+import type { ThreadFigures } from "./bucket-host.ts";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
@@ -80,6 +81,9 @@ export class Maintenance {
   /** What was compacted since somebody asked for it. */
   readonly folded: Folded = new Folded();
   #queue: Job[] = [];
+  #folds = 0;
+  #foldMs = 0;
+  #foldsFailed = 0;
   /** Work that is done alone, and waited for. */
   readonly #awaited: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
@@ -135,6 +139,12 @@ export class Maintenance {
     }
     this.#sweepErased(attention);
     await this.idle();
+  }
+
+  /** What was folded and rewritten since the start. */
+  get figures(): Pick<ThreadFigures, "folds" | "foldMs" | "foldsFailed" | "foldsQueued"> {
+    const { length: foldsQueued } = this.#queue;
+    return { folds: this.#folds, foldMs: this.#foldMs, foldsFailed: this.#foldsFailed, foldsQueued };
   }
 
   /** Whether nothing is begun any more. */
@@ -290,14 +300,17 @@ export class Maintenance {
       const job = this.#queue.shift();
       if (job === undefined) continue;
       const attention = this.#of(job.bucket);
+      const startMs = clock.now();
       try {
         const isChanged = !this.#stopped && (await this.#compactHeld(attention, job));
+        [this.#folds, this.#foldMs] = [this.#folds + 1, this.#foldMs + clock.now() - startMs];
         attention.retries.delete(job.key);
         attention.jobs.delete(job.key);
         // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
         if (isChanged && isLong(job.bucket.store.state(job.key))) this.#schedule(attention, job.key);
         job.settle();
       } catch (error) {
+        this.#foldsFailed += 1;
         attention.jobs.delete(job.key);
         this.#postpone(attention, job.key, error);
         this.#options.onProblem(error);

@@ -150,7 +150,8 @@ export class Partition {
       ...(ignoredOperation && { ignoredOperation }),
     };
     if (operation === undefined || request.trial === true) return { outcome, committed: base };
-    const about = { id: request.id, decided: true, ...(run && { run }) };
+    const removes = request.kind === "remove";
+    const about = { id: request.id, decided: true, removes, ...(run && { run }) };
     return { outcome, committed: this.#bucket.write(this.#key, operation, about), isWrite: true };
   }
 

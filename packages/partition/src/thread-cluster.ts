@@ -8,6 +8,7 @@ import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import type {
   Cluster,
+  ClusterFigures,
   DeployReport,
   Erasure,
   FedOperation,
@@ -33,6 +34,7 @@ import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
+import { Health } from "./health.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
@@ -74,6 +76,7 @@ export class ThreadCluster implements Cluster {
   readonly #threads: readonly Correspondent[];
   readonly #expiry: Expiry;
   readonly #large: LargeGroups;
+  readonly #health: Health;
   readonly #models: ModelSurroundings;
   #report: DeployReport | undefined;
   #deploying = false;
@@ -104,6 +107,14 @@ export class ThreadCluster implements Cluster {
       shardBytes: options.shardBytes,
       surroundings,
       onProblem,
+    });
+    this.#health = new Health({
+      cluster: this,
+      buckets: this.#threads.map((_, thread) => thread),
+      store: async (bucket, isWanted) => {
+        const asked = { bucket, isWanted };
+        return (await this.#threadOf(bucket).call("probe", () => asked, undefined, PATIENT_MS)).isFull;
+      },
     });
     this.#expiry = new Expiry({
       buckets: storage.buckets,
@@ -160,6 +171,19 @@ export class ThreadCluster implements Cluster {
     // While one thread has room there is a search that is not refused.
     const refusals = this.#threads.map(({ lane }) => lane.refusal);
     return refusals.includes(undefined) ? undefined : refusals[0];
+  }
+
+  health(): Promise<readonly string[]> {
+    return this.#health.problems();
+  }
+
+  async figures(): Promise<readonly ClusterFigures[]> {
+    return await Promise.all(
+      this.#threads.map(async (thread) => {
+        const figures = await thread.call("figures", () => undefined, undefined, PATIENT_MS);
+        return { ...figures, searchesRunning: thread.lane.running, searchesQueued: thread.lane.queued };
+      }),
+    );
   }
 
   #placeOf(query: Query, bytes: QueryBytes): QueryPlace {

@@ -4,6 +4,7 @@
  */
 import { type Load, ServiceError, type ServiceErrorFields, type UnsharedBytes } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
+import type { ThreadFigures } from "./bucket-host.ts";
 import type {
   Answer,
   GetRequest,
@@ -53,6 +54,12 @@ interface Calls {
     readonly result: { readonly gives: ShardWork[ShardTask]["gives"] };
   };
   readonly deploy: { readonly request: StoredApplication; readonly result: undefined };
+  /** Whether the device is full; if not, a durable write in a bucket that changes nothing, where it is wanted. */
+  readonly probe: {
+    readonly request: { readonly bucket: number; readonly isWanted: boolean };
+    readonly result: { readonly isFull: boolean };
+  };
+  readonly figures: { readonly request: undefined; readonly result: ThreadFigures };
   readonly close: { readonly request: undefined; readonly result: undefined };
 }
 

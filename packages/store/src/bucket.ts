@@ -5,6 +5,7 @@
  */
 import { PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 import type { Partitions, TailEntry } from "./partitions.ts";
+import type { Reserve } from "./reserve.ts";
 import type { SqlConnection } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 import type { BucketIdentity } from "./tables.ts";
@@ -24,6 +25,8 @@ export interface BucketOptions extends BucketIdentity {
   readonly application: number;
   /** Runs work when the writes that arrived with this one are queued as well. */
   readonly schedule: (work: () => void) => void;
+  /** What is kept back for what gives space; nothing: a full device refuses that too. */
+  readonly reserve?: Reserve | undefined;
 }
 
 /** The document of a queued write, and what it depends on. */
@@ -34,6 +37,8 @@ export interface WriteContext {
   readonly decided: boolean;
   /** The run it belongs to: none of a run is made after one of it failed. Any object, known by its identity. */
   readonly run?: object;
+  /** Whether it only removes, which goes on when the device is full. */
+  readonly removes?: boolean;
 }
 
 /** What is known of a run. */
@@ -46,6 +51,7 @@ interface Waiting extends TailEntry {
   /** The write it was decided on, if that was not committed yet. */
   readonly base: Waiting | undefined;
   readonly run: Run | undefined;
+  readonly removes: boolean;
   /** Runs that end if it fails. */
   readonly watchers: Run[];
   readonly committed: Promise<void>;
@@ -84,7 +90,7 @@ export class Bucket {
   get store(): Partitions {
     if (this.#closed) throw new StoreError("closed", "the bucket is closed");
     if (this.#open === undefined) {
-      const connection = this.#options.open();
+      const connection = this.#withReserve(() => this.#options.open());
       const { bucket, buckets } = this.#options;
       this.#open = {
         connection,
@@ -109,6 +115,11 @@ export class Bucket {
     if (this.#open !== undefined) this.#open.store.application = application;
   }
 
+  /** Whether the device is full: then nothing is taken that grows. */
+  get isFull(): boolean {
+    return this.#options.reserve?.isGivenUp === true;
+  }
+
   /** Bytes committed since the last check-point, about. */
   get logBytes(): number {
     return this.#logBytes;
@@ -123,6 +134,8 @@ export class Bucket {
   write(key: string, bytes: Uint8Array, context: WriteContext = { id: "", decided: false }): Promise<void> {
     const run = this.#runOf(context.run);
     if (run?.failure !== undefined) return Promise.reject(run.failure.error);
+    const removes = context.removes === true;
+    if (!removes && this.isFull) return Promise.reject(full());
     const place = placeOf(key, context.id);
     let done!: () => void;
     let failed!: (error: unknown) => void;
@@ -131,7 +144,7 @@ export class Bucket {
     });
     const base = context.decided ? this.#newest.get(place) : undefined;
     const watchers = run === undefined ? [] : [run];
-    const waiting: Waiting = { key, bytes, place, base, run, watchers, committed, done, failed };
+    const waiting: Waiting = { key, bytes, place, base, run, removes, watchers, committed, done, failed };
     this.#queue.push(waiting);
     if (context.id !== "") this.#newest.set(place, waiting);
     this.#schedule();
@@ -172,7 +185,7 @@ export class Bucket {
   change<Result>(work: (store: Partitions) => Result, bytes: number): Result {
     const store = this.store;
     try {
-      const result = work(store);
+      const result = this.#withReserve(() => work(store));
       this.#logBytes += bytes;
       if (bytes > 0) this.#boundLog();
       return result;
@@ -188,6 +201,24 @@ export class Bucket {
     const { connection } = this.#open;
     this.change(() => connection.checkpoint?.(truncate), 0);
     this.#logBytes = 0;
+  }
+
+  /** Commits something that changes nothing. */
+  probe(): void {
+    this.change(() => {
+      const connection = this.#open?.connection;
+      connection?.transaction(() => connection.run("UPDATE about SET value = value WHERE name = 'format_version'"));
+    }, 0);
+  }
+
+  /** Bytes of the file, and those in it that are free; of no file: none. */
+  get size(): { readonly fileBytes: number; readonly freeBytes: number } {
+    const connection = this.#open?.connection;
+    if (connection === undefined) return { fileBytes: 0, freeBytes: 0 };
+    const of = (name: string): number =>
+      Number(Object.values(connection.all<Record<string, number>>(`PRAGMA ${name}`)[0] ?? {})[0] ?? 0);
+    const pageBytes = of("page_size");
+    return { fileBytes: pageBytes * of("page_count"), freeBytes: pageBytes * of("freelist_count") };
   }
 
   /** Commits what is queued. */
@@ -231,11 +262,9 @@ export class Bucket {
     try {
       this.store.append(batch);
     } catch (error) {
+      if (this.#goesOnRemoving(batch, error)) return;
       this.#reopenAfter(error);
-      for (const waiting of [...batch, ...this.#takeBasedOn(batch, error)]) {
-        this.#forget(waiting);
-        waiting.failed(error);
-      }
+      this.#fail(batch, error);
       return;
     }
     this.#commits += 1;
@@ -256,6 +285,40 @@ export class Bucket {
     } catch {
       // The database is opened anew, which recovers the log.
       this.#logBytes = 0;
+    }
+  }
+
+  #fail(batch: readonly Waiting[], error: unknown): void {
+    for (const waiting of [...batch, ...this.#takeBasedOn(batch, error)]) {
+      this.#forget(waiting);
+      waiting.failed(error);
+    }
+  }
+
+  /** Whether a device that is full is none for the removes of a batch: they are queued again, and what grows failed. */
+  #goesOnRemoving(batch: readonly Waiting[], error: unknown): boolean {
+    const { reserve } = this.#options;
+    if (reserve === undefined || !isFull(error)) return false;
+    const growing = batch.filter(({ removes }) => !removes);
+    const wasGivenUp = reserve.isGivenUp;
+    reserve.giveUp();
+    // What is left of the reserve was not enough.
+    if (wasGivenUp && growing.length === 0) return false;
+    this.#queue.unshift(...batch.filter(({ removes }) => removes));
+    this.#fail(growing, error);
+    this.#schedule();
+    return true;
+  }
+
+  /** Does work once more with the reserve, where the device is full. Nothing was changed by then. */
+  #withReserve<Result>(work: () => Result): Result {
+    const { reserve } = this.#options;
+    try {
+      return work();
+    } catch (error) {
+      if (reserve === undefined || !isFull(error) || reserve.isGivenUp) throw error;
+      reserve.giveUp();
+      return work();
     }
   }
 
@@ -301,7 +364,7 @@ export class Bucket {
 
   /** A full device refuses and changes nothing. After any other failure the connection is not to be trusted. */
   #reopenAfter(error: unknown): void {
-    if (!(error instanceof StoreError && error.kind === "full")) this.#letGo();
+    if (!isFull(error)) this.#letGo();
   }
 
   #letGo(): void {
@@ -309,6 +372,14 @@ export class Bucket {
     this.#open = undefined;
     connection?.close();
   }
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "full";
+}
+
+function full(): StoreError {
+  return new StoreError("full", "the device is full; what is kept back there is for what gives space");
 }
 
 /** The name of a document of a partition; no key contains the separator. */

@@ -33,6 +33,7 @@ export type {
 } from "./partitions.ts";
 export { type FilePool, PoolStorage } from "./pool-storage.ts";
 export { RegistryStore } from "./registry-store.ts";
+export type { Reserve } from "./reserve.ts";
 export type { Blobs, Sql, SqlConnection, SqlValue } from "./sql.ts";
 export { memoryStorage, type Storage, type StoredApplication, type StoredBackup } from "./storage.ts";
 export { StoreError, type StoreErrorKind, storeError } from "./store-error.ts";

@@ -25,3 +25,4 @@ export {
   secretIn,
 } from "./node/data-directory.ts";
 export { checkDirectory, type DirectoryReport, type RepairOptions, repairDirectory } from "./node/directory-check.ts";
+export { DiskReserve, RESERVE_BYTES, type SharedReserve } from "./node/disk-reserve.ts";

@@ -20,6 +20,8 @@ export class StoreError extends Error {
 
 const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
   ["SQLITE_FULL", "full"],
+  // What a log has in memory is a file, which has to grow.
+  ["SQLITE_IOERR_SHMSIZE", "full"],
   ["SQLITE_IOERR", "io"],
   ["SQLITE_CANTOPEN", "io"],
   ["SQLITE_READONLY", "io"],

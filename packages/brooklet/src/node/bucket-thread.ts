@@ -3,14 +3,25 @@ import { parentPort, type TransferListItem, workerData } from "node:worker_threa
 import { Core, instantiate, setModule } from "@brooklet/core";
 import { BucketHost, serveBuckets, type ThreadCall } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
-import { openBucket } from "@brooklet/store/node";
+import { DiskReserve, openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import type { BucketThreadData } from "./threads.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
-const { directory, buckets, cacheBytes, sealKey, module, application, cancelled, thread, threads, keepRemovesSeconds } =
-  workerData as BucketThreadData;
+const {
+  directory,
+  buckets,
+  cacheBytes,
+  sealKey,
+  module,
+  application,
+  cancelled,
+  thread,
+  threads,
+  keepRemovesSeconds,
+  reserve,
+} = workerData as BucketThreadData;
 setModule(module);
 
 let listener: ((calls: readonly ThreadCall[]) => void) | undefined;
@@ -32,6 +43,7 @@ serveBuckets({
       openBucket: (bucket) => openBucket(directory, { bucket, buckets }, openDatabase),
       application,
       surroundings: nodeSurroundings,
+      ...(reserve && { reserve: DiskReserve.of(reserve) }),
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem,
     }),

@@ -11,6 +11,7 @@ import {
   type BucketThread,
   type Cluster,
   type DeployReport,
+  type LaneLimits,
   LocalCluster,
   type LocalClusterOptions,
   ThreadCluster,
@@ -19,7 +20,7 @@ import {
 } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
-import { DataDirectory, MODELS_FOLDER } from "@brooklet/store/node";
+import { DataDirectory, DiskReserve, MODELS_FOLDER, type SharedReserve } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { ApplicationModels } from "./application-models.ts";
 import { openDatabase } from "./database.ts";
@@ -39,6 +40,10 @@ export interface OpenClusterOptions {
   readonly keepRemovesSeconds?: number;
   /** Bytes from which on a group is split, so that several threads search it; none is, unless it is said: such buckets cannot be backed up. */
   readonly shardBytes?: number;
+  /** What is kept back on the device for what gives space, bytes; nothing unless it is said, of "usual" what L-disk says. */
+  readonly reserveBytes?: number | "usual";
+  /** The places of each thread for searches, if not the usual. */
+  readonly lane?: LaneLimits;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
   /** How models are reached: as the program likes, unless it is said. */
@@ -62,6 +67,7 @@ export interface BucketThreadData {
   readonly thread: number;
   readonly threads: number;
   readonly keepRemovesSeconds?: number;
+  readonly reserve?: SharedReserve;
 }
 
 /** Memory for what was read before. */
@@ -85,20 +91,23 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   try {
     const usual = Math.min(Math.max(availableParallelism() - 1, 1), THREADS_MAX);
     const threads = Math.min(options.threads ?? usual, storage.buckets);
+    const reserve = reserveOf(storage.path, options.reserveBytes);
     if (threads === 0)
-      return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
+      return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), reserve, ...given });
     const data = {
       directory: storage.path,
       buckets: storage.buckets,
       cacheBytes: Math.floor(cacheBytes / threads),
       sealKey: sealKeyOf(storage),
       module: loadModule(),
+      ...(reserve && { reserve: reserve.shared }),
       ...removes,
     };
     const startThread: ThreadClusterOptions["startThread"] = (application, cancelled, thread) =>
       startBucketThread({ ...data, application, cancelled, thread, threads });
     const makeEngine = coreOf(storage, VALIDATOR_CACHE_BYTES, onProblem);
-    return new ThreadCluster({ storage, threads, startThread, makeEngine, ...given });
+    const lane = options.lane === undefined ? {} : { lane: options.lane };
+    return new ThreadCluster({ storage, threads, startThread, makeEngine, ...lane, ...given });
   } catch (error) {
     storage.close();
     throw error;
@@ -126,6 +135,12 @@ export function surroundingsOf(
   const asked = { embedder, modelRunner, objections };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   return { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes };
+}
+
+/** What is kept back in a directory. */
+function reserveOf(directory: string, bytes: OpenClusterOptions["reserveBytes"]): DiskReserve | undefined {
+  if (bytes === undefined || bytes === 0) return undefined;
+  return bytes === "usual" ? DiskReserve.make(directory) : DiskReserve.make(directory, bytes);
 }
 
 /** Throws if a part of the installation is not there: it would be the first write that found out. */

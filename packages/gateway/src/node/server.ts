@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Cluster } from "@brooklet/partition";
 import { LOOPBACK_HOSTS } from "../access.ts";
 import { checkAdminKeys, type Digest } from "../authority/admin-keys.ts";
@@ -39,12 +40,16 @@ export interface RunningServer {
 }
 
 const GRACE_MS = 30_000;
+const LAG_PERCENTILE = 99;
 
 /** Starts to serve a cluster. The cluster stays the caller's to close, after the server. */
 export async function startServer(cluster: Cluster, options: ServerOptions): Promise<RunningServer> {
   const host = options.host ?? "127.0.0.1";
   await demandGuard(host, options);
   let containerPort = options.port;
+  let main: Listener | undefined;
+  const lag = monitorEventLoopDelay({ resolution: 20 });
+  lag.enable();
   const gateway = createGateway({
     ...(isLoopback(host) ? { allowedHosts: LOOPBACK_HOSTS } : {}),
     ...options,
@@ -52,9 +57,10 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
     gunzip: nodeGunzip,
     digest: nodeDigest,
     containerPort: () => containerPort,
+    operation: () => ({ isDraining: main?.draining === true, lagSeconds: lag.percentile(LAG_PERCENTILE) / 1e9 }),
   });
   const handler = handlerOf(gateway);
-  const main = listenerOf(handler, options);
+  main = listenerOf(handler, options);
   containerPort = await listen(main, host, options.port);
   const config = options.configPort === undefined ? undefined : listenerOf(handler, options);
   let configPort: number | undefined;
@@ -62,6 +68,7 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
     configPort = config && (await listen(config, host, options.configPort ?? 0));
   } catch (error) {
     await main.close(0);
+    lag.disable();
     throw error;
   }
   return {
@@ -69,7 +76,8 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
     configPort,
     gateway,
     close: async (graceMs = GRACE_MS) => {
-      await Promise.all([main.close(graceMs), config?.close(graceMs)]);
+      await Promise.all([main?.close(graceMs), config?.close(graceMs)]);
+      lag.disable();
     },
   };
 }

@@ -2,6 +2,7 @@
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import { jsonReply } from "../failure.ts";
+import { prometheusText } from "../load/prometheus.ts";
 
 /** The Vespa release whose interfaces these are, told to clients that ask for a version. */
 export const VESPA_VERSION = "8.700.24";
@@ -10,7 +11,7 @@ const DOCUMENT_HANDLER = "com.yahoo.document.restapi.resource.DocumentV1ApiHandl
 const SEARCH_HANDLER = "com.yahoo.search.handler.SearchHandler";
 
 /** What answers a path of this file. */
-type StatusRoute = (context: GatewayContext, call: Call) => Reply;
+type StatusRoute = (context: GatewayContext, call: Call) => Reply | Promise<Reply>;
 
 /** Whether the process is there: the one thing that everybody may ask. */
 export const LIVE = "/livez";
@@ -22,11 +23,45 @@ export const STATUS_ROUTES: Readonly<Record<string, StatusRoute>> = {
   [LIVE]: () => textReply("text/plain", "ok\n"),
   "/status.html": () => textReply("text/html", "<!doctype html><title>OK</title>OK\n"),
   "/state/v1": (_, call) => jsonReply(200, { resources: resources(call) }),
-  "/state/v1/health": () => jsonReply(200, { time: Date.now(), status: { code: "up" } }),
+  "/readyz": readiness,
+  "/metrics": prometheus,
+  "/state/v1/health": health,
   "/state/v1/version": () => jsonReply(200, { version: VESPA_VERSION }),
   "/state/v1/metrics": (context) => jsonReply(200, stateMetrics(context)),
   "/metrics/v2/values": (context) => jsonReply(200, nodeMetrics(context)),
 };
+
+/** What is wrong, each in one sentence; nothing: queries are answered and documents stored. */
+async function problemsOf({ cluster, operation }: GatewayContext): Promise<readonly string[]> {
+  return [
+    ...(operation().isDraining ? ["The server is being stopped"] : []),
+    ...(cluster.application() === undefined ? ["No application is deployed yet"] : []),
+    ...((await cluster.health?.()) ?? []),
+  ];
+}
+
+/** Whether requests should come here: 200, or 503 with the reasons. */
+async function readiness(context: GatewayContext): Promise<Reply> {
+  const problems = await problemsOf(context);
+  if (problems.length === 0) return jsonReply(200, { ready: true });
+  const reply = jsonReply(503, { ready: false, problems });
+  return { ...reply, headers: { ...reply.headers, "retry-after": "1" } };
+}
+
+/** Vespa's form of the same, which is 200 as long as somebody answers. */
+async function health(context: GatewayContext): Promise<Reply> {
+  const problems = await problemsOf(context);
+  const isStarting = context.cluster.application() === undefined;
+  const status =
+    problems.length === 0
+      ? { code: "up" }
+      : { code: isStarting ? "initializing" : "down", message: problems.join("; ") };
+  return jsonReply(200, { time: Date.now(), status });
+}
+
+async function prometheus(context: GatewayContext): Promise<Reply> {
+  return textReply("text/plain; version=0.0.4", await prometheusText(context));
+}
 
 function textReply(type: string, body: string): Reply {
   return { status: 200, headers: { "content-type": `${type}; charset=utf-8` }, body };

@@ -1,15 +1,23 @@
 /** Counts answers by kind of request and status. Never by group: that would tell about one tenant and never end. */
 
+import { Histogram } from "./histogram.ts";
+
 /** The kinds of request that are told apart. */
 export type RequestKind = "document" | "search" | "deploy" | "other";
+
+const KINDS: readonly RequestKind[] = ["document", "search", "deploy", "other"];
 
 /** Answers since the start. */
 export class RequestCounters {
   readonly startedAtMs: number = Date.now();
   readonly #counts = new Map<string, number>();
 
+  /** How long answers of each kind took, from when the request came. */
+  readonly durations: ReadonlyMap<RequestKind, Histogram> = new Map(KINDS.map((kind) => [kind, new Histogram()]));
+
   /** Counts one answer. */
-  count(kind: RequestKind, status: number): void {
+  count(kind: RequestKind, status: number, arrivedMs?: number): void {
+    if (arrivedMs !== undefined) this.durations.get(kind)?.add((performance.now() - arrivedMs) / 1_000);
     const name = `${kind}.${Math.floor(status / 100)}xx`;
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }

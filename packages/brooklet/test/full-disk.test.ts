@@ -1,0 +1,84 @@
+/**
+ * A server on a device that is really full: a small tmpfs. Puts are refused with 507, and removes, searches and erasures go on; when
+ * there is room again it takes documents without having been restarted. Where nothing can be mounted, the injected device of
+ * packages/store/test/disk-reserve.test.ts stands for it.
+ */
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { schema, text } from "@brooklet/client";
+import { afterEach, expect, test } from "vitest";
+import { connect } from "../src/node/connect.ts";
+import { serve } from "../src/serve.ts";
+
+const DEVICE_MIB = 24;
+const note = schema("note", { text: text() });
+const cleanups: (() => void | Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+function device(): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "brooklet-full-"));
+  cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DEVICE_MIB}m`, "tmpfs", folder], { stdio: "ignore" });
+  } catch {
+    return undefined;
+  }
+  cleanups.push(() => void execFileSync("umount", ["--lazy", folder]));
+  return folder;
+}
+
+const mountable = device();
+
+test.skipIf(mountable === undefined)(
+  "a full device refuses puts and nothing else, and room that is given back is used",
+  async () => {
+    const folder = device() ?? "";
+    const service = await serve({ path: join(folder, "data"), port: 0, threads: 1, reserveBytes: 6 << 20 });
+    cleanups.push(() => service.close());
+    const server = await connect({ url: service.url, schemas: [note], retry: { attempts: 1 } });
+    const put = async (group: string, id: number, bytes: number): Promise<number> => {
+      const body = JSON.stringify({ fields: { text: "word ".repeat(bytes / 5) } });
+      const url = `${service.url}/document/v1/note/note/group/${group}/${id}`;
+      return (await fetch(url, { method: "POST", body })).status;
+    };
+    const remove = async (id: number): Promise<number> =>
+      (await fetch(`${service.url}/document/v1/note/note/group/a/${id}`, { method: "DELETE" })).status;
+    const ready = async (): Promise<number> => (await fetch(`${service.url}/readyz`)).status;
+    for (let id = 0; id < 40; id += 1) expect(await put("a", id, 100)).toBe(200);
+    expect(await put("b", 0, 100)).toBe(200);
+    expect(await ready()).toBe(200);
+    // Others fill the device, but for the reserve.
+    const hog = join(folder, "hog");
+    const fill = (): void => {
+      try {
+        for (;;) appendFileSync(hog, new Uint8Array(64 << 10));
+      } catch {
+        // It took what there was.
+      }
+    };
+    fill();
+    let status = 200;
+    for (let id = 100; status === 200 && id < 200; id += 1) status = await put("a", id, 200_000);
+    expect(status).toBe(507);
+    expect(await put("a", 300, 100)).toBe(507);
+    for (let id = 0; id < 40; id += 1) expect(await remove(id)).toBe(200);
+    expect((await server.group("b").search(note, { limit: 1 })).totalCount).toBe(1);
+    await server.group("b").erase();
+    expect((await server.group("b").search(note, { limit: 1 })).totalCount).toBe(0);
+    const readyWhenFilled = async (): Promise<number> => {
+      // The log was emptied, and gave space back.
+      fill();
+      await put("a", 301, 200_000);
+      return await ready();
+    };
+    await expect.poll(readyWhenFilled, { timeout: 10_000 }).toBe(503);
+    rmSync(hog);
+    await expect.poll(() => put("a", 400, 100), { timeout: 10_000 }).toBe(200);
+    await expect.poll(ready, { timeout: 10_000 }).toBe(200);
+  },
+);

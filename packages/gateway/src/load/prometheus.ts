@@ -1,0 +1,98 @@
+/** `/metrics` in the text form of Prometheus. Never by group: that would tell about one tenant and never end. */
+import type { ClusterFigures } from "@brooklet/partition";
+import type { GatewayContext } from "../context.ts";
+import type { Admission } from "./admission.ts";
+import { BOUNDS } from "./histogram.ts";
+
+type Labels = Readonly<Record<string, string | number>>;
+type Sample = readonly [labels: Labels, value: number];
+
+/** What is told of each thread, and whether it only grows. */
+const OF_THREADS: readonly (readonly [
+  name: string,
+  help: string,
+  isCounter: boolean,
+  of: (it: ClusterFigures) => number,
+])[] = [
+  ["buckets_open", "Bucket files that are open", false, ({ buckets }) => buckets],
+  ["commits_total", "Transactions of writes", true, ({ commits }) => commits],
+  ["log_bytes", "Bytes committed that are in write-ahead logs only, about", false, ({ logBytes }) => logBytes],
+  ["file_bytes", "Bytes of the bucket files that are open", false, ({ fileBytes }) => fileBytes],
+  ["file_free_bytes", "Bytes of them that are free for what is written next", false, ({ freeBytes }) => freeBytes],
+  ["folds_total", "Tails folded and segments rewritten", true, ({ folds }) => folds],
+  ["fold_seconds_total", "Time that took", true, ({ foldMs }) => foldMs / 1_000],
+  ["folds_failed_total", "Folds that failed", true, ({ foldsFailed }) => foldsFailed],
+  ["folds_queued", "Folds that wait", false, ({ foldsQueued }) => foldsQueued],
+  ["core_memory_bytes", "Memory of the core", false, ({ memoryBytes }) => memoryBytes],
+  ["resident_bytes", "Blocks that are resident", false, ({ residentBytes }) => residentBytes],
+  ["block_hits_total", "Blocks that were resident when they were needed", true, ({ blockHits }) => blockHits],
+  ["block_misses_total", "Blocks that were read", true, ({ blockMisses }) => blockMisses],
+  ["searches_running", "Searches that are with the thread", false, ({ searchesRunning }) => searchesRunning],
+  ["searches_queued", "Searches that wait for the thread", false, ({ searchesQueued }) => searchesQueued],
+];
+
+/** All metrics. */
+export async function prometheusText(context: GatewayContext): Promise<string> {
+  const { counters, bodies, cluster, operation } = context;
+  const lines: string[] = [];
+  const tell = (name: string, help: string, type: "counter" | "gauge", samples: readonly Sample[]): void => {
+    if (samples.length > 0) lines.push(`# HELP brooklet_${name} ${help}`, `# TYPE brooklet_${name} ${type}`);
+    for (const [labels, value] of samples) lines.push(`brooklet_${name}${labelled(labels)} ${value}`);
+  };
+  const answers = counters.entries().map(([name, count]): Sample => {
+    const [kind = "", status = ""] = name.split(".");
+    return [{ kind, status }, count];
+  });
+  tell("requests_total", "Answers by kind of request and status", "counter", answers);
+  lines.push(...durations(context));
+  const queues = Object.entries(queuesOf(context));
+  tell(
+    "admission_running",
+    "Requests at work",
+    "gauge",
+    queues.map(([queue, it]) => [{ queue }, it.running]),
+  );
+  tell(
+    "admission_queued",
+    "Requests that wait",
+    "gauge",
+    queues.map(([queue, it]) => [{ queue }, it.queued]),
+  );
+  tell("request_body_bytes", "Bytes of request bodies held", "gauge", [[{}, bodies.heldBytes]]);
+  const { isDraining, lagSeconds } = operation();
+  tell("draining", "Whether the server is being stopped", "gauge", [[{}, isDraining ? 1 : 0]]);
+  if (lagSeconds !== undefined)
+    tell("event_loop_lag_seconds", "Lateness of turns, of 99 in a hundred", "gauge", [[{}, lagSeconds]]);
+  const problems = (await cluster.health?.()) ?? [];
+  tell("healthy", "Whether queries are answered and documents stored", "gauge", [[{}, problems.length === 0 ? 1 : 0]]);
+  const threads = (await cluster.figures?.()) ?? [];
+  for (const [name, help, isCounter, of] of OF_THREADS) {
+    const samples = threads.map((figures, thread): Sample => [{ thread }, of(figures)]);
+    tell(name, help, isCounter ? "counter" : "gauge", samples);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function queuesOf(context: GatewayContext): Readonly<Record<string, Pick<Admission, "running" | "queued">>> {
+  const { documents, feeds, visits, searches, searchesOfSeveral, generations } = context;
+  return { documents, feeds, visits, searches, searchesOfSeveral, generations };
+}
+
+function durations({ counters }: GatewayContext): readonly string[] {
+  const name = "brooklet_request_seconds";
+  const lines = [`# HELP ${name} From the arrival of a request to its answer`, `# TYPE ${name} histogram`];
+  for (const [kind, histogram] of counters.durations) {
+    const { upTo, count, sum } = histogram.figures;
+    for (const [step, below] of upTo.entries())
+      lines.push(`${name}_bucket${labelled({ kind, le: BOUNDS[step] ?? "" })} ${below}`);
+    lines.push(`${name}_bucket${labelled({ kind, le: "+Inf" })} ${count}`);
+    lines.push(`${name}_sum${labelled({ kind })} ${sum}`, `${name}_count${labelled({ kind })} ${count}`);
+  }
+  return lines;
+}
+
+/** Labels are names of ours: nothing in them has to be escaped. */
+function labelled(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
+  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+}

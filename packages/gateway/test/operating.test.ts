@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { createGateway } from "../src/index.ts";
+import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+
+const URL = "http://localhost";
+
+function gatewayOf(
+  cluster: FakeCluster,
+  isDraining = false,
+): (path: string) => Promise<{ status: number; text: string }> {
+  const gateway = createGateway({ cluster, operation: () => ({ isDraining, lagSeconds: 0.012 }) });
+  return async (path) => {
+    const answer = await gateway.fetch(`${URL}${path}`);
+    return { status: answer.status, text: await answer.text() };
+  };
+}
+
+test.each([
+  ["an application is missing", { report: undefined }, false, "initializing", "No application is deployed yet"],
+  ["the server is being stopped", {}, true, "down", "The server is being stopped"],
+  ["a query fails", { health: async () => ["A query failed: no"] }, false, "down", "A query failed: no"],
+])("not ready, and it is said why: %s", async (_, members, isDraining, code, problem) => {
+  const ask = gatewayOf(Object.assign(fakeCluster(), members), isDraining);
+  const ready = await ask("/readyz");
+  expect([ready.status, JSON.parse(ready.text)]).toEqual([503, { ready: false, problems: [problem] }]);
+  const health = await ask("/state/v1/health");
+  expect(JSON.parse(health.text)).toMatchObject({ status: { code, message: problem } });
+  expect((await ask("/livez")).status).toBe(200);
+});
+
+test("ready, where queries are answered and documents stored", async () => {
+  const ask = gatewayOf(Object.assign(fakeCluster(), { health: async () => [] }));
+  expect(await ask("/readyz")).toEqual({ status: 200, text: '{"ready":true}' });
+  expect(JSON.parse((await ask("/state/v1/health")).text)).toMatchObject({ status: { code: "up" } });
+});
+
+test("metrics of Prometheus: each line is a comment or a sample, of kinds and threads, never of a group", async () => {
+  const figures = { buckets: 2, commits: 7, logBytes: 3, fileBytes: 9, freeBytes: 1, folds: 4, foldMs: 1_500 };
+  const more = { foldsFailed: 0, foldsQueued: 1, memoryBytes: 5, residentBytes: 6, blockHits: 8, blockMisses: 2 };
+  const thread = { ...figures, ...more, searchesRunning: 1, searchesQueued: 3 };
+  const ask = gatewayOf(Object.assign(fakeCluster(), { figures: async () => [thread, thread] }));
+  await ask("/document/v1/ns/mail/group/canarygroup/canarydocument");
+  await ask("/search/?yql=select+canaryword&streaming.groupname=canarygroup");
+  const { status, text } = await ask("/metrics");
+  expect(status).toBe(200);
+  expect(text).not.toContain("canary");
+  for (const line of text.trimEnd().split("\n"))
+    expect(line).toMatch(
+      /^(# (HELP|TYPE) brooklet_\w+ \S.*|brooklet_\w+(\{\w+="[\w.+]+"(,\w+="[\w.+]+")*\})? [\d.e+-]+)$/,
+    );
+  expect(text).toContain('brooklet_requests_total{kind="document",status="4xx"} 1');
+  expect(text).toContain('brooklet_request_seconds_count{kind="search"} 1');
+  expect(text).toContain('brooklet_request_seconds_bucket{kind="search",le="+Inf"} 1');
+  expect(text).toContain("brooklet_event_loop_lag_seconds 0.012");
+  expect(text).toContain('brooklet_fold_seconds_total{thread="1"} 1.5');
+  expect(text).toContain('brooklet_searches_queued{thread="0"} 3');
+  expect(text).toContain("# TYPE brooklet_commits_total counter");
+});

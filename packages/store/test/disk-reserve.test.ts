@@ -1,0 +1,124 @@
+/** A device that is full: what grows is refused, what gives space goes on, and room that comes back is used. */
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Bucket } from "../src/bucket.ts";
+import { DiskReserve } from "../src/node/disk-reserve.ts";
+import type { Reserve } from "../src/reserve.ts";
+import type { SqlConnection } from "../src/sql.ts";
+import { StoreError } from "../src/store-error.ts";
+import { createTables } from "../src/tables.ts";
+import { openSql } from "./open.ts";
+
+const IDENTITY = { bucket: 3, buckets: 8 };
+
+/** A device with so many transactions of room; giving the reserve up makes room for as many more. */
+class Device implements Reserve {
+  room = Number.POSITIVE_INFINITY;
+  isGivenUp = false;
+  readonly #kept: number;
+  readonly #sql: SqlConnection = openSql(":memory:");
+
+  constructor(kept: number) {
+    this.#kept = kept;
+    createTables(this.#sql, IDENTITY);
+  }
+
+  giveUp(): void {
+    if (!this.isGivenUp) this.room += this.#kept;
+    this.isGivenUp = true;
+  }
+
+  bucket(reserve: Reserve | undefined): Bucket {
+    const transaction: SqlConnection["transaction"] = (work) =>
+      this.#sql.transaction(() => {
+        if (this.room < 1) throw new StoreError("full", "SQLITE_FULL");
+        this.room -= 1;
+        return work();
+      });
+    const open = (): SqlConnection => ({ ...this.#sql, transaction, close: () => undefined });
+    return new Bucket({ ...IDENTITY, open, application: 1, schedule: setImmediate, reserve });
+  }
+}
+
+const put = (bucket: Bucket, id: string): Promise<void> => bucket.write("g:a", Uint8Array.of(1), { id, decided: true });
+const remove = (bucket: Bucket, id: string): Promise<void> =>
+  bucket.write("g:a", Uint8Array.of(2), { id, decided: true, removes: true });
+const full = { kind: "full" };
+
+test("removes that came with puts are done when the device is full, and the puts are refused", async () => {
+  const device = new Device(10);
+  const bucket = device.bucket(device);
+  await put(bucket, "1");
+  device.room = 0;
+  const outcomes = await Promise.allSettled([put(bucket, "2"), remove(bucket, "1"), put(bucket, "3")]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "fulfilled", "rejected"]);
+  expect(bucket.store.state("g:a").operations).toBe(2);
+  await expect(put(bucket, "4")).rejects.toMatchObject(full);
+  await remove(bucket, "2");
+});
+
+test("a remove that was decided on a put which found no room fails with it", async () => {
+  const device = new Device(10);
+  const bucket = device.bucket(device);
+  await put(bucket, "0");
+  device.room = 0;
+  const outcomes = await Promise.allSettled([put(bucket, "1"), remove(bucket, "1"), remove(bucket, "0")]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected", "fulfilled"]);
+});
+
+test("what is changed outside of the queue has the reserve too", () => {
+  const device = new Device(10);
+  const bucket = device.bucket(device);
+  device.room = 0;
+  bucket.probe();
+  expect([bucket.isFull, device.room]).toEqual([true, 9]);
+});
+
+test("when the reserve is used up removes are refused, and nothing is tried for ever", async () => {
+  const device = new Device(2);
+  const bucket = device.bucket(device);
+  await put(bucket, "1");
+  device.room = 0;
+  await remove(bucket, "1");
+  await remove(bucket, "2");
+  await expect(remove(bucket, "3")).rejects.toMatchObject(full);
+});
+
+test("sabotage: without a reserve a full device refuses removes", async () => {
+  const device = new Device(10);
+  const bucket = device.bucket(undefined);
+  await put(bucket, "1");
+  device.room = 0;
+  await expect(remove(bucket, "1")).rejects.toMatchObject(full);
+});
+
+test("room that comes back is taken for the reserve first, then for documents", async () => {
+  const device = new Device(10);
+  const bucket = device.bucket(device);
+  device.giveUp();
+  await expect(put(bucket, "1")).rejects.toMatchObject(full);
+  device.isGivenUp = false;
+  await put(bucket, "1");
+});
+
+test("the reserve of a directory is a file that is given up, and made again when there is room, for all threads", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "brooklet-reserve-"));
+  try {
+    const size = (): number => statSync(join(directory, "reserve")).size;
+    const reserve = DiskReserve.make(directory, 3 << 20);
+    const other = DiskReserve.of(reserve.shared);
+    expect([reserve.isGivenUp, size()]).toEqual([false, 3 << 20]);
+    other.giveUp();
+    expect(size()).toBe(0);
+    // This device has room, which is seen a moment later.
+    expect(other.isGivenUp).toBe(true);
+    await expect.poll(() => reserve.isGivenUp).toBe(false);
+    expect([other.isGivenUp, size()]).toEqual([false, 3 << 20]);
+    // A smaller one is what is left of it.
+    expect([DiskReserve.make(directory, 1 << 20).isGivenUp, size()]).toEqual([false, 1 << 20]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
