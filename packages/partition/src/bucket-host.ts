@@ -35,6 +35,7 @@ import type {
 import { Deadline } from "./deadline.ts";
 import { erasePartition } from "./erasing.ts";
 import { closed, tellingOnce } from "./failure.ts";
+import type { ThreadFigures } from "./health/figures.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS, UNSEEN_SECONDS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
@@ -46,29 +47,6 @@ import { bucketOfName } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
 import { ShardStore } from "./shards/shard-store.ts";
 import type { Surroundings } from "./surroundings.ts";
-
-/** What a thread of buckets did since its start, and what it holds. Nothing of it is about one group. */
-export interface ThreadFigures {
-  /** Buckets that are open. */
-  readonly buckets: number;
-  /** Transactions of writes. */
-  readonly commits: number;
-  /** Bytes committed that are in logs and not in files yet, about. */
-  readonly logBytes: number;
-  /** Bytes of the files, and those of them that are free for what is written next. */
-  readonly fileBytes: number;
-  readonly freeBytes: number;
-  /** Tails folded and segments rewritten, how many of that failed, and what waits. */
-  readonly folds: number;
-  readonly foldMs: number;
-  readonly foldsFailed: number;
-  readonly foldsQueued: number;
-  /** Memory of the core, what of it is resident blocks, and how often one was there when it was needed. */
-  readonly memoryBytes: number;
-  readonly residentBytes: number;
-  readonly blockHits: number;
-  readonly blockMisses: number;
-}
 
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {

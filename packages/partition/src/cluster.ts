@@ -17,7 +17,7 @@ import type {
 } from "@brooklet/core";
 import type { StoredBackup } from "@brooklet/store";
 
-import type { ThreadFigures } from "./bucket-host.ts";
+import type { ThreadFigures } from "./health/figures.ts";
 
 export type { Answer, DeployReport, GetRequest, OperationRequest, SearchRequest, Visit };
 

@@ -5,10 +5,10 @@
 
 import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBits } from "@brooklet/core";
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
-import type { ThreadFigures } from "./bucket-host.ts";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
+import type { ThreadFigures } from "./health/figures.ts";
 import * as limits from "./limits.ts";
 import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";

@@ -4,7 +4,6 @@
  */
 import { type Load, ServiceError, type ServiceErrorFields, type UnsharedBytes } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
-import type { ThreadFigures } from "./bucket-host.ts";
 import type {
   Answer,
   GetRequest,
@@ -19,6 +18,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
+import type { ThreadFigures } from "./health/figures.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import type { SentQuery } from "./query/open-queries.ts";
 import type { SearchStage } from "./query/open-search.ts";

@@ -3,9 +3,9 @@
  * its threads, and once a minute something is stored in each. Who asks often is told what was found a moment ago.
  */
 import { bucketOf } from "@brooklet/store";
-import type { Cluster, PartitionKey } from "./cluster.ts";
-import { serviceError } from "./failure.ts";
-import { searchOnce } from "./query/cluster-query.ts";
+import type { Cluster, PartitionKey } from "../cluster.ts";
+import { serviceError } from "../failure.ts";
+import { searchOnce } from "../query/cluster-query.ts";
 
 /** What is looked at. */
 export interface HealthOptions {
