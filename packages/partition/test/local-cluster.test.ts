@@ -156,7 +156,7 @@ describe("folding", () => {
       await local.idle();
     };
     await Promise.all(Array.from({ length: 40 }, (_, index) => put(partition, `d${index}`, index)));
-    await sweeps(4);
+    await sweeps(1);
     expect(engine.compactions).toEqual([]);
     await sweeps(2);
     expect(engine.compactions).toEqual([{ key: "g:a", reason: "fold" }]);
