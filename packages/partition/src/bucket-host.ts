@@ -196,6 +196,7 @@ export class BucketHost {
   /** What was done since the start, and what is held. */
   get figures(): ThreadFigures {
     const buckets = [...this.#open.values()].filter(({ isOpen }) => isOpen);
+    const { tally } = this.#maintenance;
     const statistics = this.#options.engine.statistics?.() ?? {};
     const of = (name: string): number => Number(statistics[name] ?? 0);
     const sum = (part: (bucket: Bucket) => number): number => buckets.reduce((all, bucket) => all + part(bucket), 0);
@@ -205,7 +206,10 @@ export class BucketHost {
       logBytes: sum(({ logBytes }) => logBytes),
       fileBytes: sum(({ size }) => size.fileBytes),
       freeBytes: sum(({ size }) => size.freeBytes),
-      ...this.#maintenance.figures,
+      folds: tally.folds,
+      foldMs: tally.foldMs,
+      foldsFailed: tally.failed,
+      foldsQueued: this.#maintenance.queued,
       memoryBytes: of("memoryBytes"),
       residentBytes: of("blockBytes"),
       blockHits: of("hits"),

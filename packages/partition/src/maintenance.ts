@@ -4,14 +4,14 @@
  */
 
 import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBits } from "@brooklet/core";
-import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
+import type { Bucket, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
-import type { ThreadFigures } from "./health/figures.ts";
 import * as limits from "./limits.ts";
 import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
+import { FoldTally, isLong, type Unsettled } from "./maintenance/tail.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
 import { FreeSpace } from "./upkeep/free-space.ts";
@@ -34,13 +34,6 @@ interface Retry {
   readonly waitMs: number;
   /** Why it failed, for those who ask before it is tried again. */
   readonly error: unknown;
-}
-
-interface Unsettled {
-  /** When the segments changed: the first time that left removed documents in them, or else the last time. */
-  readonly sinceMs: number;
-  /** Segments hold documents that were removed or replaced: their bytes have to go, whether or not it is quiet. */
-  readonly hasDead: boolean;
 }
 
 /** What is known of one bucket beside what it stores. */
@@ -81,9 +74,8 @@ export class Maintenance {
   /** What was compacted since somebody asked for it. */
   readonly folded: Folded = new Folded();
   #queue: Job[] = [];
-  #folds = 0;
-  #foldMs = 0;
-  #foldsFailed = 0;
+  /** What was folded and rewritten since the start. */
+  readonly tally: FoldTally = new FoldTally();
   /** Work that is done alone, and waited for. */
   readonly #awaited: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
@@ -141,10 +133,9 @@ export class Maintenance {
     await this.idle();
   }
 
-  /** What was folded and rewritten since the start. */
-  get figures(): Pick<ThreadFigures, "folds" | "foldMs" | "foldsFailed" | "foldsQueued"> {
-    const { length: foldsQueued } = this.#queue;
-    return { folds: this.#folds, foldMs: this.#foldMs, foldsFailed: this.#foldsFailed, foldsQueued };
+  /** Partitions that wait to be folded. */
+  get queued(): number {
+    return this.#queue.length;
   }
 
   /** Whether nothing is begun any more. */
@@ -303,14 +294,14 @@ export class Maintenance {
       const startMs = clock.now();
       try {
         const isChanged = !this.#stopped && (await this.#compactHeld(attention, job));
-        [this.#folds, this.#foldMs] = [this.#folds + 1, this.#foldMs + clock.now() - startMs];
+        this.tally.done(startMs);
         attention.retries.delete(job.key);
         attention.jobs.delete(job.key);
         // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
         if (isChanged && isLong(job.bucket.store.state(job.key))) this.#schedule(attention, job.key);
         job.settle();
       } catch (error) {
-        this.#foldsFailed += 1;
+        this.tally.failed += 1;
         attention.jobs.delete(job.key);
         this.#postpone(attention, job.key, error);
         this.#options.onProblem(error);
@@ -505,9 +496,4 @@ export class Maintenance {
     if (truncate) attention.erasedBlocks.truncated();
     attention.checkpointMs = clock.now();
   }
-}
-
-/** Whether a tail is worth folding while more is being written. */
-function isLong({ operations, operationBytes }: PartitionState): boolean {
-  return operations >= limits.FOLD_OPERATIONS || operationBytes >= limits.FOLD_BYTES;
 }
