@@ -4,6 +4,7 @@
  */
 export { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk/bulk-feed.ts";
 export { bulkOperation } from "./bulk/feed-line.ts";
+export { feedRun } from "./bulk/feed-run.ts";
 export { searchAll, searchPage } from "./cursor.ts";
 export { getMany } from "./document-list.ts";
 export { clearGroup, eraseGroup, groupNames } from "./group-list.ts";

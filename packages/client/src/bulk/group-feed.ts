@@ -2,7 +2,7 @@
 import { nameOf, wholeId } from "../document-id.ts";
 import { type DocumentPlace, documentSet } from "../document-request.ts";
 import { refuseUnknown } from "../error.ts";
-import { type FeedOperation, type FeedOptions, type FeedSource, feed } from "../feed.ts";
+import type { FeedOperation, FeedOptions, FeedOutcome, FeedSource } from "../feed.ts";
 import type { DocumentInputOf } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import type { UpdateOf } from "../update.ts";
@@ -17,9 +17,9 @@ export async function* groupFeed<S extends AnySchema>(
   operations: FeedSource<OperationOf<S>>,
   single: (operation: OperationOf<S>) => Promise<void>,
   options: FeedOptions,
-): ReturnType<typeof feed> {
+): AsyncGenerator<FeedOutcome, void, undefined> {
   refuseUnknown("a feed", options, ["concurrency", "signal"]);
-  const { bulkOperation, BULK_CONCURRENCY, BulkSender, takesFeeds } = await import("../group-verbs.ts");
+  const { bulkOperation, BULK_CONCURRENCY, BulkSender, feedRun, takesFeeds } = await import("../group-verbs.ts");
   const { signal, concurrency = BULK_CONCURRENCY } = options;
   signal?.throwIfAborted();
   const { closed } = exchange;
@@ -30,8 +30,8 @@ export async function* groupFeed<S extends AnySchema>(
     const sender = new BulkSender(exchange, signal);
     const apply = async (operation: OperationOf<S>) =>
       sender.apply(bulkOperation(schema, wholeId(set, operation.id), operation));
-    yield* feed(operations, apply, { ...options, concurrency }, surroundings);
+    yield* feedRun(operations, apply, { ...options, concurrency }, surroundings);
     return;
   }
-  yield* feed(operations, single, options, surroundings);
+  yield* feedRun(operations, single, options, surroundings);
 }
