@@ -186,7 +186,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await picture("phone");
     // The mails come first; what narrows them is a tap away.
-    expect(await page.getByRole("checkbox").first().isVisible()).toBe(false);
+    await expect.poll(() => page.getByRole("checkbox").first().isVisible()).toBe(false);
     await page.getByText("Narrow the list").focus();
     await page.keyboard.press("Enter");
     await expect.poll(() => page.getByRole("checkbox").first().isVisible()).toBe(true);

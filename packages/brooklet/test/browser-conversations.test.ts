@@ -12,13 +12,12 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
 import { openDatabase } from "../src/node/database.ts";
 import type { openListener } from "./browser/listener.ts";
-import { openSite, type Site, withEsbuild } from "./browser/site.ts";
+import { forConversations, openSite, type Site } from "./browser/site.ts";
 import { recordedTalks } from "./talks/recorded.ts";
 import { answerOf, held, type Listener, type Talk, type talksIn, textOf } from "./talks/talk.ts";
 
-/** What a page has as names of its own (browser/page.ts). */
+/** What a page has as names of its own (browser/conversations.ts). */
 interface Window {
-  talking(): Promise<void>;
   openListener: typeof openListener;
   held: typeof held;
   talksIn: typeof talksIn;
@@ -54,11 +53,10 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
 
   beforeAll(async () => {
     vi.spyOn(Date, "now").mockReturnValue(NOW_MS);
-    [site, browser] = await Promise.all([openSite(withEsbuild), startBrowser()]);
+    [site, browser] = await Promise.all([openSite(forConversations), startBrowser()]);
     page = await (await browser.newContext()).newPage();
     await page.goto(site.url);
-    await page.waitForFunction(() => "talking" in globalThis);
-    await page.evaluate(() => (globalThis as unknown as Window).talking());
+    await page.waitForFunction(() => "openListener" in globalThis);
     // Both are imported before anything is said to the worker, in this order.
     const clock = encodeURIComponent(`Date.now = () => ${NOW_MS};`);
     const script = `import "data:text/javascript,${clock}"; import "${site.url}app/browser-worker.js";`;

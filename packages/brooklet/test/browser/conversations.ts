@@ -1,3 +1,5 @@
-/** What conversations need of a page. */
-export { held, talksIn } from "../talks/talk.ts";
-export { openListener } from "./listener.ts";
+/** A page that conversations are held in. */
+import { held, talksIn } from "../talks/talk.ts";
+import { openListener } from "./listener.ts";
+
+Object.assign(globalThis, { held, talksIn, openListener });

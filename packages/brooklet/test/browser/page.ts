@@ -2,9 +2,4 @@
 import { BrookletError, open } from "brooklet/browser";
 import { findings, manyNotes, note } from "./program.ts";
 
-/** What conversations need beside: it is no part of what a page weighs. */
-const talking = async (): Promise<void> => {
-  Object.assign(globalThis, await import("./conversations.ts"));
-};
-
-Object.assign(globalThis, { BrookletError, open, findings, manyNotes, note, talking });
+Object.assign(globalThis, { BrookletError, open, findings, manyNotes, note });

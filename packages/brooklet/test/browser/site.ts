@@ -41,8 +41,17 @@ const SQLITE: string = require.resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm");
 const CORE: string = require.resolve("@brooklet/core/core.wasm");
 
 /** What bundlers that know no `new URL` leave to be put beside the scripts. */
-export async function withEsbuild(folder: string): Promise<void> {
-  await bundle(folder);
+export function withEsbuild(folder: string): Promise<void> {
+  return putTogether(folder, "page.ts");
+}
+
+/** The same with the page that conversations are held in. */
+export function forConversations(folder: string): Promise<void> {
+  return putTogether(folder, "conversations.ts");
+}
+
+async function putTogether(folder: string, script: string): Promise<void> {
+  await bundle(folder, script);
   mkdirSync(join(folder, "wasm"));
   copyFileSync(CORE, join(folder, "wasm/core_bg.wasm"));
   copyFileSync(SQLITE, join(folder, "app/sqlite3.wasm"));
@@ -63,7 +72,7 @@ export async function withVite(folder: string): Promise<void> {
 
 /** What a page and its worker weigh, as esbuild makes them. */
 export async function weigh(folder: string): Promise<Weight> {
-  const { outputs } = await bundle(folder);
+  const { outputs } = await bundle(folder, "page.ts");
   const kilobytes = (path: string): number => gzipSync(readFileSync(path), { level: 9 }).length / 1_000;
   const loaded = (entry: string): number => {
     const files = new Set<string>();
@@ -78,10 +87,10 @@ export async function weigh(folder: string): Promise<Weight> {
   return { page: loaded("page"), worker: loaded("browser-worker"), sqlite: kilobytes(SQLITE), core: kilobytes(CORE) };
 }
 
-async function bundle(folder: string): Promise<Metafile> {
+async function bundle(folder: string, script: string): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: folder,
-    entryPoints: { page: join(HERE, "page.ts"), "browser-worker": require.resolve("brooklet/browser-worker") },
+    entryPoints: { page: join(HERE, script), "browser-worker": require.resolve("brooklet/browser-worker") },
     outdir: "app",
     bundle: true,
     splitting: true,
