@@ -18,10 +18,13 @@ const BESIDE = "bundle/";
 const ALSO = { brooklet: ["open", "serve", "node/secret", "node/threads"] };
 /**
  * Sources whose parts a process on Node loads together whenever it loads them: one file for each list of sources and what they need,
- * but for what is of entries that other platforms load too (docs/decisions/0082).
+ * but for what is of entries that other platforms, or threads, load too (docs/decisions/0082).
  */
 const TOGETHER = {
-  brooklet: { lists: [["index"], ["embedded"]], elsewhere: ["browser", "browser-worker", "durable-object"] },
+  brooklet: {
+    lists: [["index"], ["embedded"]],
+    elsewhere: ["browser", "browser-worker", "durable-object", "node/bucket-thread"],
+  },
   "@brooklet/models": { lists: [["index"]], elsewhere: [] },
   "@brooklet/store": { lists: [["index"]], elsewhere: [] },
 };

@@ -25,7 +25,7 @@ const GIVEN_UP = 1;
 export interface SharedReserve {
   readonly directory: string;
   readonly bytes: number;
-  readonly state: Int32Array<SharedArrayBuffer>;
+  readonly state: Int32Array;
 }
 
 /** The reserve of a data directory. */
