@@ -5,7 +5,7 @@
  * that were asked for, and every refusal a `retry-after`.
  *
  * Options: `--seconds N` for each load (10), `--hot` all of it on one group, `--light` queries that cost the thread little,
- * `--documents N` of a group, `--unbounded` without any bound of waiting: the sabotage, which must miss.
+ * `--documents N` of a group. A queue without bounds is the sabotage of `packages/partition/test/lane.test.ts`.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -46,16 +46,8 @@ writeFileSync(join(app, "services.xml"), SERVICES);
 writeFileSync(join(app, "schemas/note.sd"), SCHEMA);
 const port = await freePort();
 const cli = fileURLToPath(new URL("../packages/brooklet/dist/cli.js", import.meta.url));
-const limits = join(folder, "limits.json");
-if (has("unbounded")) {
-  const all = { running: 1e9, queued: 1e9, waitMs: 1e9 };
-  const unbounded = { searches: all, searchesOfPartition: all, turnMs: 1e9, threadSearches: 1e9, threadWaitMs: 1e9 };
-  writeFileSync(limits, JSON.stringify(unbounded));
-}
 const words_ = ["serve", "--app", app, "--data", join(folder, "data"), "--port", String(port)];
-const server = spawn(process.execPath, [cli, ...words_, ...(has("unbounded") ? ["--limits", limits] : [])], {
-  stdio: ["ignore", "ignore", "inherit"],
-});
+const server = spawn(process.execPath, [cli, ...words_], { stdio: ["ignore", "ignore", "inherit"] });
 const missed = [];
 const say = (line) => process.stdout.write(`${line}\n`);
 const expect = (isSo, what) => {
