@@ -21,14 +21,9 @@ const results = byId("results");
 const facets = byId("facets");
 const chosen = new Set<string>();
 
-const database = await open({ name: "notes", schemas: [note] }).catch((error: unknown) => {
-  count.textContent = (error as Error).message;
-  throw error;
-});
-byId("kept").textContent = database.isStored
-  ? "Kept in this browser, searched in this page."
-  : database.warnings.join(" ");
-const mine = database.group("me");
+/** Everything waits for it, and nothing else: what is typed or chosen while it opens is not lost. */
+const opened = open({ name: "notes", schemas: [note] });
+const mine = opened.then((database) => database.group("me"));
 /** Number of the search that was typed last: what an earlier one finds is nobody's any more. */
 let latest = 0;
 
@@ -36,7 +31,7 @@ async function search(): Promise<void> {
   latest += 1;
   const number = latest;
   const typed = query.value.trim();
-  const result = await mine.search(note, {
+  const result = await (await mine).search(note, {
     ...(typed === "" ? { orderBy: "writtenAt desc" } : { text: { query: typed, asYouType: true }, explain: true }),
     ...(chosen.size === 0 ? {} : { where: (it) => it.tags.is([...chosen][0] ?? "") }),
     facets: FACETS,
@@ -105,7 +100,7 @@ function reasons({ query: asked }: Explanation): string[] {
 async function add(notes: readonly FiledNote[]): Promise<void> {
   const documents = await Promise.all(notes.map(async (fields) => ({ id: await idOf(fields), fields })));
   try {
-    await mine.feed(note, documents);
+    await (await mine).feed(note, documents);
     byId("told").textContent = `${notes.length} ${notes.length === 1 ? "note" : "notes"} imported.`;
   } catch (error) {
     const { applied, reason } = failureOf(error);
@@ -144,6 +139,14 @@ byId("sample").addEventListener("click", async () => {
   const sample = await fetch("sample.txt");
   await add(readNotes(await sample.text(), "sample", new Date()));
 });
+
+const database = await opened.catch((error: unknown) => {
+  count.textContent = (error as Error).message;
+  throw error;
+});
+byId("kept").textContent = database.isStored
+  ? "Kept in this browser, searched in this page."
+  : database.warnings.join(" ");
 await search();
 // The files of the page themselves are kept by a service worker, so that it also opens without a network.
 await navigator.serviceWorker?.register("offline.js").catch(() => undefined);

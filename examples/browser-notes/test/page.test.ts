@@ -39,12 +39,16 @@ describe.runIf(browserPath !== undefined)("the page", () => {
   });
 
   async function newPage(): Promise<Page> {
-    const made = await context.newPage();
+    const made = watched(await context.newPage());
+    await made.goto(url);
+    return made;
+  }
+
+  function watched(made: Page): Page {
     made.on("pageerror", (error) => complaints.push(String(error)));
     made.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
-    await made.goto(url);
     return made;
   }
 
@@ -108,6 +112,28 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await expect.poll(titles).toEqual(["Written in flight"]);
     await context.setOffline(false);
     expect(complaints).toEqual([]);
+  });
+
+  test("takes a file that is chosen while the database still opens", async () => {
+    const elsewhere = await browser.newContext({ serviceWorkers: "block" });
+    const early = watched(await elsewhere.newPage());
+    // The database opens when this is let go, so that the page is not ready before.
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await elsewhere.route(/\.wasm$/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await early.goto(url);
+    const file = { name: "early.md", mimeType: "text/markdown", buffer: Buffer.from("# Early\nBefore it was open.\n") };
+    await early.locator("#file").setInputFiles(file);
+    letGo();
+    await expect.poll(() => early.locator("#told").textContent()).toBe("1 note imported.");
+    await early.getByRole("searchbox").fill("before");
+    await expect.poll(() => early.locator("#results h2").allTextContents()).toEqual(["Early"]);
+    await elsewhere.close();
   });
 
   const importFile = (name: string, text: string): Promise<void> =>
