@@ -40,7 +40,7 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     const connection = durableObject(ctx.storage, this.#billed);
     // An alarm of one that was put out of memory does not always tell the name.
     const name = ctx.id.name ?? storedName(connection);
-    this.#named = name === undefined ? undefined : new GroupObject(optionsOf(name, connection, ctx, env));
+    this.#named = name === undefined ? undefined : new GroupObject(optionsOf(name, connection, ctx, env, this.#billed));
   }
 
   get #group(): GroupObject {
@@ -126,6 +126,7 @@ function optionsOf(
   connection: SqlConnection,
   { storage }: DurableObjectState,
   env: Env,
+  billed: BilledRows,
 ): GroupObjectOptions {
   const { key, number: shard } = readObjectName(name);
   return {
@@ -137,7 +138,11 @@ function optionsOf(
     removeAll: () => storage.deleteAll(),
     alarm: {
       get: async () => (await storage.getAlarm()) ?? undefined,
-      set: (atMs) => storage.setAlarm(atMs),
+      set: async (atMs) => {
+        // It is a row to the platform.
+        billed.written += 1;
+        await storage.setAlarm(atMs);
+      },
       clear: () => storage.deleteAlarm(),
     },
     port: objectPort(env),

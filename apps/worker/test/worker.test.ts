@@ -1,5 +1,6 @@
 /** The Worker and its objects in the runtime of the platform: one instance, and a second gateway in an isolate of its own. */
 import { randomBytes } from "node:crypto";
+import { directoryOf, type PartitionKey } from "@brooklet/partition";
 import {
   type AnySchema,
   applicationFiles,
@@ -20,6 +21,8 @@ import { addressOf, startWorkerd } from "../src/node/workerd.ts";
 import { objectOf } from "./objects.ts";
 
 const SECOND = "second";
+/** As in src/env.ts, which never changes. */
+const DIRECTORIES = 8;
 const mail = schema("mail", {
   subject: text(),
   body: text(),
@@ -63,6 +66,16 @@ const groupObject = (name: string): Promise<GroupObject> => objectOf(workerd, "G
 async function billed(name: string): Promise<Billed> {
   const { read, written } = await (await groupObject(name)).billed();
   return { read, written };
+}
+
+/** The rows of the directory that lists a group. */
+async function listed(name: string): Promise<number> {
+  const directory = await objectOf<GroupObject>(
+    workerd,
+    "DIRECTORY",
+    String(directoryOf(`g:${name}` as PartitionKey, DIRECTORIES)),
+  );
+  return (await directory.billed()).written;
 }
 
 /** The rows that are written while something is done. */
@@ -247,12 +260,19 @@ test("what was erased is not found in the group that comes after it, and the rec
   expect((await ask("DELETE", "/brooklet/v1/groups/erased?soon=1")).status).toBe(400);
 });
 
-test("reads write no row, a first write four, a put one, and a load one for a hundred documents", async () => {
+test("reads write no row, a first write five with the alarm and the directory, a put one, and a load one for a hundred documents", async () => {
   const [one, bulk] = [group("billed"), group("billed in bulk")];
   expect(await rowsOf("billed", () => one.get(note, "1"))).toBe(0);
   expect(await rowsOf("billed", () => one.search(note, { text: "red" }))).toBe(0);
-  // Beside these the platform bills the alarm that is set.
+  // There is a directory: its table is made with its first group.
+  const directory = directoryOf("g:billed" as PartitionKey, DIRECTORIES);
+  const names = Array.from({ length: 100 }, (_, n) => `beside ${n}`);
+  const neighbour = names.find((name) => directoryOf(`g:${name}` as PartitionKey, DIRECTORIES) === directory);
+  await group(neighbour ?? "").put(note, "1", { title: "red", n: 1 });
+  const before = await listed("billed");
+  // The table, two to SQLite; what is known of the group with the operation; and the alarm.
   expect(await rowsOf("billed", () => one.put(note, "1", { title: "red", n: 1 }))).toBe(4);
+  expect((await listed("billed")) - before).toBe(1);
   expect(await rowsOf("billed", () => one.put(note, "2", { title: "red", n: 2 }))).toBe(1);
   expect(await rowsOf("billed", () => one.search(note, { text: "red" }))).toBe(0);
   const documents = 10_000;

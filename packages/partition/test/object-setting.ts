@@ -2,7 +2,13 @@
  * A platform of objects in this process: each has a database of its own, and an alarm that the test rings. What is said between
  * them is cloned, as the platform does it.
  */
-import { DirectoryStore, durableObject, type ObjectSqlStorage, RegistryStore } from "@brooklet/store";
+import {
+  DirectoryStore,
+  durableObject,
+  type ObjectSqlStorage,
+  OnePartitionStore,
+  RegistryStore,
+} from "@brooklet/store";
 import Database from "better-sqlite3";
 import type { DeployableEngine } from "../src/bucket-host.ts";
 import type { PartitionKey } from "../src/cluster.ts";
@@ -11,7 +17,7 @@ import { GroupObject } from "../src/objects/group-object.ts";
 import { Isolate } from "../src/objects/isolate.ts";
 import type { ObjectPort } from "../src/objects/object-calls.ts";
 import { directoryOf, ObjectCluster } from "../src/objects/object-cluster.ts";
-import { objectName, readObjectName } from "../src/shards/shard.ts";
+import { objectName, readObjectName, storedName } from "../src/shards/shard.ts";
 
 const DIRECTORIES = 3;
 
@@ -95,7 +101,7 @@ export class Platform {
 
   /** The names of the objects in which documents are stored. */
   stored(): string[] {
-    return [...this.#groups].filter(([, { storage }]) => rowsOf(storage) > 1).map(([name]) => name);
+    return [...this.#groups].filter(([, { storage }]) => hasDocuments(storage)).map(([name]) => name);
   }
 
   /** Puts an object out of memory, as a platform does when it rests or is moved: another isolate may have it next. */
@@ -192,11 +198,15 @@ export class Platform {
   }
 }
 
-/** How many rows an object has. */
-function rowsOf({ sql }: ObjectSqlStorage): number {
-  const [table] = sql.exec("SELECT 1 AS found FROM sqlite_schema WHERE name = 'brooklet'").toArray();
-  if (table === undefined) return 0;
-  return Number(sql.exec("SELECT count(*) AS rows FROM brooklet").toArray()[0]?.["rows"]);
+/** Whether an object has operations or segments. */
+function hasDocuments({ sql, transactionSync }: ObjectSqlStorage): boolean {
+  const connection = durableObject({ sql, transactionSync });
+  const name = storedName(connection);
+  if (name === undefined) return false;
+  const { key } = readObjectName(name);
+  const store = new OnePartitionStore(connection, key, { application: 1 });
+  const { segments, operations } = store.manifest(key, 0, 0);
+  return operations.length > 0 || (segments?.length ?? 0) > 0;
 }
 
 function callsOf(store: DirectoryStore) {

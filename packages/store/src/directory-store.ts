@@ -1,45 +1,99 @@
-/** Which groups there are, where each has a database of its own: their keys, and a number each has for good. */
+/**
+ * Which groups there are, where each has a database of its own: their keys, and a number each has for good. A key is one row, for
+ * rows are paid: its number is made of its hash, so that neither an index nor a counter is needed to find it.
+ */
+/// <reference path="./siphash.d.ts" />
+import SipHash from "siphash";
 import type { NumberedKey } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 
-const TABLE = "CREATE TABLE brooklet_group (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE) STRICT";
+const TABLE = "CREATE TABLE brooklet_key (number INTEGER PRIMARY KEY, key TEXT NOT NULL) STRICT";
+
+/** Numbers of one hash: keys that have the same stand beside each other. */
+const PLACES = 256;
+/** Numbers begin here, after those that earlier releases counted up. */
+const FIRST: number = 2 ** 51;
+/** How many hashes there are: 43 bits. */
+const LOW_BITS = 11;
 
 /** A directory of keys. Nothing is written before there is one. */
 export class DirectoryStore {
   readonly #sql: Sql;
+  readonly #hashOf: (key: string) => number;
   #exists: boolean;
+  /** The table of earlier releases. What is in it stays there, with its number; nothing is added. */
+  readonly #hasEarlier: boolean;
 
-  constructor(sql: Sql) {
+  /** `hashOf` gives a number from 0 to 2^43 - 1 for a key, always the same. */
+  constructor(sql: Sql, hashOf: (key: string) => number = hashOfKey) {
     this.#sql = sql;
-    this.#exists = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'brooklet_group'").length > 0;
+    this.#hashOf = hashOf;
+    this.#exists = hasTable(sql, "brooklet_key");
+    this.#hasEarlier = hasTable(sql, "brooklet_group");
   }
 
-  /** The number of a key, which it is given if it has none. A number is never given again. */
+  /** The number of a key, which it is given if it has none. It is never another key's while this one is there. */
   add(key: string): number {
-    const known = this.#numberOf(key);
-    if (known !== undefined) return known;
+    const earlier = this.#earlierNumber(key);
+    if (earlier !== undefined) return earlier;
+    const first = this.#firstPlace(key);
+    const there = this.#neighbours(first);
+    const known = there.find((one) => one.key === key);
+    if (known !== undefined) return known.number;
+    const taken = new Set(there.map(({ number }) => number));
+    let number = first;
+    while (taken.has(number)) number += 1;
+    if (number >= first + PLACES) throw new Error(`more than ${PLACES} keys have the hash of '${key}'`);
     this.#sql.transaction(() => {
       if (!this.#exists) this.#sql.run(TABLE);
-      this.#sql.run("INSERT INTO brooklet_group (key) VALUES (?)", key);
+      this.#sql.run("INSERT INTO brooklet_key (number, key) VALUES (?, ?)", number, key);
     });
     this.#exists = true;
-    return this.#numberOf(key) ?? 0;
+    return number;
   }
 
   /** Forgets a key. One that is not known is no mistake. */
   remove(key: string): void {
-    if (this.#exists) this.#sql.run("DELETE FROM brooklet_group WHERE key = ?", key);
+    const earlier = this.#earlierNumber(key);
+    if (earlier !== undefined) this.#sql.run("DELETE FROM brooklet_group WHERE number = ?", earlier);
+    const known = this.#neighbours(this.#firstPlace(key)).find((one) => one.key === key);
+    if (known !== undefined) this.#sql.run("DELETE FROM brooklet_key WHERE number = ?", known.number);
   }
 
   /** Keys in the order of their numbers, from `number` on. */
   from(number: number, limit: number): NumberedKey[] {
-    if (!this.#exists) return [];
-    const statement = "SELECT number, key FROM brooklet_group WHERE number >= ? ORDER BY number LIMIT ?";
-    return this.#sql.all<NumberedKey>(statement, number, limit);
+    const select = (table: string, most: number): NumberedKey[] =>
+      this.#sql.all(`SELECT number, key FROM ${table} WHERE number >= ? ORDER BY number LIMIT ?`, number, most);
+    const earlier = this.#hasEarlier && number < FIRST ? select("brooklet_group", limit) : [];
+    const left = limit - earlier.length;
+    return this.#exists && left > 0 ? [...earlier, ...select("brooklet_key", left)] : earlier;
   }
 
-  #numberOf(key: string): number | undefined {
-    if (!this.#exists) return undefined;
+  #firstPlace(key: string): number {
+    return FIRST + this.#hashOf(key) * PLACES;
+  }
+
+  /** What is listed with the hash that has its places from `first` on. */
+  #neighbours(first: number): NumberedKey[] {
+    if (!this.#exists) return [];
+    const statement = "SELECT number, key FROM brooklet_key WHERE number BETWEEN ? AND ?";
+    return this.#sql.all<NumberedKey>(statement, first, first + PLACES - 1);
+  }
+
+  #earlierNumber(key: string): number | undefined {
+    if (!this.#hasEarlier) return undefined;
     return this.#sql.all<{ number: number }>("SELECT number FROM brooklet_group WHERE key = ?", key)[0]?.number;
   }
+}
+
+function hasTable(sql: Sql, name: string): boolean {
+  return sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", name).length > 0;
+}
+
+/** Part of what is stored: it never changes. */
+const HASH_KEY: Uint32Array = new Uint32Array([0x62726f6f, 0x6b6c6574, 0x67726f75, 0x70730001]);
+
+function hashOfKey(key: string): number {
+  const { h: high, l: low } = SipHash.hash(HASH_KEY, new TextEncoder().encode(key));
+  return (high >>> 0) * 2 ** LOW_BITS + (low >>> (32 - LOW_BITS));
 }

@@ -3,10 +3,11 @@
  * is written before there is something to keep, there is no index, and what is written together stands in one row as far as it
  * fits. What the bytes mean is the core's, as in `PartitionStore`.
  *
- * The table has a number and bytes: 0 is what is known of the partition, then come the operations of the tail, the segments (a
- * header with the liveness it began with, and the liveness once that has changed), and the blocks of the segments.
+ * The table has a number and bytes: 0 is what is known of the partition, together with the operations that were its first write until
+ * they are folded, then come the other operations of the tail, the segments (a header with the liveness it began with, and the
+ * liveness once that has changed), and the blocks of the segments.
  */
-import { countOfRow, packRows, unpackRow } from "./packed-row.ts";
+import { countOfRow, type PackedRow, packRows, unpackRow } from "./packed-row.ts";
 import type { PartitionStoreOptions } from "./partition-store.ts";
 import {
   type BlockReceiver,
@@ -26,8 +27,9 @@ import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
-/** Version of the rows. */
-const FORMAT = 1;
+/** Version of the rows. In those of version 1 what is known of the partition is a row of JSON, with nothing beside it. */
+const FORMAT = 2;
+const FIRST_FORMAT = 1;
 /** Bytes of a row of several things: the more, the fewer rows are written, and the more is read for one of them. */
 const ROW_BYTES: number = 128 << 10;
 /** The only partition has this number. */
@@ -64,8 +66,9 @@ interface Row {
   readonly bytes: Uint8Array;
 }
 
-/** A row of operations, without them. */
+/** A row of operations, without them. What is in a row is numbered on from the row's id. */
 interface TailRow {
+  readonly id: number;
   readonly first: number;
   readonly count: number;
   readonly length: number;
@@ -94,7 +97,28 @@ export function storedPartition(sql: Sql): { readonly key: string; readonly note
   const [table] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", TABLE);
   if (table === undefined) return undefined;
   const [row] = sql.all<Row>(statementsOn(TABLE).read, ABOUT, ABOUT);
-  return row && (JSON.parse(new TextDecoder().decode(row.bytes)) as About);
+  return row && readHead(row.bytes).about;
+}
+
+/** What is known of the partition, and the operations that stand beside it. */
+interface Head {
+  readonly about: About;
+  readonly operations: readonly Uint8Array[];
+}
+
+function readHead(bytes: Uint8Array): Head {
+  // The letters that JSON begins with are a number that no row has of things.
+  const isAlone = countOfRow(bytes) > ROW_BYTES;
+  const [first, ...operations] = isAlone ? [bytes] : unpackRow(bytes);
+  try {
+    return { about: JSON.parse(new TextDecoder().decode(first)) as About, operations };
+  } catch (cause) {
+    throw new StoreError("damaged", "what is known of the partition cannot be read", cause);
+  }
+}
+
+function encodeAbout(about: About): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(about));
 }
 
 /** The partition of `key`, in a database that is nobody else's. */
@@ -156,7 +180,7 @@ export class OnePartitionStore implements Partitions {
   operation(key: string, number: number): Uint8Array {
     const tail = key === this.#key ? (this.#loaded?.tail ?? []) : [];
     const row = tail.find(({ first, count }) => number >= first && number < first + count);
-    const [stored] = row === undefined ? [] : this.#rows(row.first, row.first);
+    const [stored] = row === undefined ? [] : this.#rows(row.id, row.id);
     const bytes = stored && unpackRow(stored.bytes)[number - stored.id];
     if (bytes === undefined) throw new StoreError("damaged", `operation ${number} is missing`);
     return bytes;
@@ -189,11 +213,14 @@ export class OnePartitionStore implements Partitions {
     this.#change((loaded) => {
       const first = loaded.about.nextOperation;
       const operations = entries.map(({ bytes }) => bytes);
-      const rows = packRows(first, operations, ROW_BYTES);
+      const isFirst = this.#loaded === undefined;
+      const rows = isFirst
+        ? packRows(ABOUT, [encodeAbout(loaded.about), ...operations], ROW_BYTES)
+        : packRows(first, operations, ROW_BYTES);
       for (const row of rows) this.#sql.run(this.#statements.write, row.first, row.bytes);
       // How many there were is seen in the tail; it is noted when that goes.
       const about = { ...loaded.about, nextOperation: first + entries.length };
-      return { ...loaded, about, tail: [...loaded.tail, ...rows.map(tailRow)] };
+      return { ...loaded, about, tail: [...loaded.tail, ...rows.flatMap(tailRow)] };
     });
   }
 
@@ -208,7 +235,7 @@ export class OnePartitionStore implements Partitions {
       const nextSegment = Math.max(loaded.about.nextSegment, ...change.newSegments.map(({ number }) => number + 1));
       const application = wholly ? this.application : loaded.about.application;
       const about = { ...loaded.about, nextSegment, application, ...(note !== undefined && { note }) };
-      this.#writeAbout(about);
+      this.#writeAbout(about, tail);
       return { about, tail, layout: nextLayout() };
     });
   }
@@ -217,7 +244,7 @@ export class OnePartitionStore implements Partitions {
     if (this.state(key).number === 0) return;
     this.#change((loaded) => {
       const about = { ...loaded.about, application: this.application };
-      this.#writeAbout(about);
+      this.#writeAbout(about, loaded.tail);
       return { ...loaded, about };
     });
   }
@@ -230,7 +257,7 @@ export class OnePartitionStore implements Partitions {
     this.#demandKey(key);
     this.#change((loaded) => {
       const about = { ...loaded.about, note };
-      this.#writeAbout(about);
+      this.#writeAbout(about, loaded.tail);
       return { ...loaded, about };
     });
   }
@@ -261,7 +288,7 @@ export class OnePartitionStore implements Partitions {
     if (last === undefined) return undefined;
     this.#change((loaded) => {
       for (const { number } of removed) this.#removeSegment(number);
-      this.#writeAbout(loaded.about);
+      this.#writeAbout(loaded.about, loaded.tail);
       return { ...loaded, layout: nextLayout() };
     });
     return last.number + 1;
@@ -288,22 +315,28 @@ export class OnePartitionStore implements Partitions {
     const [row] = this.#rows(ABOUT, ABOUT);
     // The table is made together with this row.
     if (row === undefined) throw new StoreError("damaged", "what is known of the partition is missing");
-    const about = JSON.parse(new TextDecoder().decode(row.bytes)) as About;
-    if (about.format !== FORMAT)
-      throw new StoreError("refused", `format ${about.format}; this release reads ${FORMAT}`);
+    const { about, operations } = readHead(row.bytes);
+    if (about.format !== FORMAT && about.format !== FIRST_FORMAT)
+      throw new StoreError("refused", `format ${about.format}; this release reads ${FIRST_FORMAT} and ${FORMAT}`);
     if (about.key !== this.#key) throw new StoreError("refused", "the database is another partition's");
     const tail = this.#sql.all<{ id: number; length: number; start: Uint8Array }>(
       this.#statements.readTail,
       OPERATIONS,
       SEGMENTS - 1,
     );
-    const rows = tail.map(({ id, length, start }) => ({ first: id, count: countOfRow(start), length }));
+    const rows = [
+      ...headRow(operations),
+      ...tail.map(({ id, length, start }) => ({ id, first: id, count: countOfRow(start), length })),
+    ];
     const last = rows.at(-1);
     const nextOperation = Math.max(about.nextOperation, last === undefined ? 1 : last.first + last.count);
     return { about: { ...about, nextOperation }, tail: rows, layout: nextLayout() };
   }
 
-  /** Changes rows in one transaction, the table made if there is none; what is in memory changes after it. */
+  /**
+   * Changes rows in one transaction, the table made if there is none; what is in memory changes after it. The work writes what is
+   * known of a partition that is made.
+   */
   #change(work: (loaded: Loaded) => Loaded): void {
     this.#loaded = this.#sql.transaction(() => work(this.#loaded ?? this.#create()));
   }
@@ -312,30 +345,36 @@ export class OnePartitionStore implements Partitions {
     const { application } = this;
     const about = { format: FORMAT, key: this.#key, application, nextOperation: 1, nextSegment: 1 };
     this.#sql.run(this.#statements.make);
-    this.#writeAbout(about);
     return { about, tail: [], layout: nextLayout() };
   }
 
-  #writeAbout(about: About): void {
-    this.#sql.run(this.#statements.write, ABOUT, new TextEncoder().encode(JSON.stringify(about)));
+  /** Writes what is known of the partition; operations of the tail that stand beside it stay there. */
+  #writeAbout(about: About, tail: readonly TailRow[]): void {
+    const [stored] = tail[0]?.id === ABOUT ? this.#rows(ABOUT, ABOUT) : [];
+    const operations = stored === undefined ? [] : readHead(stored.bytes).operations;
+    const things = [encodeAbout({ ...about, format: FORMAT }), ...operations];
+    for (const row of packRows(ABOUT, things, Number.POSITIVE_INFINITY))
+      this.#sql.run(this.#statements.write, row.first, row.bytes);
   }
 
   /** Removes the operations up to a number. What is left of the tail. */
   #fold(tail: readonly TailRow[], folded: number): TailRow[] {
     const gone = tail.filter(({ first }) => first <= folded);
     const split = gone.find(({ first, count }) => first + count - 1 > folded);
-    const rest = split === undefined ? [] : this.#operations(folded, split.first, split.first);
+    const rest = split === undefined ? [] : this.#operations(folded, split.id, split.id);
     const last = gone.at(-1);
-    if (last !== undefined) this.#sql.run(this.#statements.remove, OPERATIONS, last.first);
+    // What stands beside what is known goes when that is written.
+    if (last !== undefined && last.id !== ABOUT) this.#sql.run(this.#statements.remove, OPERATIONS, last.id);
     const bytes = rest.map((operation) => operation.bytes);
     const rows = packRows(folded + 1, bytes, ROW_BYTES);
     for (const row of rows) this.#sql.run(this.#statements.write, row.first, row.bytes);
-    return [...rows.map(tailRow), ...tail.filter(({ first }) => first > folded)];
+    return [...rows.flatMap(tailRow), ...tail.filter(({ first }) => first > folded)];
   }
 
-  #operations(after: number, from: number = OPERATIONS, to: number = SEGMENTS - 1): StoredManifest["operations"] {
+  /** The operations after a number, in rows from `from` to `to`. */
+  #operations(after: number, from: number = ABOUT, to: number = SEGMENTS - 1): StoredManifest["operations"] {
     const tail = this.#loaded?.tail ?? [];
-    const first = tail.find((row) => row.first >= from && row.first + row.count - 1 > after)?.first;
+    const first = tail.find((row) => row.id >= from && row.first + row.count - 1 > after)?.id;
     if (first === undefined) return [];
     const operations = this.#rows(first, to).flatMap(({ id, bytes }) =>
       unpackRow(bytes).map((operation, index) => ({ number: id + index, bytes: operation })),
@@ -408,16 +447,17 @@ function headersIn(rows: readonly Row[]): readonly HeaderRow[] {
     });
 }
 
-function tailRow({
-  first,
-  count,
-  bytes,
-}: {
-  readonly first: number;
-  readonly count: number;
-  readonly bytes: Uint8Array;
-}): TailRow {
-  return { first, count, length: bytes.length };
+/** What a row that was written is of the tail: nothing where it has only what is known of the partition. */
+function tailRow({ first: id, bytes }: Pick<PackedRow, "first" | "bytes">): TailRow[] {
+  return id === ABOUT
+    ? headRow(unpackRow(bytes).slice(1))
+    : [{ id, first: id, count: countOfRow(bytes), length: bytes.length }];
+}
+
+/** What stands of the tail beside what is known of the partition. */
+function headRow(operations: readonly Uint8Array[]): TailRow[] {
+  const length = operations.reduce((sum, operation) => sum + operation.length, 0);
+  return operations.length === 0 ? [] : [{ id: ABOUT, first: OPERATIONS, count: operations.length, length }];
 }
 
 function headerId(segment: number): number {

@@ -54,7 +54,11 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
   write: figure(1_000 / 3_000, "core-ms a document written by its own over HTTP", "bench:feed"),
   process: figure(311 * 2 ** 20, "bytes of a process with a cache of 64 MiB, whatever it stores", "bench:memory"),
   rowsOfLoad: figure(0.02, "rows written a document in bulk, folded", "docs/edge.md"),
-  rowsOfGroup: figure(5, "rows written by the first write of a group, its alarm included", "docs/edge.md"),
+  rowsOfGroup: figure(
+    5,
+    "rows written by the first write of a group, its alarm and its entry in a directory included",
+    "docs/edge.md",
+  ),
   rowsOfWrite: figure(2, "rows written a document, its part of folding included", "docs/edge.md"),
   rowsOfRest: figure(18, "rows written when a group rests after writes: folding 17, the alarm 1", "worker.test.ts"),
   rowsOfRead: figure(51, "rows read by an object that is woken", "bench:edge"),
