@@ -57,7 +57,13 @@ const expect = (isSo, what) => {
 try {
   await ready();
   await feed();
-  const load = new OpenLoop({ port, connections: CONNECTIONS, request: (number) => request(number), check });
+  const load = new OpenLoop({
+    port,
+    pid: server.pid,
+    connections: CONNECTIONS,
+    request: (number) => request(number),
+    check,
+  });
   await load.closed(8, 1_500);
   const capacity = await load.closed(8, 4_000);
   say(`capacity (8 clients, each after the other): ${capacity.toFixed(0)} queries/s`);
@@ -70,6 +76,7 @@ try {
         `p99 ${ms(figure.p99)}; ${figure.refused} refused of ${figure.sent}, ${figure.late} 504, ${figure.failed} failed; ` +
         `/livez ≤ ${ms(figure.liveMax)} (p99 ${ms(figure.liveP99)}), ${figure.unsent} not sent for want of a connection`,
     );
+    say(`    processors: ${shares(figure.processor)}${perRefusal(figure, figures[0])}`);
     expect(figure.failed === 0, `${times}×: ${figure.failed} connections or answers failed`);
     expect(figure.withoutRetryAfter === 0, `${times}×: ${figure.withoutRetryAfter} refusals without retry-after`);
   }
@@ -100,6 +107,20 @@ try {
 for (const what of missed) say(`MISSED ${what}`);
 if (missed.length === 0) say("all bounds hold");
 process.exitCode = missed.length === 0 ? 0 : 1;
+
+/** How much of one processor each took; all of them share those of this machine. */
+function shares({ connections, threads, client }) {
+  const part = (it) => `${(100 * it).toFixed(0)} %`;
+  return `server's connections ${part(connections)}, its threads ${part(threads)}, this client ${part(client)}`;
+}
+
+/** What a refusal takes the thread of the connections, where an answer takes what it took when nothing was refused. */
+function perRefusal({ refused, answered, processor }, calm) {
+  if (refused < 500) return "";
+  const ofAnswer = calm.processor.connectionsMs / calm.answered;
+  const ofRefusal = (processor.connectionsMs - ofAnswer * answered) / refused;
+  return `; ${(1_000 * ofAnswer).toFixed(0)} µs of the thread of the connections an answer, about ${(1_000 * ofRefusal).toFixed(0)} µs a refusal`;
+}
 
 /** The request of a number, as bytes. */
 function request(number) {

@@ -3,7 +3,9 @@
  * not, and latency counts from then. It reads no more of an answer than it has to, so that a machine with two processors
  * is the server's for the most part.
  */
+import { readdirSync, readFileSync } from "node:fs";
 import net from "node:net";
+import process from "node:process";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
 /** Addresses that the connections come from: a server bounds those of one. */
@@ -73,6 +75,24 @@ class Connection {
   }
 }
 
+/** Milliseconds of processor that the threads of a process took: its first, and all others. Linux says so, others do not. */
+export function processorMs(pid) {
+  let [first, others] = [0, 0];
+  try {
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, "latin1");
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+      // In hundredths of a second, as Linux counts for everybody.
+      const ms = 10 * (Number(fields[11]) + Number(fields[12]));
+      if (task === String(pid)) first += ms;
+      else others += ms;
+    }
+  } catch {
+    return { first: Number.NaN, others: Number.NaN };
+  }
+  return { first, others };
+}
+
 /** What came of a load. */
 class Tally {
   latencies = [];
@@ -92,7 +112,20 @@ class Tally {
     const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
     const [liveMax, liveP99] = [live.at(-1) ?? 0, quantile(live, 0.99)];
     const goodput = (1_000 * latencies.length) / ms;
-    return { goodput, p50, p99, refused, late, failed, withoutRetryAfter, sent, unsent, liveMax, liveP99 };
+    return {
+      answered: latencies.length,
+      goodput,
+      p50,
+      p99,
+      refused,
+      late,
+      failed,
+      withoutRetryAfter,
+      sent,
+      unsent,
+      liveMax,
+      liveP99,
+    };
   }
 }
 
@@ -103,7 +136,7 @@ export class OpenLoop {
   #open = 0;
   #number = 0;
 
-  /** `request` gives the bytes of the request of a number, `check` says whether the body of an answer 200 is whole. */
+  /** `pid`: the server's. `request` gives the bytes of the request of a number, `check` says whether the body of an answer 200 is whole. */
   constructor(options) {
     this.#options = options;
   }
@@ -127,6 +160,7 @@ export class OpenLoop {
   async open(rate, ms) {
     const tally = new Tally();
     const start = performance.now();
+    const [ofServer, ofClient] = [processorMs(this.#options.pid), process.cpuUsage()];
     const pending = new Set();
     const watch = this.#watchLive(tally, start + ms);
     let due = start;
@@ -143,7 +177,16 @@ export class OpenLoop {
     await Promise.race([Promise.all(pending), pause(ANSWER_MS_MAX)]);
     tally.failed += pending.size;
     await watch;
-    return tally.figure(ms);
+    const took = performance.now() - start;
+    const { first, others } = processorMs(this.#options.pid);
+    const { user, system } = process.cpuUsage(ofClient);
+    const processor = {
+      connections: (first - ofServer.first) / took,
+      threads: (others - ofServer.others) / took,
+      client: (user + system) / 1_000 / took,
+      connectionsMs: first - ofServer.first,
+    };
+    return { ...tally.figure(ms), processor };
   }
 
   /** Seconds until half a second of a light load is as fast as such a load was before; nothing: not within `seconds`. */

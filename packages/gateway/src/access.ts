@@ -11,7 +11,7 @@ import type { Context } from "hono";
 import { type Digest, webDigest } from "./authority/admin-keys.ts";
 import { Authority, type Bounds, type Caller, type Reach } from "./authority/authority.ts";
 import { asksForCredentials, type CredentialOptions, Credentials } from "./authority/credentials.ts";
-import type { Call, Reply } from "./call.ts";
+import type { Call, CallHead, Reply } from "./call.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 
@@ -112,7 +112,7 @@ export class Access {
   }
 
   /** Throws unless a request may be looked at. Costs nothing that depends on its body. */
-  check(call: Call): void {
+  check(call: CallHead): void {
     const { targetBytes, headerBytes, headerCount } = this.#limits;
     if (call.target.length > targetBytes) {
       const message = `The request target has ${call.target.length} bytes, more than ${targetBytes} (limit L-head)`;
@@ -131,6 +131,13 @@ export class Access {
     return this.#credentials === undefined ? this.#ofAll(ANYBODY) : undefined;
   }
 
+  /** What the caller of a request reaches, where that is known without waiting; nothing: it has to be asked. */
+  knownAtOnce(call: CallHead): Authority | undefined {
+    if (this.#credentials === undefined) return this.#ofAll(ANYBODY);
+    const known = this.#authorise === undefined ? this.#credentials.remembered(call) : undefined;
+    return known && this.#authorityOf(known.reach, known.reach === "admin" ? "admin" : "token", known.id);
+  }
+
   /** What the caller of a request reaches. Throws unless that is known. */
   authorise(call: Call, context: Context | undefined): Authority | Promise<Authority> {
     return this.#credentials === undefined ? this.#ofAll(ANYBODY) : this.#authority(call, context, this.#credentials);
@@ -140,6 +147,10 @@ export class Access {
     const ofSession = context === undefined ? undefined : await this.#authorise?.(context);
     const { reach, id } = ofSession === undefined ? await credentials.known(call) : { reach: ofSession };
     const by = ofSession !== undefined ? "session" : reach === "admin" ? "admin" : "token";
+    return this.#authorityOf(reach, by, id);
+  }
+
+  #authorityOf(reach: Reach, by: Caller["by"], id: string | undefined): Authority {
     const caller: Caller = { by, ...(id === undefined ? {} : { id }) };
     if (reach === "admin") return this.#ofAll(caller);
     const made = this.#granted.get(reach) ?? new Authority(this.#cluster, this.#bounds, reach, caller);
@@ -155,7 +166,7 @@ export class Access {
   }
 
   /** What lets a page of an allowed origin read the answer; nothing where no page asks. Only of a call that was checked. */
-  sharing(call: Call): Readonly<Record<string, string>> | undefined {
+  sharing(call: CallHead): Readonly<Record<string, string>> | undefined {
     const origin = call.header("origin");
     return origin === undefined ? undefined : { ...SHARED, "access-control-allow-origin": origin };
   }

@@ -2,8 +2,8 @@
  * One request and its answer, in the shape all routes work on. It is not the Web's `Request`, because that one passes
  * the path through `URL`, which collapses `..` and would let `…/group/u1/../u2/x` change owner.
  */
-/** A request as it arrived. */
-export interface Call {
+/** What comes before the body of a request. */
+export interface CallHead {
   readonly method: string;
   /** The request target exactly as sent: never decoded, never normalised. */
   readonly target: string;
@@ -11,10 +11,14 @@ export interface Call {
   readonly headerBytes: number;
   /** When it came, by the monotonic clock: what a request may take is counted from then on. */
   readonly arrivedMs: number;
-  /** From which address it came, where that is known. */
-  readonly address?: string | undefined;
   /** A header by its lower-case name. */
   header(name: string): string | undefined;
+}
+
+/** A request as it arrived. */
+export interface Call extends CallHead {
+  /** From which address it came, where that is known. */
+  readonly address?: string | undefined;
   /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
   body(limitBytes: number): Promise<Uint8Array>;
   /** Aborted when the client goes away before it has its answer; nothing where it cannot. */

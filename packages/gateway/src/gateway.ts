@@ -8,11 +8,11 @@ import { ServiceError, type UnsharedBytes, withCause } from "@brooklet/wire";
 import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
 import { Access, type AccessOptions, preflight } from "./access.ts";
-import { Audit, type AuditListener } from "./authority/audit.ts";
+import { Audit, type AuditedRequest, type AuditListener } from "./authority/audit.ts";
 import type { Authority } from "./authority/authority.ts";
 import { Throttled } from "./authority/throttle.ts";
 import { Bodies } from "./bodies.ts";
-import { type Call, callFromRequest, type Reply, rawTargetOf } from "./call.ts";
+import { type Call, type CallHead, callFromRequest, type Reply, rawTargetOf, type WholeReply } from "./call.ts";
 import type { GatewayContext, ServerState, Surroundings } from "./context.ts";
 import { Continuations } from "./continuation.ts";
 import { Deployment } from "./deployment.ts";
@@ -29,7 +29,7 @@ import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
 import { RequestCounters, type RequestKind } from "./load/counters.ts";
-import { overload } from "./load/overload.ts";
+import { mayBeRefused, overload } from "./load/overload.ts";
 import { hostOf, type LocalAnswer, LocalCall, type LocalRequest, localAnswer, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
@@ -82,6 +82,8 @@ export interface Gateway {
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /** Answers a call that sends its answer itself. What there is no room for is refused before it comes to the routes. */
   take(call: Call & Required<Pick<Call, "send">>): void;
+  /** What a request that there is no room for is refused with, by its head alone; nothing: it has to be looked at. */
+  refusal(head: CallHead): WholeReply | undefined;
   /** Answers a request of this process. The URL is taken as it stands, as by `fetch`, and no class of the Web is made for it. */
   answer(url: string, request: LocalRequest): Promise<LocalAnswer>;
 }
@@ -171,30 +173,45 @@ export function createGateway(options: GatewayOptions): Gateway {
       const rawTarget = typeof input === "string" ? rawTargetOf(input) : undefined;
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
+    refusal: (head) => refusedAtOnce(head, house),
     take: (call) => {
       const refused = refusedAtOnce(call, house);
-      if (refused === undefined) void app.fetch(ANY_REQUEST, { call });
-      else call.send(refused);
+      if (refused !== undefined) call.send(refused);
+      else void taken(app, call, onDefect);
     },
     answer: (url, request) => answerLocally(app, house, url, request),
   };
 }
 
-/** The refusal of what there is no room for, where nobody has to be asked who asks. */
-function refusedAtOnce(call: Call, house: House): Reply | undefined {
-  const { access, surroundings } = house;
-  const refusal = access.anybody && overload(call, surroundings, access.anybody);
-  if (refusal === undefined) return undefined;
-  const kind = call.target.startsWith("/document/") ? "document" : "search";
-  let told = refusal;
-  let shared: Readonly<Record<string, string>> | undefined;
+/** Answers a call that sends its answer itself. Whatever fails is answered: what is thrown here would end the process. */
+async function taken(
+  app: Gateway["app"],
+  call: Call & Required<Pick<Call, "send">>,
+  onDefect: DefectListener,
+): Promise<void> {
   try {
-    access.check(call);
-    shared = access.sharing(call);
+    await app.fetch(ANY_REQUEST, { call });
   } catch (error) {
-    told = serviceErrorOf(error, house.onDefect);
+    call.send(plainFailure(serviceErrorOf(error, onDefect)));
   }
-  return complete(failureOf(told, call, kind), kind, shared, house, call);
+}
+
+/** The refusal of what there is no room for, where it is known without waiting who asks. Never throws: nobody would hear of it. */
+function refusedAtOnce(call: CallHead, house: House): WholeReply | undefined {
+  try {
+    const { access, surroundings } = house;
+    if (!mayBeRefused(call, surroundings)) return undefined;
+    const caller = access.knownAtOnce(call);
+    const refusal = caller && overload(call, surroundings, caller);
+    if (refusal === undefined) return undefined;
+    access.check(call);
+    const kind = call.target.startsWith("/document/") ? "document" : "search";
+    const { body, ...reply } = failureOf(refusal, call, kind);
+    return { ...complete({ ...reply, body }, kind, access.sharing(call), house, call), body };
+  } catch {
+    // What is wrong with it is said where it is looked at.
+    return undefined;
+  }
 }
 
 /**
@@ -297,17 +314,19 @@ function respond(
   const call = bindings?.call ?? callFromRequest(honoContext.req.raw, bindings?.rawTarget);
   const replied = replyTo(call, honoContext, route, house);
   if (call.send === undefined) return replied.then((reply) => webResponse(call, reply));
+  // Never rejects.
   void replied.then((reply) => call.send?.(reply));
   return SENT;
 }
 
 /** What a call is answered with. Never rejects. */
 async function replyTo(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
-  const audited = house.audit?.begin(call);
+  let audited: AuditedRequest | undefined;
   let reply: Reply;
   let isThrottled = false;
   let shared: Readonly<Record<string, string>> | undefined;
   try {
+    audited = house.audit?.begin(call);
     if (!house.inner.has(call)) house.access.check(call);
     shared = house.access.sharing(call);
     const authorised = preflight(call) ?? authorityOf(call, honoContext, route, house);
@@ -342,7 +361,7 @@ function complete(
   kind: RequestKind,
   shared: Readonly<Record<string, string>> | undefined,
   { surroundings }: House,
-  { arrivedMs }: Call,
+  { arrivedMs }: CallHead,
 ): Reply {
   const { status, body, close, cause } = reply;
   surroundings.counters.count(kind, status, arrivedMs);
@@ -388,7 +407,7 @@ function webBody(body: Reply["body"]): UnsharedBytes | string | ReadableStream<U
 }
 
 /** A failure before a route began, in the form of its answers. */
-function failureOf(error: ServiceError, call: Call, kind: RequestKind): Reply {
+function failureOf(error: ServiceError, call: CallHead, kind: RequestKind): WholeReply {
   if (kind === "document") return documentFailure(error, { pathId: echo(splitTarget(call.target).path), writes: true });
   if (kind === "search") return searchFailure(error);
   return kind === "deploy" ? deployFailure(error) : plainFailure(error);

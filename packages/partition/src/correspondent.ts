@@ -52,7 +52,7 @@ export class Correspondent {
     surroundings: Surroundings,
     lane?: LaneLimits,
   ) {
-    this.lane = new Lane(lane);
+    this.lane = new Lane(lane, undefined, surroundings.schedule);
     this.#surroundings = surroundings;
     this.#start = start;
     this.#onProblem = onProblem;

@@ -167,7 +167,8 @@ export class ThreadCluster implements Cluster {
   }
 
   overload(key?: PartitionKey): string | undefined {
-    if (key !== undefined) return this.#threadOf(this.bucketOf(key)).lane.refusal;
+    // By whatever name: that there is no such group is said by who searches it.
+    if (key !== undefined) return this.#threadOf(bucketOf(key, this.buckets)).lane.refusal;
     // While one thread has room there is a search that is not refused.
     const refusals = this.#threads.map(({ lane }) => lane.refusal);
     return refusals.includes(undefined) ? undefined : refusals[0];

@@ -140,3 +140,67 @@ test("more than the longest queue is refused at once, and told why", async () =>
   await waiting;
   expect([lane.running, lane.queued]).toEqual([1, 0]);
 });
+
+describe("a thread that is heard of once in a turn of many milliseconds", () => {
+  /** Turns of `turnMs` in which a thread that takes `tookMs` for each does what is with it; searches always wait. What was done. */
+  async function turns(
+    lane: Lane,
+    count: number,
+    turnMs: number,
+    tookMs: number,
+    turnEnds: (() => void)[],
+  ): Promise<number> {
+    let done = 0;
+    const ask = (): void => void lane.enter()?.catch(() => undefined);
+    for (let turn = 0; turn < count; turn += 1) {
+      while (lane.queued < LANE_LIMITS.queuedAlways) ask();
+      const finished = Math.min(lane.running, Math.floor(turnMs / tookMs));
+      done += finished;
+      for (let one = 0; one < finished; one += 1) {
+        lane.leave();
+        ask();
+      }
+      for (const work of turnEnds.splice(0)) work();
+      await Promise.resolve();
+    }
+    return done;
+  }
+
+  test("has as much with it as it can do meanwhile, and no more than that twice", async () => {
+    const ends: (() => void)[] = [];
+    const lane = new Lane(
+      LANE_LIMITS,
+      () => 0,
+      (work) => void ends.push(work),
+    );
+    const [turnMs, tookMs] = [20, 1];
+    await turns(lane, 10, turnMs, tookMs, ends);
+    expect(await turns(lane, 100, turnMs, tookMs, ends)).toBe(100 * (turnMs / tookMs));
+    expect(lane.places).toBeLessThanOrEqual((2 * turnMs) / tookMs);
+    // Turns that are short again need few.
+    await turns(lane, 100, 1, tookMs, ends);
+    expect(lane.places).toBe(LANE_LIMITS.running);
+  });
+
+  test("sabotage: with the same few always, four fifths of its time are lost", async () => {
+    const lane = new Lane(LANE_LIMITS, () => 0);
+    expect(await turns(lane, 100, 20, 1, [])).toBe(100 * LANE_LIMITS.running);
+  });
+
+  test("the places are few again when nobody waits", async () => {
+    const ends: (() => void)[] = [];
+    const lane = new Lane(
+      LANE_LIMITS,
+      () => 0,
+      (work) => void ends.push(work),
+    );
+    await turns(lane, 10, 20, 1, ends);
+    expect(lane.places).toBeGreaterThan(LANE_LIMITS.running);
+    while (lane.running > 0) {
+      lane.leave();
+      for (const work of ends.splice(0)) work();
+      await Promise.resolve();
+    }
+    expect([lane.places, lane.queued]).toEqual([LANE_LIMITS.running, 0]);
+  });
+});

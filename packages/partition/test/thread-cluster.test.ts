@@ -47,6 +47,11 @@ function threads(path: string = join(folder(), "data")): {
   return { cluster: made, started: () => started, problems };
 }
 
+test("of a name that no group can have nobody is told how busy it is: it is only looked at", () => {
+  const { cluster } = threads();
+  expect(cluster.overload("g:a\u0001b")).toBeUndefined();
+});
+
 test("writes and reads of many groups over two threads", async () => {
   const { cluster, started } = threads();
   const keys = Array.from({ length: 60 }, (_, index): PartitionKey => `g:user-${index}`);

@@ -1,6 +1,6 @@
 /** Who asks: the key or token of a request, as what it reaches. */
 import { ServiceError, type TokenOptions } from "@brooklet/wire";
-import type { Call } from "../call.ts";
+import type { Call, CallHead } from "../call.ts";
 import { AdminKeys, checkAdminKeys, type Digest } from "./admin-keys.ts";
 import type { Reach } from "./authority.ts";
 import type { GroupTokens } from "./group-token.ts";
@@ -41,7 +41,7 @@ export class Credentials {
   readonly #keys: AdminKeys;
   readonly #throttle: Throttle;
   #tokens: Promise<GroupTokens> | undefined;
-  /** By the digest of the token: what is looked up tells nothing of it. */
+  /** By the digest of the key or token: what is looked up tells nothing of it. */
   readonly #remembered: Map<string, Known> = new Map();
 
   constructor(options: CredentialOptions, digest: Digest, limits: ThrottleLimits) {
@@ -57,7 +57,7 @@ export class Credentials {
     const header = call.header("authorization");
     if (header === undefined)
       throw unauthenticated("This server wants a key or a token: send 'Authorization: Bearer …'");
-    const [, given] = header.length > CHARACTERS_MAX ? [] : (/^bearer +([^\s,]+)$/i.exec(header.trim()) ?? []);
+    const given = bearer(header);
     this.#throttle.check(call.address, given ?? header);
     const found = given === undefined ? undefined : await this.#find(given);
     if (found !== undefined) return found;
@@ -67,12 +67,21 @@ export class Credentials {
     );
   }
 
+  /** What was found of the credential of a request before, and still holds; nothing: it has to be looked at. */
+  remembered(call: CallHead): Known | undefined {
+    const given = bearer(call.header("authorization") ?? "");
+    const digest = given === undefined ? undefined : this.#digest(given);
+    const known = digest instanceof Uint8Array ? this.#remembered.get(digest.join()) : undefined;
+    if (known === undefined || known.endMs <= Date.now()) return undefined;
+    return known.id !== undefined && this.#options.tokens?.isRevoked?.(known.id) === true ? undefined : known;
+  }
+
   async #find(given: string): Promise<Known | undefined> {
     const digest = await this.#digest(given);
     if (await this.#keys.has(digest)) {
       this.#throttle.succeeded(given);
       const id = Array.from(digest.subarray(0, ID_BYTES), (byte) => byte.toString(16).padStart(2, "0")).join("");
-      return { reach: "admin", endMs: Number.POSITIVE_INFINITY, id };
+      return this.#remember(digest.join(), { reach: "admin", endMs: Number.POSITIVE_INFINITY, id });
     }
     // A key has no dots, a token two.
     if (given.split(".", 4).length !== 3) return undefined;
@@ -88,9 +97,13 @@ export class Credentials {
     const token = await (await this.#reader()).read(given);
     if (token === undefined) return undefined;
     this.#throttle.succeeded(given);
-    const known: Known = { reach: token.grant, endMs: token.endMs, id: token.id };
+    return this.#remember(name, { reach: token.grant, endMs: token.endMs, id: token.id });
+  }
+
+  #remember(name: string, known: Known): Known {
     const [oldest] = this.#remembered.keys();
-    if (oldest !== undefined && this.#remembered.size >= REMEMBERED_MAX) this.#remembered.delete(oldest);
+    const isFull = this.#remembered.size >= REMEMBERED_MAX && !this.#remembered.has(name);
+    if (oldest !== undefined && isFull) this.#remembered.delete(oldest);
     this.#remembered.set(name, known);
     return known;
   }
@@ -102,6 +115,11 @@ export class Credentials {
     })();
     return this.#tokens;
   }
+}
+
+/** The credential of an `Authorization` header; nothing where there is none that could be valid. */
+function bearer(header: string): string | undefined {
+  return header.length > CHARACTERS_MAX ? undefined : /^bearer +([^\s,]+)$/i.exec(header.trim())?.[1];
 }
 
 function unauthenticated(message: string): ServiceError {

@@ -5,15 +5,25 @@
 import type { PartitionKey } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Authority } from "../authority/authority.ts";
-import type { Call } from "../call.ts";
+import type { CallHead } from "../call.ts";
 import type { Surroundings } from "../context.ts";
 
 const SEARCHES = ["/search", "/brooklet/v1/search", "/brooklet/v1/retrieve"];
 const DOCUMENTS = "/document/v1/";
 const GROUP = /[?&]streaming\.groupname=([^&#]*)/g;
 
+/** Whether there is no room for what a request names, whoever asks: it is told only to who reaches that. */
+export function mayBeRefused({ target, method }: CallHead, surroundings: Surroundings): boolean {
+  if (target.startsWith(DOCUMENTS)) return method !== "DELETE" && surroundings.documents.refusal !== undefined;
+  if (method === "OPTIONS" || !SEARCHES.some((path) => isPath(target, path))) return false;
+  const { searches, searchesOfPartition, cluster } = surroundings;
+  const named = groupOf(target);
+  if (searches.refusal !== undefined || cluster.overload?.(named) !== undefined) return true;
+  return named !== undefined && searchesOfPartition.refusal(named) !== undefined;
+}
+
 /** The refusal of a request of this caller, or nothing: it has to be looked at. */
-export function overload(call: Call, surroundings: Surroundings, caller: Authority): ServiceError | undefined {
+export function overload(call: CallHead, surroundings: Surroundings, caller: Authority): ServiceError | undefined {
   const { target, method } = call;
   // Removes give room, and are the last to be refused.
   if (target.startsWith(DOCUMENTS)) return method === "DELETE" ? undefined : surroundings.documents.refusal;

@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream";
 import { ServiceError } from "@brooklet/wire";
 import { plainFailure } from "../failure.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
+import { type Refuse, refuseEarly } from "./early-refusal.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { NodeCall, Surroundings } from "./node-call.ts";
@@ -23,8 +24,13 @@ import {
 } from "./request-line.ts";
 import { SendClock } from "./sending.ts";
 
-/** Answers one request of either protocol. */
-export type CallHandler = (call: NodeCall) => void;
+/** Who answers the requests of either protocol. */
+export interface CallHandler {
+  /** Answers one. */
+  readonly take: (call: NodeCall) => void;
+  /** What one is refused with before it is read. */
+  readonly refuse: Refuse;
+}
 
 /** The first bytes of HTTP/2; no method of HTTP/1.1 begins like them. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n");
@@ -110,7 +116,7 @@ export class Listener implements Surroundings {
   #makeHttp1(): http.Server {
     const limits = this.limits;
     const onRequest: http.RequestListener = (incoming, outgoing) =>
-      this.#handler(new Http1Call(incoming, outgoing, this));
+      this.#handler.take(new Http1Call(incoming, outgoing, this));
     const server = http.createServer(
       {
         maxHeaderSize: this.#headBytes,
@@ -139,6 +145,11 @@ export class Listener implements Surroundings {
       if (!this.#admit(socket)) return;
       this.#tellApart(socket, () => {
         serveHttp1?.call(server, socket);
+        refuseEarly(socket, {
+          refuse: this.#handler.refuse,
+          requestsOfConnection: limits.requestsOfConnection,
+          isDraining: () => this.draining,
+        });
         this.#lines.set(socket, new UnfinishedLine(socket, this.#headBytes));
       });
     });
@@ -267,7 +278,7 @@ export class Listener implements Surroundings {
     };
     session.on("stream", (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
       const call = new Http2Call({ stream, headers, rawHeaders }, this, onReset);
-      if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler(call);
+      if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler.take(call);
       else stream.respond({ ":status": EXPECTATION_FAILED }, { endStream: true });
     });
   }

@@ -116,7 +116,7 @@ export function isLoopback(host: string): boolean {
 
 function handlerOf(gateway: Gateway): CallHandler {
   // The call sends its answer itself.
-  return (call) => gateway.take(call);
+  return { take: (call) => gateway.take(call), refuse: (head) => gateway.refusal(head) };
 }
 
 async function listen(listener: Listener, host: string, port: number): Promise<number> {

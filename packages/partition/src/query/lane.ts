@@ -3,13 +3,18 @@
  * still be refused for next to nothing. A burst may wait as long as its own time allows. When some waited without a break for a
  * while, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
  * as fast as before, and a long queue makes all of them late and none of them more.
+ *
+ * How many are few depends on how long a turn of this thread takes: one that refuses thousands a second hears of what the other has
+ * done only now and then, and if all that was with it is done by then, it had nothing to do meanwhile.
  */
 import { ServiceError } from "@brooklet/core";
 
 /** How many searches are with a thread, and how many wait. */
 export interface LaneLimits {
-  /** With the thread at a time. */
+  /** With the thread at a time … */
   readonly running: number;
+  /** … and at most, where it is done with all of them before this thread hears of it. */
+  readonly runningMost: number;
   /** Waiting at a time, of a burst. */
   readonly queued: number;
   /** Waiting without a break for so long, milliseconds, is an overload. */
@@ -25,6 +30,7 @@ export interface LaneLimits {
 /** What holds unless somebody says otherwise. */
 export const LANE_LIMITS: LaneLimits = {
   running: 4,
+  runningMost: 64,
   queued: 256,
   burstMs: 500,
   waitMs: 50,
@@ -35,6 +41,8 @@ export const LANE_LIMITS: LaneLimits = {
 const OVERLOAD = "Rejecting execution due to overload";
 /** A part of the new in a mean of what was. */
 const MEAN_PART = 0.1;
+/** A turn in which so small a part of the places was given back has no need of the others. */
+const NEEDED_PART = 0.25;
 
 interface Waiter {
   readonly sinceMs: number;
@@ -46,16 +54,27 @@ interface Waiter {
 export class Lane {
   readonly #limits: LaneLimits;
   readonly #now: () => number;
+  readonly #afterTurn: ((work: () => void) => void) | undefined;
   readonly #waiters: Waiter[] = [];
   #running = 0;
+  /** Places at present. */
+  #places: number;
+  /** Places given back in this turn. */
+  #leftInTurn = 0;
   /** Since when somebody waits without a break. */
   #busySinceMs: number | undefined;
   /** Time from one search that is done to the next while others wait, a mean. */
   #paceMs = 0;
   #leftMs: number | undefined;
 
-  constructor(limits: LaneLimits = LANE_LIMITS, now: () => number = () => performance.now()) {
-    [this.#limits, this.#now] = [limits, now];
+  /** `afterTurn` does work when what arrived with the event under way was seen; without it the places stay as many as they are. */
+  constructor(
+    limits: LaneLimits = LANE_LIMITS,
+    now: () => number = () => performance.now(),
+    afterTurn?: (work: () => void) => void,
+  ) {
+    [this.#limits, this.#now, this.#afterTurn] = [limits, now, afterTurn];
+    this.#places = limits.running;
   }
 
   /** Searches that wait. */
@@ -66,6 +85,11 @@ export class Lane {
   /** Searches that are with the thread. */
   get running(): number {
     return this.#running;
+  }
+
+  /** Searches that may be with the thread at present. */
+  get places(): number {
+    return this.#places;
   }
 
   /** What one more search would be refused with at present; nothing: it would not be. */
@@ -80,7 +104,7 @@ export class Lane {
 
   /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
   enter(): Promise<void> | undefined {
-    if (this.#running < this.#limits.running) {
+    if (this.#running < this.#places && this.queued === 0) {
       this.#running += 1;
       return undefined;
     }
@@ -94,12 +118,36 @@ export class Lane {
   /** Gives the place back: to the search that waits longest, if any does. */
   leave(): void {
     const nowMs = this.#now();
-    const next = this.#next(nowMs);
+    if (this.queued > 0) this.#countTurn();
+    const next = this.#running > this.#places ? undefined : this.#next(nowMs);
     if (this.#leftMs !== undefined) this.#paceMs += MEAN_PART * (nowMs - this.#leftMs - this.#paceMs);
     // Only while others wait is the time between two what a search takes.
     this.#leftMs = next === undefined ? undefined : nowMs;
     if (next === undefined) this.#running -= 1;
     else next.admit();
+    if (this.queued === 0) this.#busySinceMs = undefined;
+    if (this.#running === 0) this.#places = this.#limits.running;
+  }
+
+  #countTurn(): void {
+    this.#leftInTurn += 1;
+    if (this.#leftInTurn === 1) this.#afterTurn?.(() => this.#turned());
+  }
+
+  /** As many places as the thread is not done with before this one hears of it. */
+  #turned(): void {
+    const left = this.#leftInTurn;
+    const { running, runningMost } = this.#limits;
+    this.#leftInTurn = 0;
+    if (left >= this.#places) this.#places = Math.min(2 * this.#places, runningMost);
+    else if (left <= this.#places * NEEDED_PART) this.#places = Math.max(this.#places - 1, running);
+    const nowMs = this.#now();
+    while (this.#running < this.#places) {
+      const next = this.#next(nowMs);
+      if (next === undefined) break;
+      this.#running += 1;
+      next.admit();
+    }
     if (this.queued === 0) this.#busySinceMs = undefined;
   }
 
