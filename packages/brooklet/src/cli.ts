@@ -4,14 +4,21 @@ import { once } from "node:events";
 import { runCommandLine } from "./command/program.ts";
 
 const isWatched = process.stderr.isTTY === true;
+/** A server goes on, whether anybody reads what it says or not. */
+const isServing = process.argv[2] === "serve";
 
-// Who reads what is printed may have seen enough: `brooklet visit | head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
+  if (isServing) return;
+  // Who reads what is printed may have seen enough: `brooklet visit | head`.
+  if (error.code === "EPIPE") process.exit();
+  process.exitCode = 1;
+  console.error(`What is printed cannot be written: ${error.message}`);
   process.exit();
 });
+// There is nobody to tell.
+process.stderr.on("error", () => undefined);
 
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const exitCode = await runCommandLine(process.argv.slice(2), {
   print: console.log,
   warn: console.error,
   progress: (line) => {
@@ -20,3 +27,4 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   input: process.stdin,
   untilEnded: () => Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]),
 });
+process.exitCode ||= exitCode;

@@ -1,6 +1,6 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
 import type { Reranker } from "@brooklet/client";
-import type { AuditListener } from "@brooklet/gateway";
+import type { Answered, AuditListener } from "@brooklet/gateway";
 import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
@@ -53,6 +53,15 @@ export interface ServeOptions {
    * default. 0: all of them, where a proxy before the server counts.
    */
   readonly wrongCredentials?: number;
+  /** Connections of one address at a time, 128 by default. */
+  readonly connectionsPerAddress?: number;
+  /**
+   * Addresses and networks of proxies before this server, as `10.0.0.0/8`: what `X-Forwarded-For` says is believed where it comes from
+   * them, and their connections are not counted by address. None by default.
+   */
+  readonly trustedProxies?: readonly string[];
+  /** Told of every answer when it is there: of what kind it was, its status, and how long it took. Of nothing that stands in it. */
+  readonly onAnswered?: (answered: Answered) => void;
   /**
    * Told who did what: deployments, erasures, what is done with all groups, refusals. A file, to which hash-chained lines of JSON are
    * added, or a function; what it does not keep of the first three is not done.
@@ -127,6 +136,9 @@ const OPTIONS = {
   allowedOrigins: CHECKS.origins,
   deploys: CHECKS.flag,
   wrongCredentials: CHECKS.count,
+  connectionsPerAddress: CHECKS.count,
+  trustedProxies: CHECKS.texts,
+  onAnswered: CHECKS.listener,
   audit: CHECKS.textOrListener,
   mcp: CHECKS.switch,
   insecureAllowAnonymous: CHECKS.flag,

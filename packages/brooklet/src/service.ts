@@ -53,6 +53,12 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         mcp,
         limits: limitsOf(options),
         audit: audit?.listener,
+        onAnswered: options.onAnswered,
+        trustedProxies: options.trustedProxies,
+        connectionLimits:
+          options.connectionsPerAddress === undefined
+            ? undefined
+            : { connectionsOfAddress: options.connectionsPerAddress },
         onDefect: onProblem,
       }),
     });

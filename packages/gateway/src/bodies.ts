@@ -59,7 +59,7 @@ export class Bodies {
 
   /** The body part by part, inflated. It is held by nobody here: whoever takes the parts limits what it holds of them. */
   stream(call: Call): AsyncIterable<Uint8Array> {
-    return compressed(call.header("content-encoding")) ? inflated(call.stream()) : call.stream();
+    return compressed(call.header("content-encoding")) ? inflated(call.stream(), this.#limits) : call.stream();
   }
 
   async #inflate(sent: Uint8Array, limitBytes: number): Promise<Uint8Array> {

@@ -28,7 +28,7 @@ import {
 import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
-import { RequestCounters, type RequestKind } from "./load/counters.ts";
+import { type Answered, RequestCounters, type RequestKind } from "./load/counters.ts";
 import { mayBeRefused, overload } from "./load/overload.ts";
 import { hostOf, type LocalAnswer, LocalCall, type LocalRequest, localAnswer, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
@@ -57,6 +57,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly reranker?: Reranker;
   /** Is told of deployments, erasures, what is done with all groups, and refusals (docs/security.md). Nobody by default. */
   readonly audit?: AuditListener;
+  /** Is told of every answer when it is there, and of nothing that stands in it. Nobody by default. */
+  readonly onAnswered?: (answered: Answered) => void;
   /** Answers `/mcp` (the Model Context Protocol) of the one group that a caller's token is for. Nothing is there by default. */
   readonly mcp?: McpHandler;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
@@ -91,6 +93,9 @@ export interface Gateway {
 /** The routes of our own, with the library that holds requests against their shapes: loaded with the first such request. */
 const ownRoutes = (): Promise<typeof import("./routes/own.ts")> => import("./routes/own.ts");
 
+/** Methods by their names; another could be any text. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]);
+
 /**
  * Who may come to a route at all. What those may do who have a token for some groups only the route asks of their authority,
  * without which it can open nothing.
@@ -110,6 +115,7 @@ interface House {
   readonly surroundings: Surroundings;
   readonly onDefect: DefectListener;
   readonly audit: Audit | undefined;
+  readonly onAnswered: GatewayOptions["onAnswered"];
   /** The surroundings of what a caller reaches: made once for each. */
   readonly contexts: WeakMap<Authority, GatewayContext>;
   /** What the caller reaches on whose behalf this gateway asks itself. */
@@ -156,6 +162,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     surroundings,
     onDefect,
     audit,
+    onAnswered: options.onAnswered,
     contexts: new WeakMap(),
     inner: new WeakMap(),
     search: { kind: "search", admitted: "holders", answer: (call, context) => answerSearch(call, context, onDefect) },
@@ -360,11 +367,12 @@ function complete(
   reply: Reply,
   kind: RequestKind,
   shared: Readonly<Record<string, string>> | undefined,
-  { surroundings }: House,
-  { arrivedMs }: CallHead,
+  { surroundings, onAnswered }: House,
+  { arrivedMs, method }: CallHead,
 ): Reply {
   const { status, body, close, cause } = reply;
   surroundings.counters.count(kind, status, arrivedMs);
+  onAnswered?.({ kind, method: METHODS.has(method) ? method : "other", status, ms: performance.now() - arrivedMs });
   const headers = { ...reply.headers, ...shared, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return { status, headers, body, close: close === true, cause };
 }

@@ -30,21 +30,41 @@ export async function inflateWithin(
 /** `Gunzip` on any platform. */
 export const webGunzip: Gunzip = (compressed, limitBytes) => inflateWithin("gzip", compressed, limitBytes);
 
+/** How many bytes may come out of those that went in (L-gzip). */
+export interface InflationRatio {
+  readonly inflationRatio: number;
+  readonly inflationFreeBytes: number;
+}
+
 /** Inflates gzip as it comes: what goes in is asked for when what came out was taken. */
-export async function* inflated(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* inflated(
+  compressed: AsyncIterable<Uint8Array>,
+  { inflationRatio, inflationFreeBytes }: InflationRatio,
+): AsyncGenerator<Uint8Array> {
   const source = compressed[Symbol.asyncIterator]();
+  let sentBytes = 0;
   const sent = new ReadableStream<UnsharedBytes>({
     pull: async (controller) => {
       const { done, value } = await source.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value as UnsharedBytes);
+      if (done === true) {
+        controller.close();
+        return;
+      }
+      sentBytes += value.length;
+      controller.enqueue(value as UnsharedBytes);
     },
     cancel: async () => {
       await source.return?.();
     },
   });
+  let bytes = 0;
   try {
-    yield* sent.pipeThrough(new DecompressionStream("gzip"));
+    for await (const part of sent.pipeThrough(new DecompressionStream("gzip"))) {
+      bytes += part.length;
+      const allowedBytes = inflationFreeBytes + inflationRatio * sentBytes;
+      if (bytes > allowedBytes) throw inflationFailure(new InflationLimit("stream"), sentBytes, allowedBytes);
+      yield part;
+    }
   } catch (cause) {
     throw ServiceError.is(cause) ? cause : new ServiceError("BAD_REQUEST", "Invalid gzip body", { cause });
   }

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createGateway, type GatewayLimits } from "../src/index.ts";
+import { inflated } from "../src/inflate.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
 const URL_OF_FEED = "http://localhost/brooklet/v1/feed";
@@ -81,4 +82,24 @@ describe("a feed in one request", () => {
     const limits = { feeds: { running: 0, queued: 0, waitMs: 1 } };
     expect((await send({ body: TWO }, { limits })).status).toBe(429);
   });
+});
+
+test("a feed may not become a hundred times as much as was sent of it (L-gzip)", async () => {
+  const lines = '{"put":"id:a:mail::1"}\n'.repeat(200_000);
+  const compressed = new Uint8Array(gzipSync(lines));
+  expect(lines.length / compressed.length).toBeGreaterThan(150);
+  const read = async (inflationRatio: number): Promise<number> => {
+    let bytes = 0;
+    const parts = (async function* () {
+      for (let at = 0; at < compressed.length; at += 1_000) yield compressed.subarray(at, at + 1_000);
+    })();
+    for await (const part of inflated(parts, { inflationRatio, inflationFreeBytes: 1 << 16 })) {
+      bytes += part.length;
+      // Nothing beyond it is handed on.
+      expect(bytes).toBeLessThanOrEqual((1 << 16) + inflationRatio * compressed.length);
+    }
+    return bytes;
+  };
+  expect(await read(1_000)).toBe(lines.length);
+  await expect(read(100)).rejects.toMatchObject({ code: "TOO_LARGE", message: expect.stringContaining("L-gzip") });
 });

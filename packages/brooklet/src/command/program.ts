@@ -3,6 +3,7 @@ import { BrookletError } from "@brooklet/client";
 import { StartError } from "@brooklet/gateway/node";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { LOG_LEVELS } from "../node/log.ts";
 import { runAuditGroup, runAuditVerify } from "./audit.ts";
 import { runBackup, runBackups, runRestore } from "./backup.ts";
 import { runCheck, runRepair } from "./check.ts";
@@ -121,6 +122,14 @@ function addServe(program: Command, surroundings: Surroundings): void {
       "invalid keys and tokens of an address that are looked at in a minute (10; 0: all)",
       whole,
     )
+    .option("--connections-per-address <count>", "connections of one address at a time (128)", positive)
+    .option(
+      "--trusted-proxy <network...>",
+      "proxies before this server, as 10.0.0.0/8: their X-Forwarded-For is believed",
+    )
+    .addOption(new Option("--log <format>", "what happens as lines of a log").choices(["json", "pretty"]))
+    .addOption(new Option("--log-level <level>", "what of it (info); debug: every answer").choices(LOG_LEVELS))
+    .option("--slow-ms <milliseconds>", "searches that take as long are in the log (1000)", whole)
     .option("--audit <file>", "add lines to this file: deployments, erasures, what is done with all groups, refusals")
     .option("--mcp", "serve assistants at /mcp: each token the one group that it is for, by the tools its verbs let")
     .option("--mcp-describe <words>", "the same, and what the documents are, for the model")

@@ -2,7 +2,10 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
+import type { Answered } from "@brooklet/gateway";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
+import { answerLog } from "../node/answer-log.ts";
+import { Log, type LogFormat, type LogLevel } from "../node/log.ts";
 import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
@@ -42,12 +45,43 @@ export interface ServeCommand {
   readonly tokenPublicKey?: string;
   readonly tokenKeys?: string;
   readonly tokenAlgorithm: string;
+  readonly connectionsPerAddress?: number;
+  readonly trustedProxy?: readonly string[];
+  readonly log?: LogFormat;
+  readonly logLevel?: LogLevel;
+  readonly slowMs?: number;
 }
 
 const BYTES_PER_MB = 2 ** 20;
 
+/** What is said while a server runs, and to whom: lines as they are, or a log. */
+interface Voice {
+  readonly say: (event: string, message: string) => void;
+  readonly warn: (message: string) => void;
+  readonly fail: (problem: unknown) => void;
+  readonly onAnswered?: (answered: Answered) => void;
+}
+
+function voiceOf({ log: format, logLevel: level, slowMs }: ServeCommand, { print, warn }: Surroundings): Voice {
+  const text = (problem: unknown): string =>
+    problem instanceof Error ? (problem.stack ?? problem.message) : String(problem);
+  if (format === undefined) {
+    if (level !== undefined || slowMs !== undefined) throw new UsageError("--log-level and --slow-ms are of --log");
+    const say = (_: string, message: string): void => print(message);
+    return { say, warn: (message) => warn(`Warning: ${message}`), fail: (problem) => warn(text(problem)) };
+  }
+  const log = new Log({ format, write: print, ...(level === undefined ? {} : { level }) });
+  return {
+    say: (event, message) => log.tell("info", event, message),
+    warn: (message) => log.tell("warn", "warning", message),
+    fail: (problem) => log.tell("error", "problem", text(problem)),
+    onAnswered: answerLog(log, slowMs),
+  };
+}
+
 /** Serves. When it says where, it answers. */
 export async function runServe(command: ServeCommand, surroundings: Surroundings): Promise<void> {
+  const voice = voiceOf(command, surroundings);
   const {
     app,
     data,
@@ -72,8 +106,10 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     port,
     host,
     searchOfAll,
-    onProblem: (problem) =>
-      surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
+    onProblem: voice.fail,
+    ...(voice.onAnswered === undefined ? {} : { onAnswered: voice.onAnswered }),
+    ...(command.connectionsPerAddress === undefined ? {} : { connectionsPerAddress: command.connectionsPerAddress }),
+    ...(command.trustedProxy === undefined ? {} : { trustedProxies: command.trustedProxy }),
     ...(group === undefined ? {} : { group }),
     ...(app === undefined ? {} : { application: app }),
     ...(configPort === undefined ? {} : { configPort }),
@@ -83,7 +119,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
     ...(reranker === undefined ? {} : { reranker: rerankerAt(reranker, rerankerModel) }),
     models: {
-      onNotice: (notice) => surroundings.print(notice),
+      onNotice: (notice) => voice.say("notice", notice),
       ...(models === undefined ? {} : { modelFolder: models }),
       ...(modelCache === undefined ? {} : { modelCache }),
     },
@@ -97,15 +133,15 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(command.audit === undefined ? {} : { audit: command.audit }),
     mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
   });
-  for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);
+  for (const warning of service.warnings) voice.warn(warning);
   const served = service.schemas.length === 0 ? "nothing is deployed yet" : `serving ${service.schemas.join(", ")}`;
   const door = group === undefined ? "" : `, of the group '${group}' only`;
-  surroundings.print(`Listening on ${service.url} (${served}${door})`);
+  voice.say("listening", `Listening on ${service.url} (${served}${door})`);
   if (command.mcp === true || command.mcpDescribe !== undefined)
-    surroundings.print(`Assistants find MCP at ${service.url}/mcp`);
-  if (service.configPort !== undefined) surroundings.print(`Deployments also on port ${service.configPort}`);
+    voice.say("listening", `Assistants find MCP at ${service.url}/mcp`);
+  if (service.configPort !== undefined) voice.say("listening", `Deployments also on port ${service.configPort}`);
   await surroundings.untilEnded();
-  surroundings.print("Finishing what is under way");
+  voice.say("stopping", "Finishing what is under way");
   await service.close();
 }
 

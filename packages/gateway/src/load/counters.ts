@@ -5,6 +5,15 @@ import { Histogram } from "./histogram.ts";
 /** The kinds of request that are told apart. */
 export type RequestKind = "document" | "search" | "deploy" | "other";
 
+/** What is told of an answer: nothing that stands in it, or in what was asked. */
+export interface Answered {
+  readonly kind: RequestKind;
+  readonly method: string;
+  readonly status: number;
+  /** From when the request came. */
+  readonly ms: number;
+}
+
 const KINDS: readonly RequestKind[] = ["document", "search", "deploy", "other"];
 
 /** Answers since the start. */

@@ -26,7 +26,7 @@ export class Http1Call implements NodeCall {
   }
 
   get address(): string | undefined {
-    return this.#incoming.socket.remoteAddress;
+    return this.#surroundings.proxies.addressOf(this.#incoming.socket.remoteAddress, (name) => this.header(name));
   }
 
   header(name: string): string | undefined {

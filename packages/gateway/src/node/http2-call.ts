@@ -49,7 +49,8 @@ export class Http2Call implements NodeCall {
   }
 
   get address(): string | undefined {
-    return this.#stream.session?.socket?.remoteAddress;
+    const remote = this.#stream.session?.socket?.remoteAddress;
+    return this.#surroundings.proxies.addressOf(remote, (name) => this.header(name));
   }
 
   header(name: string): string | undefined {

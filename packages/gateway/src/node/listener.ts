@@ -23,6 +23,7 @@ import {
   UnfinishedLine,
 } from "./request-line.ts";
 import { SendClock } from "./sending.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** Who answers the requests of either protocol. */
 export interface CallHandler {
@@ -38,6 +39,12 @@ const RESET_WINDOW_MS = 10_000;
 const DRAIN_LOOK_MS = 25;
 /** The part of the time to finish in which bodies are still read: the rest is for telling what came of them. */
 const READING_GRACE = 0.8;
+/** The part of it in which requests that still come are answered: until none came for a moment, and not for long. */
+const LAST_REQUESTS = 0.2;
+const QUIET_MS = 200;
+const QUIET_MS_MAX = 3_000;
+/** The highest number a stream can have: none is lost that was begun before the client knew. */
+const ANY_STREAM = 2 ** 31 - 1;
 const HEADER_SLACK_BYTES = 16 * 1024;
 const STREAM_WINDOW_BYTES = 1 << 20;
 const CONNECTION_WINDOW_BYTES = 4 << 20;
@@ -61,7 +68,10 @@ export class Listener implements Surroundings {
   readonly limits: ConnectionLimits;
   readonly sendClock: SendClock;
   readonly receiveClock: ReceiveClock;
+  readonly proxies: TrustedProxies;
   draining = false;
+  /** When the last request came. */
+  #askedMs = 0;
   readonly #handler: CallHandler;
   readonly #http1: http.Server;
   readonly #http2: http2.Http2Server;
@@ -72,11 +82,18 @@ export class Listener implements Surroundings {
   /** What the line and the headers of a request may be together. */
   readonly #headBytes: number;
 
-  constructor(handler: CallHandler, limits: ConnectionLimits, headers: HeaderLimits) {
+  constructor(handler: CallHandler, limits: ConnectionLimits, headers: HeaderLimits, proxies: TrustedProxies) {
     this.limits = limits;
+    this.proxies = proxies;
     this.sendClock = new SendClock(limits);
     this.receiveClock = new ReceiveClock(limits);
-    this.#handler = handler;
+    this.#handler = {
+      refuse: handler.refuse,
+      take: (call) => {
+        this.#askedMs = call.arrivedMs;
+        handler.take(call);
+      },
+    };
     this.#headBytes = headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES;
     this.#http1 = this.#makeHttp1();
     this.#http2 = this.#makeHttp2(headers);
@@ -95,22 +112,42 @@ export class Listener implements Surroundings {
     return typeof address === "object" && address !== null ? address.port : port;
   }
 
-  /** Stops accepting, lets requests under way finish for `graceMs`, then cuts what is left. */
+  /**
+   * Stops, so that no client that does as it is told loses a request: those that still come are answered, and told that this was the last
+   * of their connection; when none came for a moment nothing is accepted any more. What is under way is finished for `graceMs` in all,
+   * then what is left is cut.
+   */
   async close(graceMs: number): Promise<void> {
+    const endMs = performance.now() + graceMs;
     this.draining = true;
+    for (const session of this.#sessions) farewell(session);
+    await this.#quiet(graceMs * LAST_REQUESTS);
     const closed = new Promise<void>((resolve) => this.#http1.close(() => resolve()));
     for (const socket of this.#undecided) socket.destroy();
     for (const session of this.#sessions) session.close();
+    const leftMs = Math.max(endMs - performance.now(), 0);
     const looking = setInterval(() => this.#http1.closeIdleConnections(), DRAIN_LOOK_MS);
-    const ending = setTimeout(() => this.receiveClock.end(), graceMs * READING_GRACE);
+    const ending = setTimeout(() => this.receiveClock.end(), leftMs * READING_GRACE);
     const cutting = setTimeout(() => {
       this.#http1.closeAllConnections();
       for (const session of this.#sessions) session.destroy();
-    }, graceMs);
+    }, leftMs);
     await closed;
     clearInterval(looking);
     clearTimeout(ending);
     clearTimeout(cutting);
+  }
+
+  /** Settles when no request came for a moment, or after `mostMs`; at once where nobody is connected. */
+  async #quiet(mostMs: number): Promise<void> {
+    const begunMs = performance.now();
+    const quietMs = Math.min(QUIET_MS, mostMs);
+    for (;;) {
+      const nowMs = performance.now();
+      const isQuiet = nowMs - Math.max(this.#askedMs, begunMs) >= quietMs;
+      if (isQuiet || this.#byAddress.size === 0 || nowMs - begunMs >= Math.min(QUIET_MS_MAX, mostMs)) return;
+      await new Promise((resolve) => setTimeout(resolve, Math.min(DRAIN_LOOK_MS, quietMs)));
+    }
   }
 
   #makeHttp1(): http.Server {
@@ -178,7 +215,8 @@ export class Listener implements Surroundings {
     socket.on("error", () => {});
     const address = socket.remoteAddress ?? "";
     const count = (this.#byAddress.get(address) ?? 0) + 1;
-    if (count > this.limits.connectionsOfAddress || this.draining) {
+    // A proxy is one address, of many clients.
+    if (count > this.limits.connectionsOfAddress && !this.proxies.has(address)) {
       socket.destroy();
       return false;
     }
@@ -259,7 +297,7 @@ export class Listener implements Surroundings {
   #watch(session: http2.ServerHttp2Session): void {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
-    if (this.draining) session.close();
+    if (this.draining) farewell(session);
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.setTimeout(this.limits.idleTimeoutMs, () => session.close());
     let resets = 0;
@@ -282,6 +320,11 @@ export class Listener implements Surroundings {
       else stream.respond({ ":status": EXPECTATION_FAILED }, { endStream: true });
     });
   }
+}
+
+/** Tells a client of HTTP/2 to ask on another connection. What it asks before it heard that is answered. */
+function farewell(session: http2.ServerHttp2Session): void {
+  if (!session.destroyed) session.goaway(http2.constants.NGHTTP2_NO_ERROR, ANY_STREAM);
 }
 
 /** Answers what Node's parser refuses, in the shape of all our errors, and closes. */

@@ -7,6 +7,7 @@ import { ServiceError } from "@brooklet/wire";
 import { BodyLimit, type Call, concatenate, NO_BYTES, type Reply } from "../call.ts";
 import type { ReceiveClock } from "./receiving.ts";
 import type { SendClock, Sending } from "./sending.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** A call that came to a listener. */
 export interface NodeCall extends Call, Sending {
@@ -19,6 +20,7 @@ export interface Surroundings {
   readonly draining: boolean;
   readonly sendClock: SendClock;
   readonly receiveClock: ReceiveClock;
+  readonly proxies: TrustedProxies;
 }
 
 /** The values of a header, of which several may have come. */

@@ -15,6 +15,7 @@ import { StartError } from "../start-error.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { nodeGunzip } from "./gunzip.ts";
 import { type CallHandler, Listener } from "./listener.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 
 /** How to serve. */
 export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip" | "digest"> {
@@ -28,6 +29,8 @@ export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "contain
   readonly insecureAllowAnonymous?: boolean;
   /** Limits of connections other than the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
+  /** Addresses and networks of proxies before this server, whose word is taken for where a request came from. None by default. */
+  readonly trustedProxies?: readonly string[];
 }
 
 /** A server that listens. */
@@ -105,7 +108,8 @@ export async function demandGuard(
 
 function listenerOf(handler: CallHandler, options: ServerOptions): Listener {
   const connectionLimits = { ...DEFAULT_CONNECTION_LIMITS, ...options.connectionLimits };
-  return new Listener(handler, connectionLimits, { ...DEFAULT_LIMITS, ...options.limits });
+  const proxies = new TrustedProxies(options.trustedProxies ?? []);
+  return new Listener(handler, connectionLimits, { ...DEFAULT_LIMITS, ...options.limits }, proxies);
 }
 
 /** Whether only this machine can reach an address. */
