@@ -81,7 +81,7 @@ describe("the audit file", () => {
       return toldOf(linesIn(file).slice(before));
     };
     expect(await since(() => admin.deploy([diary]))).toEqual(["deploy asked admin", "deploy answered admin 200"]);
-    const all = { yql: YQL, "streaming.selection": "true" };
+    const all = { yql: YQL, timeout: "60s", "streaming.selection": "true" };
     expect(await since(() => ask("POST", "/search/", KEY, all))).toContain("search asked admin");
     expect(await since(() => ask("GET", "/document/v1/?cluster=documents", KEY))).toContain("visit asked admin");
     expect(await since(() => ask("GET", "/brooklet/v1/groups", KEY))).toContain("visit asked admin");
@@ -94,7 +94,7 @@ describe("the audit file", () => {
     expect(erased).toEqual(expect.arrayContaining(["token token", "erase asked token", "erase answered token 200"]));
     // What is done in a group is not told, nor a token that was seen.
     expect(await since(() => admin.group("alice").put(note, "2", { title: "x", secret: "y" }))).toEqual([]);
-    expect(await since(() => ask("POST", "/search/", alice, { yql: YQL }))).toEqual([]);
+    expect(await since(() => ask("POST", "/search/", alice, { yql: YQL, timeout: "60s" }))).toEqual([]);
     expect((await ask("GET", "/document/v1/note/note/group/bob/1", alice)).status).toBe(403);
     expect((await ask("GET", "/", undefined)).status).toBe(401);
     for (let at = 0; at < 13; at += 1) await ask("GET", "/", "wrong");
@@ -109,9 +109,13 @@ describe("the audit file", () => {
     const file = join(folder(), "audit.jsonl");
     const { ask, data, service } = await audited(file);
     const token = await tokenOf("alice");
-    await ask("POST", "/search/", token, { yql: `${YQL} and title contains "secretword"` });
+    await ask("POST", "/search/", token, { yql: `${YQL} and title contains "secretword"`, timeout: "60s" });
     await ask("GET", "/document/v1/note/note/group/bob/1", token);
-    await ask("POST", "/search/", KEY, { yql: YQL, "streaming.selection": 'id.group == "bob" or true' });
+    await ask("POST", "/search/", KEY, {
+      yql: YQL,
+      timeout: "60s",
+      "streaming.selection": 'id.group == "bob" or true',
+    });
     await ask("DELETE", "/brooklet/v1/groups/bob", KEY);
     await ask("GET", "/document/v1/note/note/group/bob/1", `${KEY}x`);
     await service.close();
@@ -181,14 +185,16 @@ describe("without its audit", () => {
     await expect(admin.deploy([diary])).rejects.toMatchObject(unavailable);
     await expect(admin.group("bob").erase()).rejects.toMatchObject(unavailable);
     expect((await ask("DELETE", "/brooklet/v1/groups/bob", token)).status).toBe(503);
-    expect((await ask("POST", "/search/", KEY, { yql: YQL, "streaming.selection": "true" })).status).toBe(503);
+    expect(
+      (await ask("POST", "/search/", KEY, { yql: YQL, timeout: "60s", "streaming.selection": "true" })).status,
+    ).toBe(503);
     expect((await ask("GET", "/brooklet/v1/groups", KEY)).status).toBe(503);
     for (const method of ["GET", "DELETE"]) {
       const answer = await ask(method, "/document/v1/?cluster=documents&selection=true", KEY);
       expect([method, answer.status, (await answer.text()).includes(CANARY)]).toEqual([method, 503, false]);
     }
     expect(await admin.group("bob").get(note, "1")).toMatchObject({ secret: CANARY });
-    expect((await ask("POST", "/search/", token, { yql: YQL })).status).toBe(200);
+    expect((await ask("POST", "/search/", token, { yql: YQL, timeout: "60s" })).status).toBe(200);
     expect((await ask("GET", "/", token)).status).toBe(403);
     await expect(admin.group("bob").get(diary, "1")).rejects.toMatchObject({ status: 400 });
     renameSync(`${file}.1`, file);

@@ -59,7 +59,7 @@ describe("a token of one group", () => {
     const answer = await (await holder()).request({
       method: "POST",
       target: "/search/",
-      body: JSON.stringify({ yql: "select * from note where true" }),
+      body: JSON.stringify({ yql: "select * from note where true", timeout: "60s" }),
     });
     expect(answer.json).toMatchObject({ root: { fields: { totalCount: 2 } } });
   });
@@ -131,7 +131,7 @@ describe("a token of one group", () => {
   test("of one schema searches that alone, also where nothing or everything is named", async () => {
     const client = await holder({ schemas: ["diary"] });
     const search = async (parameters: object): Promise<unknown> => {
-      const body = JSON.stringify({ "streaming.groupname": "alice", ...parameters });
+      const body = JSON.stringify({ "streaming.groupname": "alice", timeout: "60s", ...parameters });
       return (await client.request({ method: "POST", target: "/search/", body })).json;
     };
     const yql = "select * from sources * where true";

@@ -102,7 +102,10 @@ type Fields = Readonly<Record<string, unknown>> & {
 };
 
 async function ask(cluster: Cluster, properties: Record<string, string>): Promise<readonly Fields[]> {
-  const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body: new Uint8Array() };
+  const request = {
+    properties: Object.entries({ "streaming.groupname": "a", timeout: "60s", ...properties }),
+    body: new Uint8Array(),
+  };
   const answer = await searchOnce(cluster, request, 60_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     readonly root: { readonly errors?: unknown; readonly children?: readonly { readonly fields: Fields }[] };
@@ -192,6 +195,7 @@ test("a profile that does not select shows all elements, and says so", async () 
   const cluster = await opened(0, "chunk sentence");
   const properties: [string, string][] = [
     ["streaming.groupname", "a"],
+    ["timeout", "60s"],
     ["yql", 'select * from note where chunks contains "deposit"'],
     ["ranking.profile", "plain"],
   ];

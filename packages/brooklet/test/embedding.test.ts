@@ -80,7 +80,7 @@ async function ask(
   json: Record<string, string> | string = "",
 ): Promise<Record<string, unknown>[]> {
   const body = new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json));
-  const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body };
+  const request = { properties: Object.entries({ "streaming.groupname": "a", timeout: "60s", ...properties }), body };
   const answer = await searchOnce(cluster, request, 60_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     root: { errors?: unknown; children?: { fields: Record<string, unknown> }[] };
@@ -187,6 +187,7 @@ test("what several fields embed alike is embedded once, and an embedder must be 
     "ranking.profile": "near",
     "input.query(q)": "embed(it)",
     "streaming.groupname": "a",
+    timeout: "60s",
   };
   const search = searchOnce(cluster, { properties: Object.entries(properties), body: NOTHING }, 60_000);
   await expect(search.then(({ body }) => new TextDecoder().decode(body))).rejects.toThrow(

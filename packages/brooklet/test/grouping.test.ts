@@ -66,7 +66,7 @@ async function page({ gateway }: Opened, continuation?: string): Promise<Answer>
   const from = continuation === undefined ? "" : `{ 'continuations':['${continuation}'] }`;
   const yql = `select * from note where true limit 0 | ${from}all(group(sender) max(2) each(output(count())))`;
   const response = await gateway.fetch(
-    new Request(`${HOST}/search/?${new URLSearchParams({ yql, "streaming.groupname": "a" })}`),
+    new Request(`${HOST}/search/?${new URLSearchParams({ yql, "streaming.groupname": "a", timeout: "60s" })}`),
   );
   return (await response.json()) as Answer;
 }
