@@ -37,6 +37,7 @@ import {
 import { openSql } from "../../../packages/partition/test/setting.ts";
 import { addressOf, startWorkerd } from "../src/node/workerd.ts";
 import differences from "./differences.json" with { type: "json" };
+import { objectOf } from "./objects.ts";
 
 const CACHE_BYTES = 16 << 20;
 const SEAL_KEY_BYTES = 16;
@@ -73,9 +74,7 @@ const recordings = HTTP_FILES.flatMap((file) =>
 
 let workerd: Miniflare;
 let url: string;
-let groups: Awaited<ReturnType<Miniflare["getDurableObjectNamespace"]>>;
 let sealKey: Uint8Array;
-const objects = new Map<string, GroupObject>();
 
 /** A Worker is talked with over HTTP/1.1, with every target as it stands. */
 function worker(): House {
@@ -87,7 +86,7 @@ function worker(): House {
       if (answer !== undefined) return answer;
     }
   };
-  return { send, fold: (key) => objectOf(key).rest() };
+  return { send, fold: async (key) => (await groupObject(key)).rest() };
 }
 
 /** The answer, or nothing where a kept connection was closed before. */
@@ -110,11 +109,7 @@ function sendOn(agent: http.Agent, { method, target, body, headers = {} }: Reque
 }
 
 /** The object of a partition, asked itself. */
-function objectOf(key: string): GroupObject {
-  const known = objects.get(key) ?? (groups.get(groups.idFromName(key)) as unknown as GroupObject);
-  objects.set(key, known);
-  return known;
-}
+const groupObject = (key: string): Promise<GroupObject> => objectOf(workerd, "GROUP", key);
 
 /** A gateway of Node, in this process. */
 function gatewayHouse(gateway: Gateway, cluster: LocalCluster): House {
@@ -146,8 +141,6 @@ function localCluster(core: Core, runs: ReturnType<typeof runsOf> = []): LocalCl
 async function start(): Promise<void> {
   workerd = startWorkerd();
   url = await addressOf(workerd);
-  objects.clear();
-  groups = await workerd.getDurableObjectNamespace("GROUP");
   const registries = await workerd.getDurableObjectNamespace("REGISTRY");
   const registry = registries.get(registries.idFromName("registry")) as unknown as { secret(): Promise<Uint8Array> };
   // What comes back of a grouping is sealed: with the same key it is the same.
@@ -246,7 +239,7 @@ describe("search and documents", () => {
       }
       await cluster.close();
       for (const key of keysOf([...feedOf(recorded.file), ...(recorded.conversation.steps ?? [])]))
-        await objectOf(key).erase();
+        await (await groupObject(key)).erase();
     }
   });
 });

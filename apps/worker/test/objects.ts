@@ -25,6 +25,11 @@ export async function objectOf<Calls extends object>(
 /** The runtime ends a connection on which nothing came for some seconds, and may do so when it is used again: the call never came. */
 function again(error: unknown, call: () => Promise<unknown>): Promise<unknown> {
   const { cause } = error as Error;
-  if (cause instanceof Error && cause.message === "other side closed") return call();
+  if (cause instanceof Error && isEnded(cause)) return call();
   throw error;
+}
+
+/** What the end of a connection is called depends on whether it was seen before the call was written or after. */
+function isEnded({ message, code }: Error & { readonly code?: string }): boolean {
+  return message === "other side closed" || code === "ECONNRESET";
 }
