@@ -83,7 +83,7 @@ test.runIf(process.platform === "linux")(
     onTestFinished(() => closeSync(full));
     const child = spawn(process.execPath, [CLI, "plan", "--example"], { stdio: ["ignore", full, "pipe"] });
     let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       said += text;
     });
     expect(await new Promise((resolve) => child.once("close", resolve))).toBe(1);
