@@ -30,6 +30,10 @@ const BACKUPS = Number(process.env["BROOKLET_BACKUPS"] ?? 4);
 const KEY = "a key of sixteen characters or more";
 const GROUPS = ["alice", "bob", "carol"] as const;
 const PAGE = 400;
+/** Notes of a group behind those in segments, in its tail. */
+const REST = 50;
+/** What each group is written between two backups. */
+const STEPS = 60;
 
 const note = schema("note", { body: text(), step: int() });
 const isSealed = sealing();
@@ -40,11 +44,11 @@ function folder(): string {
   return path;
 }
 
-/** Each group has one writer, which puts n0, n1, n2, …; every third is put again at once, so that there is something to fold. */
+/** Each group of a filled directory has one writer, which goes on with its notes; every third is put twice, so that there is something to fold. */
 class Writers {
   readonly #database: Database;
-  readonly acknowledged = new Map<string, number>(GROUPS.map((group) => [group, -1]));
-  readonly issued = new Map<string, number>(GROUPS.map((group) => [group, -1]));
+  readonly acknowledged = new Map<string, number>(GROUPS.map((group) => [group, PAGE + REST - 1]));
+  readonly issued = new Map<string, number>(this.acknowledged);
   readonly #writing: Promise<unknown>;
   #isOver = false;
 
@@ -53,13 +57,20 @@ class Writers {
     this.#writing = Promise.all(GROUPS.map((group) => this.#write(group)));
   }
 
+  /** Waits until each group has that many more notes, or a writer has failed. */
+  async write(steps: number): Promise<void> {
+    const goals = GROUPS.map((group) => (this.acknowledged.get(group) ?? 0) + steps);
+    const isThere = (): boolean => GROUPS.every((group, at) => (this.acknowledged.get(group) ?? 0) >= (goals[at] ?? 0));
+    while (!isThere()) await Promise.race([this.#writing, new Promise((done) => setTimeout(done, 10))]);
+  }
+
   async end(): Promise<void> {
     this.#isOver = true;
     await this.#writing;
   }
 
   async #write(group: string): Promise<void> {
-    for (let step = 0; !this.#isOver; step += 1) {
+    for (let step = PAGE + REST; !this.#isOver; step += 1) {
       this.issued.set(group, step);
       await this.#database.group(group).put(note, `n${step}`, noteOf(group, step));
       if (step % 3 === 0) await this.#database.group(group).put(note, `n${step}`, noteOf(group, step));
@@ -93,13 +104,13 @@ async function notesOf(path: string): Promise<Map<string, number>> {
 }
 
 test("backups under writers, each restored and compared", { timeout: 120_000 + BACKUPS * 10_000 }, async () => {
-  const [data, kept] = [join(folder(), "data"), folder()];
+  const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), KEY);
   const database = await open({ path: data, schemas: [note], threads: 1 });
   const writers = new Writers(database);
   const reached = { segments: 0, operations: 0, kept: 0 };
   for (let round = 0; round < BACKUPS; round += 1) {
-    await new Promise((done) => setTimeout(done, 1_500));
+    await writers.write(STEPS);
     const before = new Map(writers.acknowledged);
     const report = await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
     const after = new Map(writers.issued);
@@ -124,14 +135,14 @@ test("backups under writers, each restored and compared", { timeout: 120_000 + B
   expect(stored.some((bytes) => bytes.includes("of alice"))).toBe(false);
 });
 
-/** A directory with notes of each group, the first `PAGE` of them in segments and 50 in the tail. */
+/** A directory with notes of each group, the first `PAGE` of them in segments and `REST` in the tail. */
 async function filled(): Promise<string> {
   const data = join(folder(), "data");
   const database = await open({ path: data, schemas: [note] });
   for (const group of GROUPS) {
     const fed = Array.from({ length: PAGE }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
     expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: PAGE });
-    const rest = Array.from({ length: 50 }, (_, at) => PAGE + at);
+    const rest = Array.from({ length: REST }, (_, at) => PAGE + at);
     await Promise.all(rest.map((step) => database.group(group).put(note, `n${step}`, noteOf(group, step))));
   }
   await database.close();
