@@ -24,7 +24,7 @@ export interface Room {
   readonly sources: readonly Source[];
 }
 
-const IGNORED = new Set(["node_modules", "dist", "wasm", "target", ".turbo", "coverage"]);
+const IGNORED = new Set(["node_modules", "dist", ".site", "wasm", "target", ".turbo", "coverage"]);
 
 /** Every package and app with its sources (tests not included). */
 export function rooms(): readonly Room[] {

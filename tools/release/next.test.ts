@@ -26,7 +26,7 @@ const command = join(project, "node_modules/next/dist/bin/next");
 /** The files of the page, by their paths. */
 function filesOfPage(): ReadonlyMap<string, string> {
   const page = readFileSync(join(root, "docs/install.md"), "utf8");
-  const blocks = page.matchAll(/^```\w+\n\/\/ (\S+)\n([\s\S]*?)^```$/gm);
+  const blocks = page.matchAll(/^```\w+[^\n]*\n\/\/ (\S+)\n([\s\S]*?)^```$/gm);
   return new Map([...blocks].map(([, path = "", text = ""]) => [path, text]));
 }
 

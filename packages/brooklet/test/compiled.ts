@@ -12,6 +12,8 @@ export interface Example {
   /** The file, and the name of what it documents or the line it begins in. */
   readonly of: string;
   readonly code: string;
+  /** Where it is below a folder of its own, for what imports it by its path. */
+  readonly file?: string;
 }
 
 const OPTIONS: ts.CompilerOptions = {
@@ -23,22 +25,25 @@ const OPTIONS: ts.CompilerOptions = {
   jsx: ts.JsxEmit.ReactJSX,
   strict: true,
   exactOptionalPropertyTypes: true,
+  allowImportingTsExtensions: true,
   noEmit: true,
   skipLibCheck: true,
 };
 
 /** What does not compile of modules, each told by what it is of. */
 export function problemsOfModules(modules: readonly Example[]): readonly string[] {
-  const texts = new Map(modules.map(({ code }, index) => [join(here, `compiled-${index}.generated.tsx`), code]));
+  const texts = new Map(
+    modules.map(({ code, file }, index) => [join(here, file ?? `compiled-${index}.generated.tsx`), code]),
+  );
+  const folders = new Set([...texts.keys()].map((path) => dirname(path)));
   const host = ts.createCompilerHost(OPTIONS);
-  const { getSourceFile, fileExists, readFile } = host;
+  const { getSourceFile, fileExists, readFile, directoryExists } = host;
+  host.directoryExists = (name) => folders.has(name) || directoryExists?.(name) === true;
   host.fileExists = (name) => texts.has(name) || fileExists(name);
   host.readFile = (name) => texts.get(name) ?? readFile(name);
-  host.getSourceFile = (name, ...others) => {
+  host.getSourceFile = (name, options, ...others) => {
     const text = texts.get(name);
-    return text === undefined
-      ? getSourceFile(name, ...others)
-      : ts.createSourceFile(name, text, ts.ScriptTarget.ES2023);
+    return text === undefined ? getSourceFile(name, options, ...others) : ts.createSourceFile(name, text, options);
   };
   const paths = [...texts.keys()];
   return ts.getPreEmitDiagnostics(ts.createProgram(paths, OPTIONS, host)).map(({ file, start, messageText }) => {
@@ -76,13 +81,4 @@ export function examplesOfPackages(packages: readonly string[]): Example[] {
       .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
       .flatMap((name) => examplesOf(join(root, "packages", room, "src", name))),
   );
-}
-
-/** The programs between ```` ```ts ```` and ```` ``` ```` in a document, which is named from the root. */
-export function examplesOfDocument(path: string): Example[] {
-  const text = readFileSync(join(root, path), "utf8");
-  return [...text.matchAll(/^```tsx?\n([\s\S]*?)^```$/gm)].map(({ 1: code = "", index }) => ({
-    of: `${path}:${text.slice(0, index).split("\n").length}`,
-    code,
-  }));
 }

@@ -1,0 +1,210 @@
+/** The built site: every link leads somewhere, every page can be read by everybody, on a phone, in the dark, and without a network. */
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import type { Server } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import { CONTENTS } from "../contents.mjs";
+import { brokenLinks } from "../links.mjs";
+import { serveSite } from "../serve.mjs";
+
+/** Where pictures of pages are kept, for people to look at. */
+const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1280, height: 900 };
+const PAGES = ["index", ...CONTENTS.flatMap(({ pages }) => pages.map(([page]) => page))];
+
+const folder = mkdtempSync(join(tmpdir(), "brooklet-site-"));
+
+beforeAll(async () => {
+  // In a process of its own: VitePress imports what it has built.
+  await promisify(execFile)(process.execPath, [
+    fileURLToPath(new URL("../build.mjs", import.meta.url)),
+    "--out",
+    folder,
+  ]);
+}, 300_000);
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the site", () => {
+  test("has every page", () => {
+    const built = readdirSync(folder);
+    expect(PAGES.filter((page) => !built.includes(`${page}.html`))).toEqual([]);
+    expect(readdirSync(join(folder, "decisions")).length).toBeGreaterThan(60);
+    expect(readdirSync(join(folder, "api")).length).toBeGreaterThan(5);
+  });
+
+  test("has links that lead somewhere, anchors included", () => {
+    expect(brokenLinks(folder, () => true)).toEqual([]);
+  });
+
+  test("generates commands and limits", () => {
+    const text = (page: string): string =>
+      readFileSync(join(folder, `${page}.html`), "utf8").replaceAll(/<[^>]*>/g, "");
+    for (const command of ["brooklet serve", "brooklet backup", "brooklet model pull"])
+      expect(text("commands")).toContain(command);
+    expect(text("commands")).toContain("--allow-origin");
+    expect(text("limits")).toContain("Hits of one answer (L-hits).");
+    expect(text("limits")).toContain("bodyBytes");
+  });
+
+  test("can be read by language models", () => {
+    const list = readFileSync(join(folder, "llms.txt"), "utf8");
+    for (const page of PAGES.slice(1)) expect(list).toContain(`(${page}.html)`);
+    expect(readFileSync(join(folder, "llms-full.txt"), "utf8").length).toBeGreaterThan(100_000);
+  });
+
+  test("loads nothing from elsewhere", () => {
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+      (path) => /\.(html|css)$/.test(path) && !path.startsWith("api"),
+    );
+    const foreign = files.filter((path) =>
+      / (?:src|srcset)="https?:|<link [^>]*href="https?:|url\(["']?https?:|@import/.test(
+        readFileSync(join(folder, path), "utf8"),
+      ),
+    );
+    expect(foreign).toEqual([]);
+  });
+});
+
+describe.runIf(browserPath !== undefined)("in a browser", () => {
+  let server: Server;
+  let browser: Browser;
+  let url: string;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    server = serveSite(folder);
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+    server?.closeAllConnections();
+  });
+
+  /** A page of a kind of screen; what it asks of another host, or complains of, is kept. */
+  async function screen(viewport: { width: number; height: number }, colorScheme: "light" | "dark"): Promise<Page> {
+    const context: BrowserContext = await browser.newContext({ viewport, colorScheme, reducedMotion: "reduce" });
+    const page = await context.newPage();
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("request", (request) => {
+      if (!request.url().startsWith(url) && !/^(data|blob):/.test(request.url())) complaints.push(request.url());
+    });
+    return page;
+  }
+
+  async function violations(page: Page): Promise<readonly string[]> {
+    await page.evaluate(AXE);
+    return await page.evaluate(async () => {
+      type Axe = { run(): Promise<{ violations: { id: string; nodes: { html: string; target: unknown[] }[] }[] }> };
+      const { axe } = globalThis as unknown as { axe: Axe };
+      const found = await axe.run();
+      return found.violations.map(
+        ({ id, nodes }) => `${id}: ${nodes.length}: ${nodes[0]?.target.join(" ")}: ${nodes[0]?.html.slice(0, 160)}`,
+      );
+    });
+  }
+
+  async function picture(page: Page, name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  test.each([
+    ["desktop", DESKTOP, "light"],
+    ["phone", PHONE, "dark"],
+  ] as const)(
+    "every page is accessible: %s",
+    async (name, viewport, colours) => {
+      const page = await screen(viewport, colours);
+      const found: string[] = [];
+      for (const path of [...PAGES, "404", "decisions/0010-exact-nearest-neighbours"]) {
+        await page.goto(`${url}/${path}.html`);
+        found.push(...(await violations(page)).map((it) => `${path}: ${it}`));
+        const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
+        if (isWide) found.push(`${path} is wider than the ${name}`);
+        await picture(page, `${path.replace("/", "-")}-${name}-${colours}`);
+      }
+      expect([...new Set(found)]).toEqual([]);
+      await page.context().close();
+    },
+    240_000,
+  );
+
+  test("finds by words, in the page", async () => {
+    const page = await screen(DESKTOP, "dark");
+    await page.goto(`${url}/index.html`);
+    await page.keyboard.press("Control+k");
+    await page.locator(".VPLocalSearchBox input").fill("tombstone erase group receipt");
+    await page.locator(".VPLocalSearchBox .result").first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await picture(page, "search-desktop-dark");
+    await page.keyboard.press("Enter");
+    await page.waitForURL((to) => !to.pathname.endsWith("index.html"));
+    await page.context().close();
+  });
+
+  test.each([
+    ["desktop", DESKTOP, "light"],
+    ["phone", PHONE, "dark"],
+  ] as const)(
+    "the playground runs the core in the page: %s",
+    async (name, viewport, colours) => {
+      const page = await screen(viewport, colours);
+      await page.goto(`${url}/playground.html`);
+      const status = page.locator(".playground .status");
+      await expect.poll(() => status.textContent()).toContain("3 of 5 documents");
+      expect(await page.locator(".hits h3").first().textContent()).toContain("m1");
+      expect(await page.locator(".hits mark").first().textContent()).toBe("Invoice");
+      expect(await page.locator(".facet").first().textContent()).toContain("shop: 2");
+      await page.locator(".hits summary").first().click();
+      expect(await page.locator(".hits details").first().textContent()).toContain("bm25(subject) + bm25(body)");
+      expect(await violations(page)).toEqual([]);
+      await picture(page, `playground-${name}-${colours}`);
+
+      // What the types say of what is typed, while it runs all the same.
+      await page.locator("#playground-search").fill('{ text: "invoice", where: (it) => it.sentAt.contains("x") }');
+      const problem = page.locator("#playground-search-problems");
+      await expect.poll(() => problem.textContent()).toContain("'contains' does not exist");
+      await page.locator("#playground-search").fill("{ text: ");
+      await expect.poll(() => status.getAttribute("class")).toContain("failed");
+
+      await page.locator("#playground-example").selectOption("Words and vectors");
+      await expect.poll(() => status.textContent()).toContain("3 of 4 documents");
+      await expect.poll(() => problem.textContent()).toBe("");
+      await page.locator("#playground-search").fill('{ text: "film" }');
+      await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
+
+      // Shared, it is the same in another page, where it waits to be looked at.
+      await page.locator(".share").click();
+      await expect.poll(() => page.url()).toContain("#code=");
+      const other = await page.context().newPage();
+      await other.goto(page.url());
+      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("Look at it");
+      expect(await other.locator("#playground-search").inputValue()).toBe('{ text: "film" }');
+      await other.locator(".run").click();
+      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
+      await page.context().close();
+    },
+    240_000,
+  );
+
+  test("asks nothing of another host, and complains of nothing", () => {
+    expect(complaints).toEqual([]);
+  });
+});
