@@ -1,0 +1,75 @@
+/** What pages are generated from: the text of commands, the sources of limits, records of benches. */
+import { expect, test } from "vitest";
+import { anchorOf } from "../config.mjs";
+import { drawn, readRows } from "../generated/benchmarks.mjs";
+import { readHelp } from "../generated/commands.mjs";
+import { coreLimits } from "../generated/limits.mjs";
+import { firstSentence } from "../llms.mjs";
+
+test("the help of a command is read whole, also what goes on in the next line", () => {
+  const help = `Usage: brooklet feed [options] <file>
+
+put, update and remove the documents of a file (JSON, one operation after the
+other)
+
+Arguments:
+  file                   the file; - for the standard input
+
+Options:
+  --url <url>            the server (default: "http://localhost:8080")
+  --concurrency <count>  operations under way at a time, where the server takes
+                         them one by one (default: 64)
+  --model-cache-of-a-long-name <dir>
+                         a folder
+  -h, --help             display help for command
+`;
+  const { usage, description, lists } = readHelp(help);
+  expect(usage).toBe("brooklet feed [options] <file>");
+  expect(description).toBe("put, update and remove the documents of a file (JSON, one operation after the other)");
+  expect(lists["Arguments"]).toEqual([["file", "the file; - for the standard input"]]);
+  expect(lists["Options"]?.[1]).toEqual([
+    "--concurrency <count>",
+    "operations under way at a time, where the server takes them one by one (default: 64)",
+  ]);
+  expect(lists["Options"]?.[2]).toEqual(["--model-cache-of-a-long-name <dir>", "a folder"]);
+});
+
+test("limits are read with their units, and one that is no number is refused", () => {
+  const source =
+    "/// Longest id, bytes (L-id).\npub const ID: usize = 4_096;\n/// Hits of one\n/// answer.\npub const HITS: usize = 400;\n";
+  expect(coreLimits(source)).toEqual([
+    ["Longest id, bytes (L-id).", "4 KiB"],
+    ["Hits of one answer.", "400"],
+  ]);
+  expect(coreLimits("/// Bytes of a block.\npub const B: usize = 3 << 19;\n")).toEqual([
+    ["Bytes of a block.", "1.5 MiB"],
+  ]);
+  expect(() => coreLimits("/// Bytes.\npub const B: usize = OTHER;\n")).toThrow("B is OTHER");
+});
+
+test("a record is drawn with the last row of each peer, ours apart from others, the quickest first", () => {
+  const record = [
+    "commit,node,processor,corpus,groups,documents,peer,version,search,cpu_ms,p50_ms,p95_ms,recall",
+    "abc,20.1.0,A processor,notes,1,1000,core,0.1.0,near,1,9,12,1",
+    "abc,20.1.0,A processor,notes,1,1000,other & co,2.0,near,30,40,50,0.97",
+    "abc,20.1.0,A processor,notes,1,1000,core,0.1.0,near,1,4,12,1",
+  ].join("\n");
+  const page = drawn("2026-01-01-a.csv", readRows(record));
+  expect(page).toContain("A processor, Node 20.1.0, commit abc");
+  expect(page).toContain("## notes: 1,000 documents in one group");
+  expect(page).toContain("| brooklet, core | 4 | 12 | 1 | 1.000 |");
+  expect(page).not.toContain("| 9 |");
+  expect(page).toContain("other &amp; co 2.0: 40 ms");
+  expect(page.indexOf('class="ours"')).toBeLessThan(page.indexOf('class="other"'));
+  const widths = [...page.matchAll(/<rect class="\w+" [^>]*width="([\d.]+)"/g)].map(([, width]) => Number(width));
+  expect(widths[0]).toBeLessThan(widths[1] ?? 0);
+});
+
+test("anchors are those of GitHub", () => {
+  expect(anchorOf("`apps/worker/test/differences.json`")).toBe("appsworkertestdifferencesjson");
+  expect(anchorOf("Assistants: one MCP address for all users")).toBe("assistants-one-mcp-address-for-all-users");
+});
+
+test("the first sentence of a page is told without its links", () => {
+  expect(firstSentence("# A\n\nWhat [it](b.md) does\nis this. And more.\n\n## B\n")).toBe("What it does is this.");
+});
