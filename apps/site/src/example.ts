@@ -40,12 +40,12 @@ export const EXAMPLES: Readonly<Record<string, Program>> = {
     documents: `[
   { "id": "n1", "title": "Deposit", "body": "The landlord pays it back after the lease.", "vec": [0.6, 0.8, 0.1] },
   { "id": "n2", "title": "Rent", "body": "Transferred to the bank on the first.", "vec": [0.7, 0.7, 0.1] },
-  { "id": "n3", "title": "Film", "body": "With a friend on Saturday.", "vec": [0.1, 0.1, 0.9] },
+  { "id": "n3", "title": "Film", "body": "With a friend on Saturday.", "vec": [0, 0.1, 1] },
   { "id": "n4", "title": "Bank", "body": "Closed on Saturday.", "vec": [0.9, 0.1, 0.2] }
 ]`,
     search: `{
   text: "bank",
-  near: { field: "vec", vector: [0.7, 0.7, 0.1] },
+  near: { field: "vec", vector: [0.7, 0.7, 0] },
   matchBy: "either",
 }`,
   },

@@ -28,7 +28,7 @@ export function shown({ result, explanations, schema, yql }: Found): readonly No
     return make(
       "li",
       {},
-      make("h3", {}, hit.id, " ", make("span", {}, shortened(hit.relevance))),
+      make("h2", {}, hit.id, " ", make("span", {}, shortened(hit.relevance))),
       make("dl", {}, ...fields),
       ...(features.length === 0 ? [] : [make("p", { class: "features" }, features.join(" · "))]),
       ...(explanation === undefined ? [] : [why(explanation)]),
@@ -38,7 +38,7 @@ export function shown({ result, explanations, schema, yql }: Found): readonly No
     make(
       "div",
       { class: "facet" },
-      make("h3", {}, name),
+      make("h2", {}, name),
       make("ul", {}, ...values.map((value) => make("li", {}, facetText(value)))),
     ),
   );

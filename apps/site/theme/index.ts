@@ -26,6 +26,22 @@ function usePlayground(): void {
   );
 }
 
+/** The search is a dialog with a field and links in it; the theme says that it is a button, and that links are options of a list. */
+function useSearchDialog(): void {
+  const mend = (): void => {
+    const box = document.querySelector(".VPLocalSearchBox");
+    if (box === null) return;
+    for (const element of box.querySelectorAll("[role=option], [role=listbox]")) element.removeAttribute("role");
+    for (const element of box.querySelectorAll("li[aria-selected]")) element.removeAttribute("aria-selected");
+    for (const key of box.querySelectorAll("kbd[aria-label]")) key.setAttribute("role", "img");
+    if (box.getAttribute("role") === "dialog") return;
+    for (const name of ["aria-expanded", "aria-haspopup", "aria-owns"]) box.removeAttribute(name);
+    box.setAttribute("role", "dialog");
+    box.setAttribute("aria-modal", "true");
+  };
+  onMounted(() => new MutationObserver(mend).observe(document.body, { childList: true, subtree: true }));
+}
+
 /** What stands where there is no page. */
 function NotFound(): VNode {
   const way = h("p", [
@@ -40,7 +56,9 @@ const theme: Theme = {
   extends: DefaultTheme,
   Layout: () => h(DefaultTheme.Layout, null, { "not-found": NotFound }),
   setup() {
-    if (inBrowser) usePlayground();
+    if (!inBrowser) return;
+    usePlayground();
+    useSearchDialog();
   },
 };
 
