@@ -5,6 +5,7 @@
 import { ERROR_KINDS, type FailureOutcome, failureOutcome, ServiceError } from "@brooklet/wire";
 import { Throttled } from "./authority/throttle.ts";
 import type { WholeReply } from "./call.ts";
+import { echo } from "./echo.ts";
 
 /** Told about every defect, with the reference number the client was given. */
 export type DefectListener = (defect: unknown, reference: string) => void;
@@ -15,6 +16,21 @@ export function serviceErrorOf(error: unknown, onDefect: DefectListener): Servic
   const reference = crypto.randomUUID();
   onDefect(error, reference);
   return new ServiceError("INTERNAL", `Internal server error, reference ${reference}`, { cause: error });
+}
+
+/** The refusal of a method, which names those there are. */
+export class MethodRefused extends ServiceError {
+  readonly allowed: readonly string[];
+
+  constructor(message: string, allowed: readonly string[]) {
+    super("METHOD_NOT_ALLOWED", message);
+    this.allowed = allowed;
+  }
+
+  /** Of a place that takes these methods and no others. */
+  static only(method: string, ...allowed: readonly string[]): MethodRefused {
+    return new MethodRefused(`'${echo(method)}' is not supported here, only ${allowed.join(" and ")}`, allowed);
+  }
 }
 
 /** Content type of everything on `/document/v1`. */
@@ -106,6 +122,7 @@ function withFailureHeaders(error: ServiceError, reply: WholeReply): WholeReply 
   const headers: Record<string, string> = { ...reply.headers };
   if (error.status === 429 || error.status === 503) headers["retry-after"] = "1";
   if (error instanceof Throttled) headers["retry-after"] = String(error.retryAfterSeconds);
+  if (error instanceof MethodRefused) headers["allow"] = error.allowed.join(",");
   if (error.status === 401) headers["www-authenticate"] = "Bearer";
   if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";
   return { ...reply, headers, close: CLOSING.has(error.status), cause: error.cause };

@@ -21,6 +21,7 @@ import {
   type DefectListener,
   deployFailure,
   documentFailure,
+  MethodRefused,
   plainFailure,
   searchFailure,
   serviceErrorOf,
@@ -426,9 +427,7 @@ function isRead(call: Call): boolean {
 }
 
 function onlyReads(call: Call): Reply {
-  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(call.method)}' is not supported here, only GET`);
-  const reply = plainFailure(error);
-  return { ...reply, headers: { ...reply.headers, allow: "GET,HEAD" } };
+  return plainFailure(new MethodRefused(`'${echo(call.method)}' is not supported here, only GET`, ["GET", "HEAD"]));
 }
 
 function nothingHere(call: Call): Reply {

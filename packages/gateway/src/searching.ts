@@ -21,8 +21,26 @@ export async function withQuery<Result>(
   }
 }
 
-/** The answer to a search. It may wait until the partition is less busy, which counts as time it takes. */
-export async function searchAnswer(query: QueryHandle, context: GatewayContext, { gone }: Waiting): Promise<Answer> {
+/**
+ * The answer to a search; one that failed says what all failures say. It may wait until the partition is less busy, which counts
+ * as time it takes.
+ */
+export async function searchAnswer(query: QueryHandle, context: GatewayContext, waiting: Waiting): Promise<Answer> {
+  const answer = await searched(query, context, waiting);
+  const isPlain = answer.status < 400 || !answer.contentType.startsWith("application/json");
+  return isPlain ? answer : { ...answer, body: withOutcome(answer.body) };
+}
+
+/** The result of a search that failed, with its outcome, for a search changes nothing, and what its first error is called. */
+function withOutcome(body: Uint8Array): Uint8Array {
+  const text = new TextDecoder().decode(body);
+  if (!text.endsWith("}")) return body;
+  const { root } = JSON.parse(text) as { readonly root?: { readonly errors?: readonly { readonly name?: string }[] } };
+  const code = JSON.stringify(root?.errors?.[0]?.name ?? "INTERNAL");
+  return new TextEncoder().encode(`${text.slice(0, -1)},"outcome":"not_applied","code":${code}}`);
+}
+
+async function searched(query: QueryHandle, context: GatewayContext, { gone }: Waiting): Promise<Answer> {
   const search = (): Promise<Answer> => query.search(context.limits.searchTimeoutMs, gone);
   const { scope } = query;
   // Its answer says what is wrong with it.

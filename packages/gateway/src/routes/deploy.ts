@@ -9,7 +9,7 @@ import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { Deployment } from "../deployment.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, deployFailure, jsonReply, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, deployFailure, jsonReply, MethodRefused, serviceErrorOf } from "../failure.ts";
 import { decodePackage, encodePackage } from "../package-frame.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { decodeForm, pathSegments, splitTarget } from "../target.ts";
@@ -68,8 +68,7 @@ function route(request: DeployRequest, path: string): Promise<Reply> | Reply {
 
 function demandMethod(request: DeployRequest, method: "GET" | "POST" | "PUT"): DeployRequest {
   if (request.call.method === method || (method === "GET" && request.call.method === "HEAD")) return request;
-  const asked = echo(request.call.method);
-  throw new ServiceError("METHOD_NOT_ALLOWED", `'${asked}' is not supported here, only ${method}`);
+  throw MethodRefused.only(request.call.method, method);
 }
 
 function notFound(path: string): ServiceError {

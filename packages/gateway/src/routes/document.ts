@@ -9,7 +9,14 @@ import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DocumentPath, type PathGroup, parseDocumentPath } from "../document-path.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, DOCUMENT_JSON, documentFailure, jsonReply, serviceErrorOf } from "../failure.ts";
+import {
+  type DefectListener,
+  DOCUMENT_JSON,
+  documentFailure,
+  jsonReply,
+  MethodRefused,
+  serviceErrorOf,
+} from "../failure.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { splitTarget } from "../target.ts";
 import { traceOf, withTrace } from "../trace.ts";
@@ -72,9 +79,8 @@ function verbsOf(method: string, parameters: DocumentParameters): readonly Verb[
 
 function notAllowed(method: string, raw: string, methods: readonly string[]): Reply {
   const allowed = `Allowed methods are: ${methods.join(", ")}`;
-  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(method)}' not allowed at '${echo(raw)}'. ${allowed}`);
-  const reply = documentFailure(error, { pathId: raw, writes: false });
-  return { ...reply, headers: { ...reply.headers, allow: methods.join(",") } };
+  const error = new MethodRefused(`'${echo(method)}' not allowed at '${echo(raw)}'. ${allowed}`, methods);
+  return documentFailure(error, { pathId: raw, writes: false });
 }
 
 async function get(request: DocumentRequest, context: GatewayContext): Promise<Reply> {

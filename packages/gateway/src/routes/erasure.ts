@@ -8,7 +8,7 @@ import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import { groupOf } from "../document-path.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, jsonReply, plainFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { NO_PARAMETERS } from "../request-shapes.ts";
 import { pathSegments, splitTarget } from "../target.ts";
@@ -16,8 +16,7 @@ import { pathSegments, splitTarget } from "../target.ts";
 /** Answers a request to `/brooklet/v1/groups/NAME`. Does not throw. */
 export async function answerErasure(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
-    if (call.method !== "DELETE")
-      throw new ServiceError("METHOD_NOT_ALLOWED", `'${call.method}' is not supported here, only DELETE`);
+    if (call.method !== "DELETE") throw MethodRefused.only(call.method, "DELETE");
     const { path } = splitTarget(call.target);
     const [, , , name, ...more] = pathSegments(path);
     if (name === undefined || more.length > 0) throw new ServiceError("NOT_FOUND", `Nothing at '${echo(path)}'`);

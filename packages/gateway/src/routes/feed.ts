@@ -5,12 +5,11 @@
  * answers is read no further.
  */
 import type { FedOperation } from "@brooklet/partition";
-import { causeOf, ServiceError } from "@brooklet/wire";
+import { causeOf, type ServiceError } from "@brooklet/wire";
 import { prefersJsonLines } from "../accept.ts";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
-import { echo } from "../echo.ts";
-import { type DefectListener, jsonReply, plainFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
 import { FEED_PARAMETERS } from "../request-shapes.ts";
@@ -51,7 +50,7 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
   try {
     // Before the method, by which clients find out whether they can feed in bulk.
     context.access.demandFeed();
-    if (call.method !== "POST") return onlyPost(call);
+    if (call.method !== "POST") return plainFailure(MethodRefused.only(call.method, "POST"));
     const { timeout } = ownParameters(call, context, FEED_PARAMETERS);
     const timeoutMs = timeout === undefined ? context.limits.documentTimeoutMs : timeSpanMs(timeout);
     const isLines = prefersJsonLines(call.header("accept"));
@@ -65,12 +64,6 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));
   }
-}
-
-function onlyPost(call: Call): Reply {
-  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(call.method)}' is not supported here, only POST`);
-  const reply = plainFailure(error);
-  return { ...reply, headers: { ...reply.headers, allow: "POST" } };
 }
 
 /** The outcomes of a feed; its place is given back when it ends, however it ends. */

@@ -8,7 +8,7 @@ import { ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
-import { type DefectListener, jsonReply, plainFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { GROUPS_PARAMETERS } from "../request-shapes.ts";
 import { sessionMs } from "./visit.ts";
@@ -23,8 +23,7 @@ const decoder = new TextDecoder();
 /** Answers a request to `/brooklet/v1/groups`. Does not throw. */
 export async function answerGroups(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
-    if (call.method !== "GET")
-      throw new ServiceError("METHOD_NOT_ALLOWED", `'${call.method}' is not supported here, only GET`);
+    if (call.method !== "GET") throw MethodRefused.only(call.method, "GET");
     const { wantedGroupCount, continuation } = ownParameters(call, context, GROUPS_PARAMETERS);
     const from = continuation === undefined ? undefined : await context.continuations.read(SCOPE, continuation);
     await context.visits.enter();

@@ -6,7 +6,7 @@
 import { ServiceError, type Verb } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
-import { type DefectListener, plainFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import type { LocalAnswer, LocalRequest } from "../local-answer.ts";
 
 /** What a handler is given. */
@@ -43,10 +43,7 @@ export async function answerMcp(
     const { group, grant } = context.access.demandGroup();
     if (!grant.verbs.includes("get")) context.access.demand("search");
     // Nothing is told beside answers, and there are no sessions to end.
-    if (call.method !== "POST") {
-      const failure = plainFailure(new ServiceError("METHOD_NOT_ALLOWED", "Only POST is supported here"));
-      return { ...failure, headers: { ...failure.headers, allow: "POST" } };
-    }
+    if (call.method !== "POST") throw MethodRefused.only(call.method, "POST");
     const given = HEADERS.flatMap((name): [string, string][] => [[name, call.header(name) ?? ""]]);
     const headers = given.filter(([, value]) => value !== "");
     const response = await answer({

@@ -18,7 +18,7 @@ import { type Hit, type SearchResult, ServiceError } from "@brooklet/wire";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, jsonReply, searchFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, jsonReply, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters, withOwnBody } from "../own-request.ts";
 import type { Parameter } from "../parameters.ts";
 import { NO_PARAMETERS, RETRIEVAL, type RetrievalBody, SEARCH, type SearchBody } from "../request-shapes.ts";
@@ -62,7 +62,7 @@ async function answerOwn(
   answer: () => Promise<Reply>,
 ): Promise<Reply> {
   try {
-    if (call.method !== "POST") throw new ServiceError("METHOD_NOT_ALLOWED", "Only POST is supported here");
+    if (call.method !== "POST") throw MethodRefused.only(call.method, "POST");
     context.access.demand("search");
     ownParameters(call, context, NO_PARAMETERS);
     demandApplication(context.cluster);

@@ -8,7 +8,7 @@ import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, searchFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
 import { type Parameter, parseParameters } from "../parameters.ts";
 import { searchChainOf } from "../search-chain.ts";
 import { searchAnswer, withQuery } from "../searching.ts";
@@ -18,11 +18,11 @@ import type { PreparedGeneration } from "./generation.ts";
 /** Chains with a language model, with all that asks one: loaded with the first such query. */
 const generations = (): Promise<typeof import("./generation.ts")> => import("./generation.ts");
 
-const METHODS = "GET,POST";
+const METHODS = ["GET", "POST"];
 
 /** Answers a search. Does not throw. */
 export async function answerSearch(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
-  if (call.method === "OPTIONS") return { status: 204, headers: { allow: METHODS }, body: "" };
+  if (call.method === "OPTIONS") return { status: 204, headers: { allow: METHODS.join(",") }, body: "" };
   try {
     if (call.method !== "GET" && call.method !== "POST") return notAllowed(call.method);
     context.access.demandSearch();
@@ -42,12 +42,9 @@ export async function answerSearch(call: Call, context: GatewayContext, onDefect
 }
 
 function notAllowed(method: string): Reply {
-  const error = new ServiceError(
-    "METHOD_NOT_ALLOWED",
-    `'${echo(method)}' not allowed. Allowed methods are: ${METHODS}`,
+  return searchFailure(
+    new MethodRefused(`'${echo(method)}' not allowed. Allowed methods are: ${METHODS.join(",")}`, METHODS),
   );
-  const reply = searchFailure(error);
-  return { ...reply, headers: { ...reply.headers, allow: METHODS } };
 }
 
 async function search(call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {

@@ -57,7 +57,7 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
       documents += page.documents;
       bytes += page.body.length;
       pages += 1;
-      if (page.damage !== undefined) failure = { status: 500, message: page.damage };
+      if (page.damage !== undefined) failure = { status: 500, message: page.damage, code: "STORE_CORRUPT" };
       if (page.body.length > 0) bodies.push(page.body);
     }
   } finally {
@@ -65,7 +65,12 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
   }
   if (pages === 0 && failure === undefined && session.progress !== undefined) failure = nothingVisited(timeoutMs);
   const { status = 200, ...said } = failure ?? {};
-  const more = { ...said, ...(await continuationOf(request, session.progress, context)) };
+  // A visit changes nothing.
+  const more = {
+    ...said,
+    ...(failure && { outcome: "not_applied" }),
+    ...(await continuationOf(request, session.progress, context)),
+  };
   const tail = { documentCount: documents, ...traceOf(request.traceLevel, VISITED, arrivedMs), ...more };
   return { status, headers: { "content-type": DOCUMENT_JSON }, body: inJson(pathId, bodies, tail) };
 }
