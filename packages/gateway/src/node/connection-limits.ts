@@ -18,6 +18,8 @@ export interface ConnectionLimits {
   /** Streams of an HTTP/2 connection at a time, and how many may be reset within ten seconds (L-h2). */
   readonly streams: number;
   readonly streamResets: number;
+  /** Pings and settings of an HTTP/2 connection within ten seconds (L-h2). */
+  readonly controlFrames: number;
 }
 
 /** What holds unless the operator says otherwise. */
@@ -33,4 +35,5 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   sendBytesPerSecond: 64 * 1024,
   streams: 128,
   streamResets: 200,
+  controlFrames: 100,
 };

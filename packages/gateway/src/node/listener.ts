@@ -300,26 +300,32 @@ export class Listener implements Surroundings {
     if (this.draining) farewell(session);
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.setTimeout(this.limits.idleTimeoutMs, () => session.close());
-    let resets = 0;
-    let windowStart = performance.now();
-    const onReset = (): void => {
-      if (performance.now() - windowStart > RESET_WINDOW_MS) {
-        windowStart = performance.now();
-        resets = 0;
-      }
-      resets += 1;
-      if (resets > this.limits.streamResets && !session.destroyed) {
-        session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
-        // The frame has to be on its way before the connection is cut.
-        setImmediate(() => session.destroy());
-      }
+    const sendAway = (): void => {
+      if (session.destroyed) return;
+      session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      // The frame has to be on its way before the connection is cut.
+      setImmediate(() => session.destroy());
     };
+    const onReset = tooOften(this.limits.streamResets, sendAway);
+    const onControl = tooOften(this.limits.controlFrames, sendAway);
+    session.on("ping", onControl);
+    session.on("remoteSettings", onControl);
     session.on("stream", (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
       const call = new Http2Call({ stream, headers, rawHeaders }, this, onReset);
       if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler.take(call);
       else stream.respond({ ":status": EXPECTATION_FAILED }, { endStream: true });
     });
   }
+}
+
+/** Does `then` when it was called more than `most` times within ten seconds. */
+function tooOften(most: number, then: () => void): () => void {
+  let [count, sinceMs] = [0, performance.now()];
+  return () => {
+    if (performance.now() - sinceMs > RESET_WINDOW_MS) [count, sinceMs] = [0, performance.now()];
+    count += 1;
+    if (count > most) then();
+  };
 }
 
 /** Tells a client of HTTP/2 to ask on another connection. What it asks before it heard that is answered. */
