@@ -26,6 +26,8 @@ export interface Known {
 const CHARACTERS_MAX = 16_384;
 /** Tokens that are remembered, so that a signature is checked once. */
 const REMEMBERED_MAX = 4_096;
+/** How long a token may still be valid: a day, and twice the minute that clocks may be apart. */
+const LIFE_MS_MAX = (24 * 60 + 2) * 60_000;
 /** Of the digest of an admin key, to tell it from another: nothing of a random key follows from them. */
 const ID_BYTES = 6;
 
@@ -72,7 +74,7 @@ export class Credentials {
     const given = bearer(call.header("authorization") ?? "");
     const digest = given === undefined ? undefined : this.#digest(given);
     const known = digest instanceof Uint8Array ? this.#remembered.get(digest.join()) : undefined;
-    if (known === undefined || known.endMs <= Date.now()) return undefined;
+    if (known === undefined || !holds(known)) return undefined;
     return known.id !== undefined && this.#options.tokens?.isRevoked?.(known.id) === true ? undefined : known;
   }
 
@@ -92,7 +94,7 @@ export class Credentials {
 
   async #token(given: string, name: string): Promise<Known | undefined> {
     const remembered = this.#remembered.get(name);
-    if (remembered !== undefined && remembered.endMs > Date.now()) return remembered;
+    if (remembered !== undefined && holds(remembered)) return remembered;
     this.#remembered.delete(name);
     const token = await (await this.#reader()).read(given);
     if (token === undefined) return undefined;
@@ -115,6 +117,12 @@ export class Credentials {
     })();
     return this.#tokens;
   }
+}
+
+/** Whether what was found holds still. A token that would for longer than any may was read by a clock that has gone back since. */
+function holds({ endMs }: Known): boolean {
+  const leftMs = endMs - Date.now();
+  return leftMs > 0 && (leftMs <= LIFE_MS_MAX || endMs === Number.POSITIVE_INFINITY);
 }
 
 /** The credential of an `Authorization` header; nothing where there is none that could be valid. */
