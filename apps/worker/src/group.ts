@@ -64,6 +64,10 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.search(query, waiting);
   }
 
+  searchPlain(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer | null>> {
+    return this.#group.searchPlain(query, waiting);
+  }
+
   searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>> {
     return this.#group.searchPart(query, floor, waiting);
   }

@@ -57,12 +57,12 @@ const worker: ExportedHandler<Env> = {
     // What is wrong with a key or a variable is the operator's to know, and stands in the log.
     if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
     const rawTarget = request.headers.get(TARGET_HEADER);
-    if (rawTarget === null) return await gateway.app.fetch(request, { rawTarget: targetOf(request.url) });
+    if (rawTarget === null) return await gateway.respond(request, targetOf(request.url));
     if (!isTargetOf(rawTarget, request.url)) {
       const message = `The header ${TARGET_HEADER} is not what this address was before it was normalised`;
       return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
     }
-    return await gateway.app.fetch(request, { rawTarget });
+    return await gateway.respond(request, rawTarget);
   },
 };
 

@@ -83,6 +83,8 @@ export interface Gateway {
    * `%2e%2e`, is not collapsed in it, so that any document id can be addressed.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Answers a request of the platform, whose target it was before the platform normalised it: what is asked most without the router. */
+  respond(request: Request, rawTarget: string): Promise<Response>;
   /** Answers a call that sends its answer itself. What there is no room for is refused before it comes to the routes. */
   take(call: Call & Required<Pick<Call, "send">>): void;
   /** What a request that there is no room for is refused with, by its head alone; nothing: it has to be looked at. */
@@ -182,6 +184,12 @@ export function createGateway(options: GatewayOptions): Gateway {
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
     refusal: (head) => refusedAtOnce(head, house),
+    respond: async (request, rawTarget) => {
+      const call = callFromRequest(request, rawTarget);
+      const route = access.asksPlatform ? undefined : oftenAsked(rawTarget, house);
+      if (route === undefined) return app.fetch(request, { call });
+      return webResponse(call, await replyTo(call, undefined, route, house));
+    },
     take: (call) => {
       const refused = refusedAtOnce(call, house);
       if (refused !== undefined) call.send(refused);

@@ -1,7 +1,8 @@
 /** One search, wherever its documents are: in one partition, or in several. */
-import type { Answer, QueryHandle, SearchRequest } from "@brooklet/partition";
+import type { Answer, PartitionKey, QueryHandle, SearchRequest } from "@brooklet/partition";
 import type { Call } from "./call.ts";
 import type { GatewayContext } from "./context.ts";
+import { plainGroup } from "./plain-group.ts";
 
 /** Who waits for a search: since when, and until what is aborted. */
 export type Waiting = Pick<Call, "arrivedMs" | "gone">;
@@ -21,12 +22,35 @@ export async function withQuery<Result>(
   }
 }
 
+/** The answer to a query of which is plain that it is of one group, where it need not be opened here. */
+export async function plainAnswer(
+  request: SearchRequest,
+  { access, cluster, limits, searchesOfPartition }: GatewayContext,
+  { arrivedMs }: Waiting,
+): Promise<Answer | undefined> {
+  if (cluster.searchPlain === undefined) return undefined;
+  // A chain is selected by a parameter.
+  if ((cluster.application()?.searchChains ?? []).length > 0) return undefined;
+  const group = plainGroup(request);
+  if (group === undefined) return undefined;
+  const key: PartitionKey = `g:${group}`;
+  const answer = await searchesOfPartition.run(key, () => {
+    const waitedMs = performance.now() - arrivedMs;
+    return access.searchPlain(key, { ...request, waitedMs }, limits.searchTimeoutMs);
+  });
+  return answer && told(answer);
+}
+
 /**
  * The answer to a search; one that failed says what all failures say. It may wait until the partition is less busy, which counts
  * as time it takes.
  */
 export async function searchAnswer(query: QueryHandle, context: GatewayContext, waiting: Waiting): Promise<Answer> {
-  const answer = await searched(query, context, waiting);
+  return told(await searched(query, context, waiting));
+}
+
+/** An answer, which says what all failures say if it is one. */
+function told(answer: Answer): Answer {
   const isPlain = answer.status < 400 || !answer.contentType.startsWith("application/json");
   return isPlain ? answer : { ...answer, body: withOutcome(answer.body) };
 }

@@ -6,7 +6,7 @@ import { tokenSecret, VERBS, type Verb } from "@brooklet/wire";
 import { SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { createGateway, type GatewayOptions } from "../src/index.ts";
-import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+import { type FakeCluster, fakeCluster, plainCluster } from "./fake-cluster.ts";
 
 const KEY = "Zk3Q0m7Jw1xUe8bVt5Yc2rNf6aHsLpDg9oKiTqXuEyA";
 const OTHER_KEY = "b9Rk2Lq8Wz5Xc1Vn7Mt4Jh6Gf3Ds0Pa-Yu_Ie2OrTwQx";
@@ -18,6 +18,9 @@ interface Asked {
   readonly body?: string;
   readonly type?: string;
 }
+
+/** Moments, in milliseconds or seconds. */
+const TIMES = /\d{10,}(\.\d+)?/g;
 
 /** What a route is asked of a group. Without one of its own: what only admins may ask. */
 type Attempts = (group: string) => readonly Asked[];
@@ -168,11 +171,28 @@ interface Answered {
 }
 
 async function ask(
-  { method, target, body, type }: Asked,
+  asked: Asked,
   credential: string | undefined,
   options: Partial<GatewayOptions> = {},
 ): Promise<Answered> {
-  const cluster = fakeCluster();
+  const answered = await askOf(fakeCluster(), asked, credential, options);
+  // Where queries are opened by whoever has the group, the same is refused, and nobody else is asked.
+  const plain = await askOf(plainCluster(), asked, credential, options);
+  const told = ({ status, text, cluster }: Answered): unknown => [
+    status,
+    text.replace(TIMES, "time"),
+    cluster.asked.map(({ partition }) => partition),
+  ];
+  expect(told(plain)).toEqual(told(answered));
+  return answered;
+}
+
+async function askOf(
+  cluster: FakeCluster,
+  { method, target, body, type }: Asked,
+  credential: string | undefined,
+  options: Partial<GatewayOptions>,
+): Promise<Answered> {
   const gateway = createGateway({ cluster, adminKeys: [KEY], ...options });
   const headers = {
     ...(credential === undefined ? {} : { authorization: `Bearer ${credential}` }),

@@ -95,6 +95,21 @@ export function fakeCluster(): FakeCluster {
   return cluster;
 }
 
+/** The same where a query is opened by whoever has the partition that it seems to be of, as objects do it. */
+export function plainCluster(): FakeCluster {
+  const cluster = fakeCluster();
+  const searchPlain: Cluster["searchPlain"] = async (key, request, timeoutMs) => {
+    const opened = query(cluster, request);
+    try {
+      const keys = opened.scope?.keys;
+      return keys?.length === 1 && keys[0] === key ? await opened.search(timeoutMs) : undefined;
+    } finally {
+      opened[Symbol.dispose]();
+    }
+  };
+  return Object.assign(cluster, { searchPlain });
+}
+
 function partition(cluster: FakeCluster, key: PartitionKey): PartitionHandle {
   const documents = (): Map<string, string> => {
     const found = cluster.stored.get(key) ?? new Map<string, string>();

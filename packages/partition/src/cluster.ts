@@ -212,6 +212,12 @@ export interface Cluster {
   /** Opens a query: of whatever partitions its parameters name, which the core finds. Throws if nothing is deployed. */
   query(request: SearchRequest): QueryHandle;
   /**
+   * The answer to a query that seems to be of one partition alone, without opening it here: it is opened where it is searched, once.
+   * Nothing: it is not of that partition alone, or asks models, and has to be opened by `query`. Where opening costs little, there
+   * is none of it.
+   */
+  searchPlain?(key: PartitionKey, request: SearchRequest, timeoutMs: number): Promise<Answer | undefined>;
+  /**
    * Why a search of a partition, or of any, would be refused at present; nothing: it would not be. Asked before anything is read
    * of a request.
    */

@@ -125,6 +125,33 @@ test("reads write no row, a first write three, a put one, and a load few", async
   }
 });
 
+test("a query that seems to be of one group is answered by it if it is, and otherwise by nobody", async () => {
+  const { platform, cluster } = await deployed();
+  for (const group of ["alice", "bob"]) await put(cluster, group, "1", `red ${group}`);
+  const yql = 'select * from note where title contains "red"';
+  const plain = (parameters: Readonly<Record<string, string>>): Promise<Answer | undefined> =>
+    cluster.searchPlain("g:alice", requestOf({ yql, ...parameters }), MINUTE_MS);
+  const titles = (answer: Answer | undefined): unknown =>
+    answer && rootOf(answer).children?.map(({ fields }) => fields.title);
+  expect(titles(await plain(IN_ALICE))).toEqual(["red alice"]);
+  const opened = await searchOnce(cluster, requestOf({ yql, ...IN_ALICE }), MINUTE_MS);
+  expect(await plain(IN_ALICE)).toEqual(opened);
+  const wrong = { ...IN_ALICE, yql: "select nothing" };
+  expect(await plain(wrong)).toEqual(await searchOnce(cluster, requestOf({ ...wrong }), MINUTE_MS));
+  for (const other of [
+    { "streaming.groupname": "bob" },
+    EVERYWHERE,
+    { "streaming.selection": 'id.group == "alice" or id.group == "bob"' },
+    { "streaming.userid": "7" },
+    {},
+  ])
+    expect([other, await plain(other)]).toEqual([other, undefined]);
+  expect(platform.billOf("g:alice").written).toBeGreaterThan(0);
+  await plain(IN_ALICE);
+  expect(platform.billOf("g:alice").written).toBe(0);
+  expect(platform.problems).toEqual([]);
+});
+
 test("an object that was put out of memory, and one in another isolate, go on with what is stored", async () => {
   const { platform, cluster } = await deployed();
   for (let n = 0; n < 40; n += 1) {

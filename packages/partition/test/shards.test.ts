@@ -105,7 +105,9 @@ function requestOf(parameters: Readonly<Record<string, string>>): SearchRequest 
 
 async function answerOf(cluster: Cluster, parameters: Readonly<Record<string, string>>): Promise<unknown> {
   const request = requestOf({ "streaming.groupname": "large", ...parameters });
-  const { status, body } = await searchOnce(cluster, request, MINUTE_MS);
+  // As a gateway does it: a group that has shards is not asked as one that is whole.
+  const plain = await cluster.searchPlain?.(KEY, request, MINUTE_MS);
+  const { status, body } = plain ?? (await searchOnce(cluster, request, MINUTE_MS));
   return { status, body: JSON.parse(decoder.decode(body)) };
 }
 
@@ -216,6 +218,10 @@ test.each([
     for (const [name, query] of Object.entries(QUERIES)) {
       const [expected, found] = [await answerOf(one.cluster, query), await answerOf(several.cluster, query)];
       expect(found, name).toEqual(expected);
+      const request = requestOf({ "streaming.groupname": "large", ...query });
+      const opened = await searchOnce(one.cluster, request, MINUTE_MS);
+      expect(await one.cluster.searchPlain(KEY, request, MINUTE_MS), name).toEqual(opened);
+      expect(await several.cluster.searchPlain(KEY, request, MINUTE_MS), name).toBeUndefined();
       expect(JSON.stringify(expected).length, name).toBeGreaterThan(300);
     }
     expect(await visited(several.cluster)).toEqual(await visited(one.cluster));

@@ -4,6 +4,7 @@
  * before anything is opened, so that a group that is another's and one that is not there cannot be told apart.
  */
 import type {
+  Answer,
   Cluster,
   Erasure,
   FedOperation,
@@ -208,6 +209,17 @@ export class Authority {
     this.#checkTypes(visit.types);
     const applied = (): Promise<MassOutcome> => this.#cluster.applyWhere(visit, step, operation, timeoutMs);
     return step.key === undefined ? this.#noted("change", applied) : applied();
+  }
+
+  /**
+   * The answer to a query that seems to be of one partition alone. Nothing: it has to be opened, or the caller might not reach
+   * everything that it is about, which is found out when it is opened.
+   */
+  async searchPlain(key: PartitionKey, request: SearchRequest, timeoutMs: number): Promise<Answer | undefined> {
+    const { grant } = this;
+    if (this.#bounds.group !== undefined || !this.#has("search")) return undefined;
+    if (grant !== undefined && (grant.schemas !== undefined || !this.#keys.has(key))) return undefined;
+    return await this.#cluster.searchPlain?.(key, request, timeoutMs);
   }
 
   /** Opens a query, which its caller disposes of. It is searched in whatever partitions it names, if it may name those. */

@@ -2,7 +2,7 @@
  * `/search/`: opens the query with the parameters and the body as they came, and sends its answer untouched. What a query
  * means, and which partitions it is for, is the core's business.
  */
-import type { SearchRequest } from "@brooklet/partition";
+import type { Answer, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
@@ -11,7 +11,7 @@ import { echo } from "../echo.ts";
 import { type DefectListener, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
 import { type Parameter, parseParameters } from "../parameters.ts";
 import { searchChainOf } from "../search-chain.ts";
-import { searchAnswer, withQuery } from "../searching.ts";
+import { plainAnswer, searchAnswer, withQuery } from "../searching.ts";
 import { splitTarget } from "../target.ts";
 import type { PreparedGeneration } from "./generation.ts";
 
@@ -85,14 +85,19 @@ async function withBody<Result>(
 }
 
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
+  const plain = await plainAnswer(request, context, call);
+  if (plain !== undefined) return replyOf(plain);
   return await withQuery(request, context, call, async (query) => {
     const chain = searchChainOf(query, context);
     context.access.demand(chain?.searcher === undefined ? "search" : "ask");
     if (chain?.searcher !== undefined)
       return await (await generations()).prepareGeneration({ chain, query, request }, call, context);
-    const { status, contentType, body } = await searchAnswer(query, context, call);
-    return { status, headers: { "content-type": contentType }, body };
+    return replyOf(await searchAnswer(query, context, call));
   });
+}
+
+function replyOf({ status, contentType, body }: Answer): Reply {
+  return { status, headers: { "content-type": contentType }, body };
 }
 
 function mediaTypeOf(contentType: string | undefined): string {

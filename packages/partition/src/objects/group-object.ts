@@ -2,7 +2,7 @@
  * The object of one group: its partition, over the database that the platform gave it. It is listed before its first write is
  * committed, so that a group that is stored is listed too; it folds and settles when an alarm says that nothing came for a while.
  */
-import { type FloorBytes, type Load, type Merged, ServiceError, type ShardBits } from "@brooklet/core";
+import type { FloorBytes, Load, Merged, ShardBits } from "@brooklet/core";
 import { OnePartitionStore } from "@brooklet/store";
 import { BucketHost } from "../bucket-host.ts";
 import { clock } from "../clock.ts";
@@ -40,13 +40,8 @@ import { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
 import type { GroupObjectOptions } from "./group-options.ts";
-import {
-  type GroupCalls,
-  type ObjectReply,
-  type ObjectStep,
-  type ObjectWaiting,
-  REPLY_BYTES_MAX,
-} from "./object-calls.ts";
+import { answerOf, checkReply } from "./object-answer.ts";
+import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 
 /** Nothing was written for so long: what is in the tail is folded, and what was removed goes. */
 export const REST_MS = 5_000;
@@ -98,14 +93,15 @@ export class GroupObject implements GroupCalls {
   search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
     return this.#whole(waiting, async ({ queries }) => {
       const sent = this.#numbered(query);
-      const stage = await queries.search(this.#key, sent, waitingOf(waiting));
-      if (stage.kind === "answer") {
-        checkReply(stage.answer.body);
-        return stage.answer;
-      }
-      queries.forget(sent.number);
-      const message = "ONNX models are not run here: the rank profile cannot be used at the edge";
-      throw new ServiceError({ code: "UNSUPPORTED", status: 400, number: 4, message });
+      return answerOf(await queries.search(this.#key, sent, waitingOf(waiting)), () => queries.forget(sent.number));
+    });
+  }
+
+  searchPlain(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer | null>> {
+    return this.#whole(waiting, async ({ queries }) => {
+      const sent = this.#numbered(query);
+      const stage = await queries.searchPlain(this.#key, sent, waitingOf(waiting));
+      return stage === undefined ? null : answerOf(stage, () => queries.forget(sent.number));
     });
   }
 
@@ -475,13 +471,6 @@ export class GroupObject implements GroupCalls {
 /** Whether a document is another shard's. */
 function isMoved({ status }: { readonly status: number }): boolean {
   return status === MOVED;
-}
-
-/** Throws where an answer is longer than an object may reply. */
-function checkReply({ length }: Uint8Array): void {
-  if (length <= REPLY_BYTES_MAX) return;
-  const message = `The answer has ${length} bytes, more than the ${REPLY_BYTES_MAX} that a group may answer here: ask for fewer hits or fields`;
-  throw new ServiceError({ code: "TOO_LARGE", status: 413, number: 17, message });
 }
 
 function waitingOf({ timeoutMs, waitedMs = 0 }: ObjectWaiting): Waiting {

@@ -57,6 +57,8 @@ export interface GroupCalls {
   get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>>;
   /** The answer to a query that addresses this group alone. */
   search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>>;
+  /** The same for a query that nobody opened before; nothing: it is not of this group alone, or has models run first. */
+  searchPlain(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer | null>>;
   /** What the group finds for a query that addresses several. */
   searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>>;
   visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>>;

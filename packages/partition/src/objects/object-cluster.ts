@@ -147,8 +147,22 @@ export class ObjectCluster implements Cluster {
     return feedPlace(place, input, options);
   }
 
+  async searchPlain(key: PartitionKey, request: SearchRequest, timeoutMs: number): Promise<Answer | undefined> {
+    if (this.#maps.of(key) !== undefined) return undefined;
+    const sent: SentQuery = { number: 0, bytes: encoded(request), outputs: [] };
+    const waiting = { timeoutMs, startMs: beganMs(request), gone: undefined };
+    try {
+      const reply = await this.#asked(key, WHOLE, false, (group) => group.searchPlain(sent, this.#searching(waiting)));
+      if ("result" in reply) return reply.result ?? undefined;
+      learn(this.#maps, key, reply);
+      return undefined;
+    } catch (error) {
+      throw serviceError(error);
+    }
+  }
+
   query(request: SearchRequest): QueryHandle {
-    const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
+    const bytes = encoded(request);
     const query = this.#engine.query(bytes);
     return new ClusterQuery(query, this.#placeOf(query, bytes), beganMs(request));
   }
@@ -466,6 +480,11 @@ export class ObjectCluster implements Cluster {
     if ("moved" in reply) return { moved: reply.moved ?? undefined };
     return { result: reply.ok, ...(reply.shard && { shard: reply.shard }) };
   }
+}
+
+/** A query of this moment. */
+function encoded(request: SearchRequest): QueryBytes {
+  return encodeQuery(request, Math.floor(Date.now() / 1_000));
 }
 
 /** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */

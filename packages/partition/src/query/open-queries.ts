@@ -47,15 +47,26 @@ export class OpenQueries {
 
   /** Begins the search of the only partition that is addressed. */
   async search(key: string, sent: SentQuery, waiting: Waiting): Promise<SearchStage> {
+    return await this.#search(key, sent.number, this.#opened(sent), waiting);
+  }
+
+  /** The same for a query that nobody opened before. Nothing: it is not of that partition alone, or has models run first. */
+  async searchPlain(key: string, sent: SentQuery, waiting: Waiting): Promise<SearchStage | undefined> {
+    const query = this.#opened(sent);
+    if (isPlain(query, key)) return await this.#search(key, sent.number, query, waiting);
+    query[Symbol.dispose]();
+    return undefined;
+  }
+
+  async #search(key: string, number: number, query: Query, waiting: Waiting): Promise<SearchStage> {
     const caller = { gone: waiting.gone };
     const gone = {
       get aborted(): boolean {
         return caller.gone?.aborted === true;
       },
     };
-    const query = this.#opened(sent);
     const search = this.#host.partition(key).search(query, { ...waiting, gone });
-    return await this.#goOn(sent.number, { query, search, caller }, undefined);
+    return await this.#goOn(number, { query, search, caller }, undefined);
   }
 
   /** Goes on with a search that waited for these outputs. */
@@ -125,6 +136,10 @@ export class OpenQueries {
       throw error;
     }
   }
+}
+
+function isPlain({ scope, wanted }: Query, key: string): boolean {
+  return scope.kind === "keys" && scope.keys.length === 1 && scope.keys[0] === key && wanted.length === 0;
 }
 
 function close({ search, query }: Suspended): void {
