@@ -89,7 +89,12 @@ impl SortBy {
             "[docid]" => SortBy::DocumentId,
             "[source]" => SortBy::Source,
             _ if is_attribute_name(name) => SortBy::Attribute(name.to_owned()),
-            _ => return Err(format!("Illegal attribute name '{}' for sorting.", Rejection::quote(name))),
+            _ => {
+                return Err(format!(
+                    "Illegal attribute name '{}' for sorting. Requires '{ATTRIBUTE_NAME}'",
+                    Rejection::quote(name)
+                ));
+            }
         })
     }
 }
@@ -112,6 +117,9 @@ impl Strength {
         strengths.into_iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, strength)| strength)
     }
 }
+
+/// What the name of an attribute looks like, as refusals say it.
+const ATTRIBUTE_NAME: &str = r"[\[]*[a-zA-Z_][\.a-zA-Z0-9_-]*[\]]*";
 
 /// Most keys an order may have; more would never be looked at.
 const KEYS: usize = 64;
@@ -150,56 +158,86 @@ fn parse_key(text: &str) -> Result<SortKey, String> {
         return Ok(SortKey { by, direction, function, missing: None });
     };
     let parts: Vec<&str> = split_at_top(arguments, |c| c == ',').into_iter().map(str::trim).collect();
-    let missing = match parts.as_slice() {
-        [_, "first"] => Missing::First,
-        [_, "last"] => Missing::Last,
-        [_, "as", value] => Missing::As(value.trim_matches('"').to_owned()),
-        _ => {
-            return Err(format!(
-                "Expected missing(attribute, first|last|as, value), got '{}'.",
-                Rejection::quote(text)
-            ));
-        }
+    let unknown =
+        |policy: &str| format!("Unknown missing policy '{}' at '{}'", Rejection::quote(policy), Rejection::quote(text));
+    let (object, missing) = match parts.as_slice() {
+        [object, policy] if policy.eq_ignore_ascii_case("first") => (object, Missing::First),
+        [object, policy] if policy.eq_ignore_ascii_case("last") => (object, Missing::Last),
+        [object, policy, value] if policy.eq_ignore_ascii_case("as") => (object, Missing::As(replacement(value)?)),
+        [_, policy, ..] => return Err(unknown(policy)),
+        _ => return Err(unknown("")),
     };
-    let (by, function) = parse_object(parts[0])?;
+    let (by, function) = parse_object(object)?;
     Ok(SortKey { by, direction, function, missing: Some(missing) })
 }
 
+/// The value that stands in for a missing one: bare, or in quotes with escapes.
+fn replacement(text: &str) -> Result<String, String> {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let is_bare = |c: char| !matches!(c, '(' | ')' | '"' | '\\') && !c.is_ascii_whitespace();
+        if text.is_empty() || !text.chars().all(is_bare) {
+            return Err(format!("Expected a value for what is missing, got '{}'", Rejection::quote(text)));
+        }
+        return Ok(text.to_owned());
+    };
+    let mut value = String::new();
+    let mut characters = quoted.chars();
+    loop {
+        match characters.next() {
+            Some('"') if characters.as_str().is_empty() => return Ok(value),
+            Some('\\') => value.extend(characters.next()),
+            Some('"') | None => return Err(format!("Expected '\"' at the end of '{}'", Rejection::quote(text))),
+            Some(c) => value.push(c),
+        }
+    }
+}
+
 fn parse_object(text: &str) -> Result<(SortBy, Option<SortFunction>), String> {
-    if let Some(attribute) = arguments_of(text, "lowercase") {
-        return Ok((SortBy::named(attribute.trim())?, Some(SortFunction::Lowercase)));
+    let Some((function, _)) = text.split_once('(') else { return Ok((SortBy::named(text)?, None)) };
+    let quoted = Rejection::quote(text);
+    if function.is_empty() {
+        return Err(format!("No sort function specified in '{quoted}'"));
     }
-    if let Some(attribute) = arguments_of(text, "raw") {
-        return Ok((SortBy::named(attribute.trim())?, Some(SortFunction::Raw)));
-    }
-    let Some(arguments) = arguments_of(text, "uca") else {
-        return match text.split_once('(') {
-            Some((function, _)) => Err(format!("Unknown sort function '{}'.", Rejection::quote(function))),
-            None => Ok((SortBy::named(text)?, None)),
-        };
+    let known = ["lowercase", "raw", "uca"].into_iter().find(|known| known.eq_ignore_ascii_case(function));
+    let Some(known) = known else {
+        return Err(format!("Unknown sort function '{}' in '{quoted}'", Rejection::quote(function)));
     };
+    let arguments = arguments_of(text, known).ok_or_else(|| format!("Expected ')' at the end of '{quoted}'"))?;
     let parts: Vec<&str> = arguments.split(',').map(str::trim).collect();
-    let (attribute, locale, strength) = match parts.as_slice() {
-        [attribute] => (*attribute, None, None),
-        [attribute, locale] => (*attribute, Some(*locale), None),
-        [attribute, locale, strength] => (*attribute, Some(*locale), Some(*strength)),
-        _ => return Err(format!("Expected uca(attribute, locale, strength), got '{}'.", Rejection::quote(text))),
+    let unknown = |name: &str| format!("Unknown collation strength: '{}' in '{quoted}'", Rejection::quote(name));
+    let (attribute, function) = match (known, parts.as_slice()) {
+        ("lowercase", [attribute]) => (attribute, SortFunction::Lowercase),
+        ("raw", [attribute]) => (attribute, SortFunction::Raw),
+        ("uca", [attribute]) => (attribute, SortFunction::Uca { locale: None, strength: None }),
+        ("uca", [attribute, locale]) => {
+            (attribute, SortFunction::Uca { locale: Some((*locale).to_owned()), strength: None })
+        }
+        ("uca", [attribute, locale, name]) => {
+            let strength = Some(Strength::named(name).ok_or_else(|| unknown(name))?);
+            (attribute, SortFunction::Uca { locale: Some((*locale).to_owned()), strength })
+        }
+        _ => return Err(format!("Expected ')' after the arguments of '{known}' in '{quoted}'")),
     };
-    let unknown = |name: &str| format!("Unknown collation strength '{}'.", Rejection::quote(name));
-    let strength = strength.map(|name| Strength::named(name).ok_or_else(|| unknown(name))).transpose()?;
-    Ok((SortBy::named(attribute)?, Some(SortFunction::Uca { locale: locale.map(str::to_owned), strength })))
+    Ok((SortBy::named(attribute)?, Some(function)))
 }
 
-/// What is between the parentheses of `name(…)`.
+/// What is between the parentheses of `name(…)`, with the name in any case.
 fn arguments_of<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')')
+    let given = text.get(..name.len()).filter(|given| given.eq_ignore_ascii_case(name))?;
+    text[given.len()..].strip_prefix('(')?.strip_suffix(')')
 }
 
-/// The parts between separators that are outside of parentheses.
+/// The parts between separators that are outside of parentheses and quotes.
 fn split_at_top(text: &str, separates: impl Fn(char) -> bool) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0usize);
+    let (mut quoted, mut escaped) = (false, false);
     for (at, c) in text.char_indices() {
+        if quoted {
+            (quoted, escaped) = (escaped || c != '"', c == '\\' && !escaped);
+            continue;
+        }
         match c {
+            '"' => quoted = true,
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
             _ if depth == 0 && separates(c) => {
@@ -240,10 +278,31 @@ mod tests {
     }
 
     #[test]
+    fn functions_and_policies_have_any_case_and_values_may_be_quoted() {
+        let keys = parse_sorting(r#"UCA(a,sv,primary) LowerCase(b) MISSING(c,As,"x \"(y\\") -Raw(d)"#).unwrap();
+        let names: Vec<_> = keys.iter().map(|key| (key.function.is_some(), key.missing.clone())).collect();
+        let value = Missing::As("x \"(y\\".into());
+        assert_eq!(names, [(true, None), (true, None), (false, Some(value)), (true, None)]);
+    }
+
+    #[test]
     fn malformed_sortings_are_refused_at_their_place() {
-        for wrong in
-            ["+", "5", "a b(c)", "missing(a)", "missing(a,maybe)", "uca(a,b,c,d)", "uca(a,b,c)", "[bogus]", "a(", "a)"]
-        {
+        for wrong in [
+            "+",
+            "5",
+            "a b(c)",
+            "(a)",
+            "uca(a",
+            "missing(a,as,b c)",
+            "missing(a,as,\"b)",
+            "missing(a)",
+            "missing(a,maybe)",
+            "uca(a,b,c,d)",
+            "uca(a,b,c)",
+            "[bogus]",
+            "a(",
+            "a)",
+        ] {
             let rejection = parse_sorting(wrong).unwrap_err();
             assert_eq!(rejection.code, Code::IllegalQuery, "{wrong}");
         }

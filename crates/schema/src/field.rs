@@ -132,6 +132,8 @@ pub struct Field {
     pub sorting: Sorting,
     /// Other names for it in queries.
     pub aliases: Vec<String>,
+    /// Other names in queries that it gives to an index, which may be a field set: pairs of the index and the name.
+    pub index_aliases: Vec<(String, String)>,
     /// `query-command: phrase-segmenting`: a word of a query that is cut into several (`doc.42`) is a phrase here.
     pub phrase_segmenting: bool,
     /// Whether a profile's `mutate` may write it: parsed, no effect in streaming mode.

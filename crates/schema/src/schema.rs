@@ -48,10 +48,47 @@ impl Schema {
         if top.len() == name.len() { Some(field) } else { field.part(name) }
     }
 
-    /// The field a query means by `name`: a field, a part of one, or an alias of either.
+    /// The field a query means by `name`: a field, a part of one, or an alias of either; where nothing has this very name,
+    /// what has it in lower case (yql, names of fields).
     #[must_use]
     pub fn query_field(&self, name: &str) -> Option<&Field> {
-        self.field(name).or_else(|| self.all_fields().find(|field| field.aliases.iter().any(|alias| alias == name)))
+        if let Some(field) = self.field_or_alias(name) {
+            return Some(field);
+        }
+        if self.field_set(name).is_some() || self.aliased_set(name).is_some() {
+            return None;
+        }
+        let is_it = |known: &String| is_in_lower_case(known, name);
+        self.all_fields().find(|field| is_it(&field.name) || field.aliases.iter().any(is_it))
+    }
+
+    /// The field set a query means by `name`, or by an alias of it; likewise in lower case.
+    #[must_use]
+    pub fn query_field_set(&self, name: &str) -> Option<&FieldSet> {
+        if let Some(set) = self.field_set(name) {
+            return Some(set);
+        }
+        if self.field_or_alias(name).is_some() {
+            return None;
+        }
+        let in_lower_case = || self.field_sets.iter().find(|set| is_in_lower_case(&set.name, name));
+        self.aliased_set(name).or_else(in_lower_case)
+    }
+
+    fn field_or_alias(&self, name: &str) -> Option<&Field> {
+        let of_alias = || self.all_fields().find(|field| field.aliases.iter().any(|alias| alias == name));
+        let of_index = || self.index_alias(name).and_then(|index| self.field(index));
+        self.field(name).or_else(of_alias).or_else(of_index)
+    }
+
+    fn aliased_set(&self, name: &str) -> Option<&FieldSet> {
+        self.index_alias(name).and_then(|index| self.field_set(index))
+    }
+
+    /// The index that some field gives this name (`alias default: song`).
+    fn index_alias(&self, name: &str) -> Option<&str> {
+        let mut given = self.fields.iter().flat_map(|field| &field.index_aliases);
+        given.find(|(_, alias)| alias == name).map(|(index, _)| index.as_str())
     }
 
     /// All fields and all parts of fields, each field before its parts.
@@ -104,6 +141,10 @@ impl Schema {
     pub fn struct_type(&self, name: &str) -> Option<&Arc<StructType>> {
         self.structs.iter().find(|of| of.name == name)
     }
+}
+
+fn is_in_lower_case(known: &str, name: &str) -> bool {
+    known.len() == name.len() && known.to_lowercase() == name.to_lowercase()
 }
 
 /// What can be fed and selected: the fields declared in the document.

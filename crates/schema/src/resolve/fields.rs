@@ -236,6 +236,7 @@ fn resolved(
         distance_metric: body.distance_metric.as_ref().map(|(metric, _)| *metric).unwrap_or_default(),
         sorting: sorting(&body.sorting),
         aliases: body.aliases.clone(),
+        index_aliases: body.index_aliases.clone(),
         phrase_segmenting: body.phrase_segmenting,
         mutable: body.mutable,
         parts: Vec::new(),

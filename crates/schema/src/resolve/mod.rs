@@ -225,7 +225,11 @@ fn check_count(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
 /// No two fields have the same further name.
 fn check_aliases(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     let mut seen = std::collections::BTreeSet::new();
-    if let Some(alias) = fields.iter().flat_map(|field| &field.aliases).find(|alias| !seen.insert(*alias)) {
+    let given = |field: &'_ Field| -> Vec<String> {
+        let of_others = field.index_aliases.iter().map(|(_, alias)| alias);
+        field.aliases.iter().chain(of_others).cloned().collect()
+    };
+    if let Some(alias) = fields.iter().flat_map(given).find(|alias| !seen.insert(alias.clone())) {
         let message = format!("For schema '{}': alias '{alias}' specified more than once.", tree.name.text);
         remarks.object(tree.name.place.reject(message));
     }

@@ -81,7 +81,7 @@ impl Parser<'_> {
             return Err(self.unknown(&setting, "setting of a field", known));
         }
         match setting.text.as_str() {
-            "alias" => self.alias(body),
+            "alias" => self.alias(Some(field), body),
             "attribute" => self.attribute(field, body),
             "bolding" => self.switch_value("bolding").map(|on| body.bolding = Some(on)),
             "dictionary" => self.dictionary(body),
@@ -123,12 +123,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn alias(&mut self, body: &mut FieldBody) -> Parsed<()> {
-        if self.peek()? != Token::Symbol(':') {
-            self.name("the aliased field")?;
+    /// A further name of the field, or of another index (`alias default: song`).
+    fn alias(&mut self, field: Option<&Name>, body: &mut FieldBody) -> Parsed<()> {
+        let of = if self.peek()? == Token::Symbol(':') { None } else { Some(self.name("the aliased field")?.text) };
+        let alias = self.word_value("a name for the field")?.text;
+        match of.filter(|of| field.is_some_and(|field| *of != field.text)) {
+            Some(index) => body.index_aliases.push((index, alias)),
+            None => body.aliases.push(alias),
         }
-        let alias = self.word_value("a name for the field")?;
-        body.aliases.push(alias.text);
         Ok(())
     }
 
@@ -171,7 +173,7 @@ impl Parser<'_> {
                 Ok(())
             }
             "sorting" => self.sorting(&mut body.sorting),
-            "alias" => self.alias(body),
+            "alias" => self.alias(None, body),
             "distance-metric" => {
                 let name = self.word_value("a distance metric")?;
                 let metric = DistanceMetric::named(&name.text.to_lowercase().replace('_', "-"));
@@ -292,7 +294,7 @@ impl Parser<'_> {
         let setting = self.word("a setting of an index")?;
         match setting.text.as_str() {
             "prefix" | "enable-bm25" => Ok(()),
-            "alias" => self.alias(body),
+            "alias" => self.alias(None, body),
             "stemming" => self.stemming(),
             "arity" | "lower-bound" | "upper-bound" => self.integer_value::<i64>(&setting.text).map(|_| ()),
             "dense-posting-list-threshold" => self.number_value(&setting.text).map(|_| ()),

@@ -95,6 +95,8 @@ pub(crate) struct FieldBody {
     pub(crate) distance_metric: Option<(DistanceMetric, SourcePlace)>,
     pub(crate) sorting: SortingTree,
     pub(crate) aliases: Vec<String>,
+    /// Names for other indexes: the index, and its further name.
+    pub(crate) index_aliases: Vec<(String, String)>,
     pub(crate) phrase_segmenting: bool,
     pub(crate) summaries: Vec<SummaryTree>,
     pub(crate) bolding: Option<bool>,

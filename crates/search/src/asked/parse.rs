@@ -129,7 +129,7 @@ impl Indexes for SearchedIndexes<'_> {
     }
 
     fn is_phrase_segmenting(&self, name: &str) -> bool {
-        self.0.schemas.iter().map(|schema| &schema.schema).any(|schema| match schema.field_set(name) {
+        self.0.schemas.iter().map(|schema| &schema.schema).any(|schema| match schema.query_field_set(name) {
             Some(set) => set.phrase_segmenting,
             None => schema.query_field(name).is_some_and(|field| field.phrase_segmenting),
         })
@@ -147,7 +147,7 @@ impl Indexes for SearchedIndexes<'_> {
 }
 
 fn index_of(schema: &brooklet_schema::Schema, name: &str) -> Option<Index> {
-    if let Some(set) = schema.field_set(name) {
+    if let Some(set) = schema.query_field_set(name) {
         let fields = set.fields.iter().filter_map(|field| schema.field(field));
         let mut kinds: Vec<ValueKind> = fields.clone().map(value_kind).collect();
         kinds.dedup();

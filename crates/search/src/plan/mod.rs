@@ -7,6 +7,7 @@ pub(crate) mod condition;
 pub(crate) mod inputs;
 pub(crate) mod listing;
 pub(crate) mod phases;
+mod sort_values;
 pub(crate) mod sorting;
 
 use std::rc::Rc;

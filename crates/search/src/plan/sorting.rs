@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brooklet_document::{DataType, Value};
 use brooklet_query::sorting::{Direction, Missing, SortBy, SortFunction, SortKey};
-use brooklet_schema::{SortFunction as DeclaredFunction, SortOrder};
+use brooklet_schema::{Field, SortFunction as DeclaredFunction, SortOrder};
 use brooklet_segment::column::number::SeveralBlock;
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, read_document};
@@ -12,6 +12,8 @@ use brooklet_task::{Code, Issues, Rejection};
 
 use super::collation;
 use super::collation::Collation;
+pub(crate) use super::sort_values::SortValue;
+use super::sort_values::{SortKind, collect, is_several};
 use crate::deployed::DeployedSchema;
 use crate::ranking::spot::Spot;
 use crate::ranking::{single_number, single_string, word_of};
@@ -20,24 +22,13 @@ use crate::resident::reads::Reads;
 /// The locale of a collation that is asked for by name, where nothing says another.
 const LOCALE: &str = "en_US";
 
-/// What a document is ordered by in one key. Directions are applied when keys are compared.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum SortValue {
-    /// Before all others, whatever the direction.
-    First,
-    Number(f64),
-    Integer(i64),
-    Text(Vec<u8>),
-    /// After all others, whatever the direction.
-    Last,
-}
-
 /// A key bound to a schema.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundKey {
     by: BoundBy,
     pub(crate) descending: bool,
-    missing: Missing,
+    /// The key of a document that has no value.
+    missing: SortValue,
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +42,12 @@ enum BoundBy {
     Texts(ColumnSpec, TextOrder),
     /// The value of a field as the document has it, as text.
     Stored(String),
+    /// The values at the end of a path, as the document has them.
+    Read {
+        field: String,
+        parts: Vec<String>,
+        order: TextOrder,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -78,7 +75,18 @@ pub(crate) fn bind_order(
     issues: &mut Issues,
 ) -> Result<BoundOrder, Rejection> {
     let mut order = BoundOrder { keys: vec![Vec::new(); schemas.len()], descending: Vec::new() };
+    let is_attribute =
+        |name: &str| schemas.iter().any(|of| of.schema.query_field(name).is_some_and(|field| field.indexing.attribute));
+    // The reference fills in what keys leave out one after the other, and stops at the first that is no attribute.
+    let mut filled = true;
     for key in keys {
+        filled &= !matches!(&key.by, SortBy::Attribute(name) if !is_attribute(name));
+        let unfilled = || SortKey {
+            direction: key.direction.or(Some(Direction::Descending)),
+            function: key.function.clone().or(Some(SortFunction::Raw)),
+            ..key.clone()
+        };
+        let key = &if filled { key.clone() } else { unfilled() };
         let mut common = None;
         let mut bound = Vec::with_capacity(schemas.len());
         for schema in schemas {
@@ -87,7 +95,7 @@ pub(crate) fn bind_order(
             bound.push(of_schema);
         }
         let Some(descending) = common else { continue };
-        let absent = || BoundKey { by: BoundBy::Absent, descending, missing: Missing::Last };
+        let absent = || BoundKey { by: BoundBy::Absent, descending, missing: SortValue::Last };
         order.descending.push(descending);
         order.keys.iter_mut().zip(bound).for_each(|(keys, key)| keys.push(key.unwrap_or_else(absent)));
     }
@@ -117,7 +125,7 @@ fn bind_key(
         Some(direction) => direction == Direction::Descending,
         None => matches!(by, BoundBy::Relevance),
     };
-    Ok(Some(BoundKey { by, descending, missing: Missing::Last }))
+    Ok(Some(BoundKey { by, descending, missing: SortValue::Last }))
 }
 
 fn bind_attribute(
@@ -127,36 +135,67 @@ fn bind_attribute(
     language: Option<&str>,
     issues: &mut Issues,
 ) -> Result<Option<BoundKey>, Rejection> {
-    let Some(field) = schema.schema.query_field(name) else {
-        issues.report(Code::ErrorInReply, format!("Cannot locate field '{name}' in field name registry"));
-        return Ok(None);
+    let mut unsorted = |message: String| {
+        issues.report(Code::ErrorInReply, message);
+        Ok(None)
     };
-    if matches!(field.data_type, DataType::Tensor(_)) {
-        let message = format!("Cannot sort by '{name}': it is a tensor");
-        return Err(Rejection::new(Code::InvalidQueryParameter, message));
+    let Some((top, field)) = known_field(name, schema) else {
+        return unsorted(format!("Cannot locate field '{name}' in field name registry"));
+    };
+    match &field.data_type {
+        DataType::Tensor(_) => {
+            let message = format!("Cannot sort by '{name}': it is a tensor");
+            return Err(Rejection::new(Code::InvalidQueryParameter, message));
+        }
+        DataType::Array(element) if **element == DataType::Bool => {
+            return unsorted(format!("Attribute '{name}' is not sortable"));
+        }
+        _ => {}
     }
-    let spec =
-        schema.column(&field.name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
-    let Some(spec) = spec.filter(|_| field.indexing.attribute).cloned() else {
-        issues.report(Code::ErrorInReply, format!("Attribute '{name}' is not valid"));
-        return Ok(None);
+    let Some(kind) = SortKind::of(&field.data_type) else {
+        return unsorted(format!("Attribute '{name}' is not valid"));
     };
     let descending = match key.direction {
         Some(direction) => direction == Direction::Descending,
         None => common.unwrap_or(field.sorting.order == SortOrder::Descending),
     };
-    let single = matches!(field.data_type.element(), element if *element == field.data_type);
-    let usual = if single && !descending { Missing::First } else { Missing::Last };
-    let by = match spec.kind {
-        ColumnKind::Strings { .. } => BoundBy::Texts(spec, text_order(key, field, language)?),
-        _ => BoundBy::Numbers(spec),
+    let order = if kind == SortKind::Text { text_order(key, field, language)? } else { TextOrder::Raw };
+    let parts: Vec<String> = field.name.split('.').skip(1).map(str::to_owned).collect();
+    let single = !is_several(&top.data_type, &parts);
+    let missing = match &key.missing {
+        None if single && !descending => SortValue::First,
+        None | Some(Missing::Last) => SortValue::Last,
+        Some(Missing::First) => SortValue::First,
+        Some(Missing::As(text)) if kind == SortKind::Text => SortValue::Text(ordered(text, &order)),
+        Some(Missing::As(text)) => match kind.replacement(text) {
+            Some(value) => value,
+            None => {
+                let value = Rejection::quote(text);
+                return unsorted(format!("Cannot sort by '{name}': '{value}' is no value that could be missing there"));
+            }
+        },
     };
-    Ok(Some(BoundKey { by, descending, missing: key.missing.clone().unwrap_or(usual) }))
+    let in_columns = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
+    let column = schema.column(&field.name, in_columns).filter(|_| field.indexing.attribute && parts.is_empty());
+    let by = match column.cloned() {
+        Some(spec) if matches!(spec.kind, ColumnKind::Strings { .. }) => BoundBy::Texts(spec, order),
+        Some(spec) => BoundBy::Numbers(spec),
+        None => BoundBy::Read { field: top.name.clone(), parts, order },
+    };
+    Ok(Some(BoundKey { by, descending, missing }))
+}
+
+/// The field that a key names, and the field of the document that it is a part of, if the scan knows it: it has some role.
+fn known_field<'s>(name: &str, schema: &'s DeployedSchema) -> Option<(&'s Field, &'s Field)> {
+    let field = schema.schema.query_field(name)?;
+    let top = schema.schema.field(field.name.split('.').next()?)?;
+    let has_role = |of: &Field| of.indexing.searchable() || of.indexing.summary;
+    (has_role(top) || has_role(field)).then_some((top, field))
 }
 
 /// How texts compare. A locale comes from the query, the field or the request's language, in this order. Without any, a
 /// key that does not name the Unicode collation falls back to lowercase, and one that does to `en_US` (yql, order by).
-fn text_order(key: &SortKey, field: &brooklet_schema::Field, language: Option<&str>) -> Result<TextOrder, Rejection> {
+fn text_order(key: &SortKey, field: &Field, language: Option<&str>) -> Result<TextOrder, Rejection> {
     let (asked, strength) = match (&key.function, field.sorting.function) {
         (Some(SortFunction::Raw), _) | (None, Some(DeclaredFunction::Raw)) => return Ok(TextOrder::Raw),
         (Some(SortFunction::Lowercase), _) | (None, Some(DeclaredFunction::Lowercase)) => {
@@ -192,7 +231,7 @@ impl BoundKey {
             (_, Some(spec)) => BoundBy::Numbers(spec),
             (_, None) => BoundBy::Stored(name.to_owned()),
         };
-        BoundKey { by, descending: false, missing: Missing::Last }
+        BoundKey { by, descending: false, missing: SortValue::Last }
     }
 
     /// Whether the key is the document id: then it is read anyway.
@@ -216,6 +255,16 @@ impl BoundKey {
                 let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.segment(segment))?;
                 document.field(name).map(|value| SortValue::Text(told(value).into_bytes()))
             }
+            BoundBy::Read { field, parts, order } => {
+                let segment = &spot.views[spot.view].segment;
+                let wanted = |name: &str| name == field;
+                let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.segment(segment))?;
+                let mut values = Vec::new();
+                if let Some(value) = document.field(field) {
+                    collect(value, parts, &|text| ordered(text, order), &mut values);
+                }
+                self.extreme(values)
+            }
             BoundBy::Numbers(spec) => match column(spec) {
                 Some(column) => self.number(column, spot, reads)?,
                 None => None,
@@ -225,16 +274,7 @@ impl BoundKey {
                 None => None,
             },
         };
-        Ok(value.unwrap_or_else(|| self.instead()))
-    }
-
-    fn instead(&self) -> SortValue {
-        match (&self.missing, &self.by) {
-            (Missing::First, _) => SortValue::First,
-            (Missing::Last, _) => SortValue::Last,
-            (Missing::As(text), BoundBy::Texts(_, order)) => SortValue::Text(ordered(text, order)),
-            (Missing::As(text), _) => text.trim().parse().map_or(SortValue::Last, SortValue::Number),
-        }
+        Ok(value.unwrap_or_else(|| self.missing.clone()))
     }
 
     fn number(&self, column: &ColumnHeader, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<SortValue>, Halt> {

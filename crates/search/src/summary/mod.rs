@@ -396,7 +396,7 @@ fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter {
     let sources: Vec<&Field> = field.sources.iter().filter_map(|source| schema.field(source)).collect();
     let in_index = |index: &str| {
         let index = brooklet_query::tree::index_of(index);
-        let set = schema.field_set(index);
+        let set = schema.query_field_set(index);
         let of_query = schema.query_field(index);
         sources.iter().any(|source| {
             set.is_some_and(|set| set.fields.contains(&source.name))

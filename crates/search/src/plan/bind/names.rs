@@ -40,7 +40,7 @@ impl Binder<'_> {
             Some(scope) => format!("{scope}.{name}"),
             None => brooklet_query::tree::index_of(name).to_owned(),
         };
-        let names = match self.schema.field_set(&name) {
+        let names = match self.schema.query_field_set(&name) {
             Some(set) => set.fields.clone(),
             None => vec![name.clone()],
         };
@@ -48,17 +48,18 @@ impl Binder<'_> {
         for name in &names {
             let path = Path::parse(name)?;
             let Some(field) = self.schema.query_field(&path.field) else { continue };
-            let id = self.deployed.field_id(&field.name);
-            let Some(id) = id.filter(|_| field.indexing.searchable() && field.parts.is_empty()) else { continue };
-            let within = match path.chosen {
+            let within = match &path.chosen {
                 None => None,
-                Some((_, Choice::Element(number))) => Some(Within::Element(number)),
-                Some((map, Choice::Key(key))) => match self.key_of(map, &key) {
+                Some((_, Choice::Element(number))) => Some(Within::Element(*number)),
+                Some((_, Choice::Key(key))) => match self.key_of(top_of(&field.name), key) {
                     Some(within) => Some(within),
                     None => continue,
                 },
             };
-            searched.push(Searched { id, field: field.clone(), within });
+            for field in self.searched_parts(field) {
+                let Some(id) = self.deployed.field_id(&field.name) else { continue };
+                searched.push(Searched { id, field: field.clone(), within: within.clone() });
+            }
         }
         if searched.is_empty() {
             self.report_unsearchable(&name);
@@ -66,12 +67,30 @@ impl Binder<'_> {
         Ok(searched)
     }
 
+    /// What a field is searched in: itself, or of a struct or map all parts below it, as of a field set.
+    fn searched_parts<'f>(&'f self, field: &'f Field) -> Vec<&'f Field> {
+        let begins = format!("{}.", field.name);
+        let parts = self.schema.all_fields().filter(|part| part.name.starts_with(&begins));
+        let parts: Vec<&Field> = parts.collect();
+        let has_parts = |of: &Field| {
+            parts.iter().any(|part| part.name.strip_prefix(&of.name).is_some_and(|rest| rest.starts_with('.')))
+        };
+        let all = if parts.is_empty() {
+            vec![field]
+        } else {
+            parts.iter().copied().filter(|part| !has_parts(part)).collect()
+        };
+        all.into_iter().filter(|field| field.indexing.searchable()).collect()
+    }
+
     /// Whether a name may mean fields of n-grams.
     pub(super) fn has_grams(&self, name: &str) -> bool {
         let name = brooklet_query::tree::index_of(name);
         let is_of_grams =
             |field: &str| self.schema.query_field(field).is_some_and(|field| self.analysis.gram_size(field).is_some());
-        self.schema.field_set(name).map_or_else(|| is_of_grams(name), |set| set.fields.iter().any(|of| is_of_grams(of)))
+        self.schema
+            .query_field_set(name)
+            .map_or_else(|| is_of_grams(name), |set| set.fields.iter().any(|of| is_of_grams(of)))
     }
 
     /// Another of several schemas may have the field: then this one just has no matches.
@@ -112,6 +131,11 @@ impl Binder<'_> {
     pub(super) fn position_column(&self, field: &Field) -> Option<ColumnSpec> {
         self.deployed.column(&field.name, |kind| matches!(kind, ColumnKind::Positions { .. })).cloned()
     }
+}
+
+/// The field that a dotted path begins with.
+fn top_of(path: &str) -> &str {
+    path.split('.').next().unwrap_or(path)
 }
 
 impl<'a> Path<'a> {
