@@ -19,26 +19,35 @@ fn given<'p>(parameters: &'p dyn Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The query within the place that `pos.ll`, `pos.radius` and `pos.bb` name, in a field of positions. It is as it was
+/// The query within the place that `pos.ll` or `pos.xy`, `pos.radius` and `pos.bb` name, in a field of positions. It is as it was
 /// without a place, or without a field.
 ///
 /// # Errors
-/// If there is no reading them, or in `pos.xy`.
+/// If there is no reading them, or if there are two centres.
 pub fn within_place(query: Item, parameters: &dyn Parameters, field: Option<&str>) -> Result<Item, Rejection> {
-    if parameters.get("pos.xy").is_some() {
-        let message = "The parameter 'pos.xy' is not supported: write the place in degrees, as pos.ll";
-        return Err(Rejection::new(Code::Unsupported, message));
-    }
     let (centre, edges) = (given(parameters, "pos.ll"), given(parameters, "pos.bb"));
+    let flat = given(parameters, "pos.xy");
     let refuse = |why: String| Rejection::new(Code::InvalidQueryParameter, format!("Error in pos parameters: {why}"));
     let radius = given(parameters, "pos.radius").unwrap_or(RADIUS);
-    let circle = centre.map(|text| circle(text, radius)).transpose().map_err(refuse)?;
+    let circle = match (centre, flat) {
+        (Some(_), Some(_)) => {
+            return Err(refuse("Cannot handle both lat/long and xy coords at the same time".to_owned()));
+        }
+        (None, Some(text)) => Some(flat_circle(text, radius).map_err(refuse)?),
+        (centre, None) => centre.map(|text| circle(text, radius)).transpose().map_err(refuse)?,
+    };
     let area = edges.map(area).transpose().map_err(refuse)?;
     let (Some(field), true) = (field, circle.is_some() || area.is_some()) else { return Ok(query) };
     let (mut all, mut ranked) = (vec![query], None);
     if let Some((latitude_microdegrees, longitude_microdegrees, radius_microdegrees)) = circle {
         let field = field.to_owned();
-        let location = GeoLocation { field, latitude_microdegrees, longitude_microdegrees, radius_microdegrees };
+        let location = GeoLocation {
+            field,
+            latitude_microdegrees,
+            longitude_microdegrees,
+            radius_microdegrees,
+            is_flat: flat.is_some(),
+        };
         let item = Item::from(Operator::GeoLocation(location));
         // Everything is within a circle without an end, which ranking measures distances from.
         if radius_microdegrees.is_some() { all.push(item) } else { ranked = Some(item) }
@@ -75,11 +84,24 @@ fn circle(centre: &str, radius: &str) -> Result<(i32, i32, Option<u32>), String>
     else {
         return Err(unreadable());
     };
-    let radius = match radius.parse::<i64>() {
-        Ok(number) => u32::try_from(number.min(180_000_000)).ok(),
-        Err(_) => parse_distance(radius)?,
-    };
+    let radius = radius_of(radius)?;
     Ok((microdegrees(latitude, Axis::Latitude)?, microdegrees(longitude, Axis::Longitude)?, radius))
+}
+
+/// Latitude and longitude of a centre in micro-degrees, written as `longitude;latitude`, and the radius.
+fn flat_circle(centre: &str, radius: &str) -> Result<(i32, i32, Option<u32>), String> {
+    let wrong = || format!("pos.xy must be in the format 'digits;digits' but was: '{}'", Rejection::quote(centre));
+    let (longitude, latitude) = centre.split_once(';').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse::<i32>().map_err(|_| wrong());
+    Ok((number(latitude)?, number(longitude)?, radius_of(radius)?))
+}
+
+/// A radius with its unit, or in micro-degrees without one; none if it is negative.
+fn radius_of(text: &str) -> Result<Option<u32>, String> {
+    match text.parse::<i64>() {
+        Ok(number) => Ok(u32::try_from(number.min(180_000_000)).ok()),
+        Err(_) => parse_distance(text),
+    }
 }
 
 /// A coordinate with its direction: degrees, or degrees and minutes parted by the direction, `o` or `°`.

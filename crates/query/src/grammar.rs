@@ -46,6 +46,8 @@ pub enum Syntax {
     Simple,
     /// The same without parentheses, and with `OR`.
     Web,
+    /// Words between the items are operators, and parentheses nest (type `adv`).
+    Advanced,
 }
 
 impl Grammar {
@@ -65,6 +67,9 @@ impl Grammar {
             "any" => internal(Composite::Or, Syntax::Simple),
             "weakAnd" => Grammar::WEAK_AND,
             "web" => internal(Composite::And, Syntax::Web),
+            "adv" => internal(Composite::And, Syntax::Advanced),
+            "near" => internal(Composite::Near, Syntax::None),
+            "onear" => internal(Composite::OrderedNear, Syntax::None),
             "phrase" => internal(Composite::Phrase, Syntax::None),
             "tokenize" => internal(Composite::WeakAnd, Syntax::None),
             "linguistics" => Grammar::LINGUISTICS,

@@ -381,6 +381,8 @@ pub struct GeoLocation {
     pub longitude_microdegrees: i32,
     /// The radius along a great circle; `None` for no limit.
     pub radius_microdegrees: Option<u32>,
+    /// Whether a degree of longitude is as long as one of latitude wherever the centre is (`pos.xy`).
+    pub is_flat: bool,
 }
 
 /// See [`Operator::GeoBoundingBox`].

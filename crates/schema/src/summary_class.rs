@@ -47,7 +47,7 @@ pub enum SummaryTransform {
     Bolding,
     /// Only the elements that matched.
     MatchedElementsOnly,
-    /// Only the elements the named function of the rank profile selects.
+    /// Only the elements that a summary feature of the rank profile selects, as it was written.
     SelectElementsBy(String),
     /// The list of indexed tokens.
     Tokens,

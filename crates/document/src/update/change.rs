@@ -97,7 +97,7 @@ pub enum Calculation {
     Decrement,
     /// `multiply`
     Multiply,
-    /// `divide`: by zero leaves the number alone.
+    /// `divide`: by zero leaves the number alone (by a path; else it is refused before).
     Divide,
 }
 

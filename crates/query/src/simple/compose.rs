@@ -1,6 +1,7 @@
 //! Puts the terms of a text together as its grammar says.
 use brooklet_task::limits::QUERY_DEPTH;
 
+use super::advanced;
 use super::ranked::Ranked;
 use super::term::{Read, Reader, word_item, word_kind};
 use super::token::{Token, tokenize};
@@ -12,24 +13,28 @@ use crate::surroundings::Surroundings;
 use crate::tree::{Item, Operator, Phrase, WeakAnd};
 
 /// Parses a text; `None` if nothing is left to search for.
+///
+/// # Errors
+/// A sentence, if an operator between items (type `adv`) cannot be.
 pub(super) fn parse(
     text: &str,
     grammar: Grammar,
     default_index: Option<&str>,
     around: &Surroundings<'_>,
-) -> Option<Item> {
+) -> Result<Option<Item>, String> {
     if grammar.tokenization == Tokenization::Linguistics {
-        return Some(processed(text, grammar.composite, default_index.unwrap_or(""), around));
+        return Ok(Some(processed(text, grammar.composite, default_index.unwrap_or(""), around)));
     }
     let tokens = tokenize(text, grammar.syntax, default_index, around);
     let reader = Reader::new(tokens, default_index, around);
-    match (grammar.syntax, grammar.composite) {
+    Ok(match (grammar.syntax, grammar.composite) {
+        (Syntax::Advanced, _) => return advanced::parse(reader),
         (Syntax::None, Composite::Phrase) => Some(phrase(reader)),
         (Syntax::None, composite) => Some(words(reader, composite)),
         (Syntax::Web, composite) => Composer { reader, composite, depth: 0 }.web(),
         (Syntax::Simple, Composite::Or) => Composer { reader, composite: Composite::Or, depth: 0 }.any(true),
         (Syntax::Simple, composite) => Composer { reader, composite, depth: 0 }.all(),
-    }
+    })
 }
 
 // Grammars without operators.
@@ -55,8 +60,12 @@ fn processed(text: &str, composite: Composite, field: &str, around: &Surrounding
 
 /// Every word and number, whatever is around them.
 fn words(reader: Reader<'_>, composite: Composite) -> Item {
-    let items = leaves(reader, false).into_iter().filter_map(|items| collect(items, Composite::And));
-    let items: Vec<Item> = items.collect();
+    let leaves = leaves(reader, false).into_iter();
+    // A near has words only, also of those that are cut into several.
+    let items: Vec<Item> = match composite {
+        Composite::Near | Composite::OrderedNear => leaves.flatten().collect(),
+        _ => leaves.filter_map(|items| collect(items, Composite::And)).collect(),
+    };
     collect(items, composite).unwrap_or_else(|| Item::from(Operator::WeakAnd(WeakAnd::default())))
 }
 

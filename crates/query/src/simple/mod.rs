@@ -1,7 +1,9 @@
 //! The simple query language: what people type into a search box.
 //!
 //! `token` cuts the text, `term` reads one term with its field, sign-free, and `compose` puts the terms together as the
-//! [`Grammar`] says. Nothing is an error here but being too large: what cannot be understood is skipped.
+//! [`Grammar`] says. Nothing is an error here but being too large, and operators of the type `adv` (`advanced`) that
+//! cannot be: what cannot be understood is skipped.
+mod advanced;
 mod collect;
 mod compose;
 mod filter;
@@ -31,7 +33,7 @@ pub fn parse(
     around: &Surroundings<'_>,
 ) -> Result<Item, Rejection> {
     check_length("query", text)?;
-    let item = compose::parse(text, grammar, default_index, around).unwrap_or_else(|| Item::from(Operator::Null));
+    let item = composed(text, grammar, default_index, around)?.unwrap_or_else(|| Item::from(Operator::Null));
     checked(typed(item, text), text)
 }
 
@@ -41,7 +43,7 @@ pub fn parse(
 /// If the text is larger than the limits.
 pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Result<Item, Rejection> {
     check_length("query", query.text)?;
-    let root = compose::parse(query.text, query.grammar, query.default_index, around);
+    let root = composed(query.text, query.grammar, query.default_index, around)?;
     let root = root.map(|root| typed(root, query.text));
     let Some(filter) = query.filter else {
         return checked(root.unwrap_or_else(|| Item::from(Operator::Null)), query.text);
@@ -49,6 +51,19 @@ pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Res
     check_length("filter", filter)?;
     let filtered = filter::filter(root, filter, around);
     checked(filtered.unwrap_or_else(|| Item::from(Operator::Null)), query.text)
+}
+
+/// The item of a text; `None` if nothing is left to search for.
+fn composed(
+    text: &str,
+    grammar: Grammar,
+    default_index: Option<&str>,
+    around: &Surroundings<'_>,
+) -> Result<Option<Item>, Rejection> {
+    compose::parse(text, grammar, default_index, around).map_err(|message| {
+        let message = format!("Could not parse query [{}]: {message}", Rejection::quote(text));
+        Rejection::at(Code::IllegalQuery, message, text, 0)
+    })
 }
 
 /// Adds a request's `recall` to what it asks for: `+term` must match, `-term` must not, and ranking sees neither.

@@ -76,6 +76,11 @@ impl<'a> Reader<'a> {
         self.at > start
     }
 
+    /// Whether the token here is a word by itself: no field's name, and not cut off from another by a mark.
+    pub fn is_lone_word(&self) -> bool {
+        !matches!(self.tokens.get(self.at + 1), Some(Token::Mark(':' | '.' | ',' | '-' | '_' | '^' | '$' | '*' | '!')))
+    }
+
     pub fn skip_spaces(&mut self) {
         while self.peek() == Some(&Token::Space) {
             self.at += 1;

@@ -170,6 +170,7 @@ impl Builder<'_> {
             latitude_microdegrees: microdegrees(latitude.degrees, Axis::Latitude)?,
             longitude_microdegrees: microdegrees(longitude.degrees, Axis::Longitude)?,
             radius_microdegrees: parse_distance(&self.scalar_text(radius)?)?,
+            is_flat: false,
         };
         let annotations = Annotations { label: scope.text("label")?.map(str::to_owned), ..Annotations::default() };
         Ok(item(Operator::GeoLocation(location), annotations, scope.node))

@@ -9,8 +9,8 @@ use crate::tree::TextRange;
 pub(super) type Parsed<T> = Result<T, Rejection>;
 
 /// Words that are no names.
-const RESERVED: [&str; 13] =
-    ["from", "as", "and", "or", "in", "true", "false", "contains", "timeout", "order by", "asc", "null", "is"];
+const RESERVED: [&str; 12] =
+    ["from", "as", "and", "or", "in", "true", "false", "contains", "timeout", "order by", "asc", "null"];
 
 /// A rejection of a YQL text, with the place in the form the reference implementation gives it.
 pub(crate) fn refuse(text: &str, offset: usize, message: &str) -> Rejection {

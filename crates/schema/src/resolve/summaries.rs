@@ -226,8 +226,9 @@ impl Classes<'_> {
             }
             check_transform(&field, &summary.name, self.schema)?;
             self.check_sources(&class.name, &field, &summary.name)?;
-            self.warn_of_no_value(&class.name, &field, remarks);
-            add(&mut class, field);
+            if self.has_value(&class.name, &field, remarks) {
+                add(&mut class, field);
+            }
         }
         if class.name == "default" {
             done.insert(0, class)
@@ -257,18 +258,20 @@ impl Classes<'_> {
         )))
     }
 
-    /// A field that is neither `summary` nor `attribute` has nothing that a class could show.
-    fn warn_of_no_value(&self, class: &str, field: &SummaryField, remarks: &mut Remarks) {
-        let [source] = &field.sources[..] else { return };
-        let Some(of) = self.schema.field(source) else { return };
-        if of.indexing.summary || of.indexing.attribute || !of.parts.is_empty() {
-            return;
+    /// Whether a class can show a field: one that is neither `summary` nor `attribute` has nothing to show, and is left out.
+    fn has_value(&self, class: &str, field: &SummaryField, remarks: &mut Remarks) -> bool {
+        let [source] = &field.sources[..] else { return true };
+        let Some(of) = self.schema.field(source) else { return true };
+        let top = self.schema.field(source.split('.').next().unwrap_or(source)).unwrap_or(of);
+        if [of, top].iter().any(|of| of.indexing.summary || of.indexing.attribute || !of.parts.is_empty()) {
+            return true;
         }
         remarks.warn(format!(
             "For schema '{}', document-summary '{class}': Ignoring summary field '{}': field '{source}' is not creating a summary \
              value in its indexing statement",
             self.schema.name, field.name
         ));
+        false
     }
 
     fn is_source(&self, source: &str) -> bool {
@@ -334,7 +337,7 @@ fn summary_field(tree: &SummaryTree, bolding: Option<bool>) -> SummaryField {
         TransformTree::Dynamic => SummaryTransform::Dynamic,
         TransformTree::MatchedElementsOnly => SummaryTransform::MatchedElementsOnly,
         TransformTree::Tokens => SummaryTransform::Tokens,
-        TransformTree::SelectElementsBy(function) => SummaryTransform::SelectElementsBy(function.clone()),
+        TransformTree::SelectElementsBy(feature) => SummaryTransform::SelectElementsBy(feature.clone()),
         TransformTree::Unsaid | TransformTree::Full if tree.bolding.or(bolding) == Some(true) => {
             SummaryTransform::Bolding
         }

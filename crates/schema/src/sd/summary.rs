@@ -98,7 +98,8 @@ impl Parser<'_> {
             "tokens" => tree.transform = TransformTree::Tokens,
             "matched-elements-only" => tree.transform = TransformTree::MatchedElementsOnly,
             "select-elements-by" => {
-                tree.transform = TransformTree::SelectElementsBy(self.word_value("a function")?.text);
+                self.expect(':')?;
+                tree.transform = TransformTree::SelectElementsBy(self.feature_to_end_of_line()?);
             }
             "bolding" => tree.bolding = Some(self.switch_value("bolding")?),
             "source" => {
@@ -112,6 +113,20 @@ impl Parser<'_> {
             _ => return Err(self.unknown(&setting, "setting of a summary field", SUMMARY_SETTINGS)),
         }
         Ok(())
+    }
+}
+
+impl Parser<'_> {
+    /// A rank feature with all its parameters, up to the end of the line or of the block.
+    fn feature_to_end_of_line(&mut self) -> Parsed<String> {
+        let rest = self.lexer.rest();
+        let end = rest.find(['\n', '\r', '}', '#']).unwrap_or(rest.len());
+        let feature = rest[..end].trim();
+        if feature.is_empty() {
+            return Err(self.lexer.expected("a rank feature"));
+        }
+        self.lexer.seek(self.lexer.offset() + end);
+        Ok(feature.to_owned())
     }
 }
 

@@ -82,7 +82,7 @@ pub(crate) static KNOWN: [(&str, Takes, Effect); 126] = [
     ("pos.ll", Takes::Text, Effect::Done),
     ("pos.radius", Takes::Text, Effect::Done),
     ("pos.units", Takes::Text, Effect::None),
-    ("pos.xy", Takes::Text, Effect::Refused("write the place in degrees, as pos.ll")),
+    ("pos.xy", Takes::Text, Effect::Done),
     ("presentation.bolding", Takes::Switch, Effect::Done),
     ("presentation.format", Takes::Text, Effect::Done),
     ("presentation.format.tensors", Takes::Text, Effect::Done),

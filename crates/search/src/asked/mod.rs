@@ -2,6 +2,7 @@
 pub(crate) mod embed_call;
 pub(crate) mod embedded_inputs;
 pub(crate) mod field_set;
+mod input_checks;
 pub(crate) mod known_parameters;
 pub(crate) mod parse;
 pub(crate) mod period;

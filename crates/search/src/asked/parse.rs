@@ -9,14 +9,16 @@ use brooklet_query::{Query, RawGrouping, Select, parse_select, parse_yql, select
 use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Rejection};
 
+use super::input_checks;
 use super::properties::Properties;
 use crate::deployed::Deployed;
 
 /// The query of a request: its YQL, its JSON `select`, or its `query`.
 pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
     let indexes = SearchedIndexes(deployed);
-    let is_yql = properties.value("model.type") == Some("yql");
-    let grammar = if is_yql { Grammar::WEAK_AND } else { grammar(properties)? };
+    let written = properties.value("model.type");
+    let (is_yql, is_select) = (written == Some("yql"), written == Some("select"));
+    let grammar = if is_yql || is_select { Grammar::WEAK_AND } else { grammar(properties)? };
     let user_query = properties.value("model.queryString").map(|text| UserQuery {
         text,
         grammar,
@@ -35,15 +37,20 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         let message = "Could not create query from YQL: the statement is empty";
         return Err(Rejection::new(Code::InvalidQueryParameter, message));
     }
-    if is_yql && yql.is_some() && user_query.is_some() {
-        let message = "A 'query' of type yql beside another in 'yql' is not supported";
+    if let Some(kind) = written.filter(|_| (is_yql || is_select) && yql.is_some() && user_query.is_some()) {
+        let message = format!("A 'query' of type {kind} beside another in 'yql' is not supported");
         return Err(Rejection::new(Code::Unsupported, message));
     }
     let mut wand = wand_beside(properties, &indexes)?;
     let mut query = match (yql, user_query, selection(properties, yql.is_some())?) {
         (None, _, Some(select)) => parse_select(&select, &around)?,
         (Some(yql), _, _) => parse_yql(yql, &around)?,
-        (None, Some(query), None) if is_yql => parse_yql(query.text, &around)?,
+        // Of a query of these types only what it matches by is used.
+        (None, Some(query), None) if is_yql => Query::new(parse_yql(query.text, &around)?.item),
+        (None, Some(query), None) if is_select => {
+            let select = Select { filter: query.text, grouping: None, fields: None };
+            Query::new(parse_select(&select, &around)?.item)
+        }
         (None, Some(query), None) => Query::new(parse_user_query(&query, &around)?),
         (None, None, None) if wand.is_some() => Query::new(wand.take().unwrap_or(Item::from(Operator::True))),
         (None, None, None) => {
@@ -51,6 +58,7 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
             return Err(Rejection::new(Code::NullQuery, message));
         }
     };
+    input_checks::check(&query.item, properties.value("model.queryString"))?;
     if let Some(wand) = wand {
         query.item = Item::from(Operator::And(vec![query.item, wand]));
     }
@@ -78,6 +86,10 @@ fn grammar(properties: &Properties) -> Result<Grammar, Rejection> {
         properties.refuse(name, &format!("No query {what} '{value}'"))
     };
     let mut grammar = match properties.value("model.type") {
+        Some("prog") => {
+            let message = "The query type 'prog' is not supported: it is a form for programs, write YQL";
+            return Err(Rejection::new(Code::Unsupported, message));
+        }
         Some(name) => Grammar::named(name).ok_or_else(|| unknown("model.type", "type"))?,
         None => Grammar::WEAK_AND,
     };

@@ -5,7 +5,9 @@ use std::rc::Rc;
 use brooklet_document::DataType;
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, RankProperties};
 use brooklet_rank::{Dialect, Expression, FeatureType, Program};
-use brooklet_schema::{Application, ElementGap, Field, RankMode, RankProfile, RankType, Schema, SourceText};
+use brooklet_schema::{
+    Application, ElementGap, Field, RankMode, RankProfile, RankType, Schema, SourceText, SummaryTransform,
+};
 use brooklet_segment::StoredSchema;
 use brooklet_task::{Code, Rejection};
 
@@ -63,6 +65,9 @@ impl Deployed {
                     }
                 }
             }
+            if deployed.uncompiled.is_empty() {
+                faults.extend(unlisted_selection(&deployed));
+            }
             schemas.push(Rc::new(deployed));
         }
         (Deployed { application, schemas, seal_key: [0; 16], statements: Statements::default() }, faults)
@@ -84,6 +89,32 @@ fn unserved_summaries(schema: &Schema) -> Vec<(&str, Rejection)> {
         }
     }
     faults
+}
+
+/// A document-summary that shows the elements a feature selects, which no rank profile computes for summaries.
+fn unlisted_selection(of: &DeployedSchema) -> Option<Rejection> {
+    let features = of.profiles.iter().flat_map(|profile| &profile.summary_features);
+    let listed: Vec<String> = features.map(|(text, _)| selection_text(text)).collect();
+    let fields = of.schema.summary_classes.iter().flat_map(|class| &class.fields);
+    let (field, feature) = fields.into_iter().find_map(|field| match &field.transform {
+        SummaryTransform::SelectElementsBy(feature) if !listed.contains(&selection_text(feature)) => {
+            Some((field, feature))
+        }
+        _ => None,
+    })?;
+    let source = field.sources.first().map_or("", String::as_str);
+    let (schema, name) = (&of.schema.name, &field.name);
+    let message = format!(
+        "For schema '{schema}', summary field '{name}': select-elements-by summary feature '{feature}' is not defined for \
+         source field '{source}'."
+    );
+    Some(Rejection::new(Code::InvalidApplication, message))
+}
+
+/// The canonical text of a feature that selects elements: a function is one with its parentheses or without.
+pub(crate) fn selection_text(feature: &str) -> String {
+    let text = Expression::parse(feature).map_or_else(|_| feature.to_owned(), |expression| expression.to_string());
+    text.strip_suffix("()").map_or_else(|| text.clone(), str::to_owned)
 }
 
 /// A profile that lists these features and nothing else; those that are not computed are left out.

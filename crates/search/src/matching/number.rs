@@ -49,7 +49,7 @@ pub(crate) fn match_positions(
 }
 
 /// A test with what is computed once. A circle is measured on a plane whose longitudes are shortened as they are at the
-/// latitude of its centre, in 32-bit fixed point as the reference implementation does it.
+/// latitude of its centre (unless it is flat), in 32-bit fixed point as the reference implementation does it.
 struct Area {
     test: PositionTest,
     shortening: u64,
@@ -58,6 +58,7 @@ struct Area {
 impl Area {
     fn from_test(test: PositionTest) -> Area {
         let shortening = match test {
+            PositionTest::Circle { is_flat: true, .. } => 1 << 32,
             PositionTest::Circle { latitude, .. } => {
                 let radians = f64::from(latitude) / 1e6 * std::f64::consts::PI / 180.0;
                 (libm::cos(radians) * f64::from(u32::MAX)) as u64
@@ -70,7 +71,7 @@ impl Area {
     fn contains(&self, longitude: i32, latitude: i32) -> bool {
         match self.test {
             PositionTest::Circle { radius: None, .. } => true,
-            PositionTest::Circle { latitude: of, longitude: at, radius: Some(radius) } => {
+            PositionTest::Circle { latitude: of, longitude: at, radius: Some(radius), .. } => {
                 let across = (u64::from(longitude.abs_diff(at)) * self.shortening) >> 32;
                 let up = u64::from(latitude.abs_diff(of));
                 across * across + up * up <= u64::from(radius) * u64::from(radius)

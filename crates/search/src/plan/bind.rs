@@ -1,8 +1,9 @@
 //! Binding a query tree to a schema: names become columns, texts become what columns hold, items become terms.
 //!
 //! Here are the nodes of the tree; [`binder`] holds what was made of them, [`names`] finds the columns a name means,
-//! [`targets`] what an item asks of them, [`wording`] what a word does.
+//! [`named`] what names of schemas settle, [`targets`] what an item asks of them, [`wording`] what a word does.
 mod binder;
+mod named;
 mod names;
 mod number;
 mod targets;
@@ -93,7 +94,13 @@ impl Binder<'_> {
             Operator::And(items) if items.is_empty() => Node::False,
             Operator::And(items) => Node::And(self.items(items, counts)?),
             Operator::Or(items) => Node::Or(self.items(items, counts)?),
-            Operator::WeakAnd(weak) => Node::Or(self.items(&weak.items, counts)?),
+            Operator::WeakAnd(weak) => {
+                let name = self.schema.name.as_str();
+                let rest: Vec<&Item> = weak.items.iter().filter(|item| !named::is_everything(item, name)).collect();
+                // The name of the schema makes no weakAnd match all, unless nothing else is in it.
+                let rest = if rest.is_empty() { weak.items.iter().collect() } else { rest };
+                Node::Or(rest.into_iter().map(|item| self.item(item, counts)).collect::<Result<_, _>>()?)
+            }
             Operator::Rank(items) => {
                 let mut nodes = self.items(items, counts)?;
                 if nodes.is_empty() {
@@ -106,7 +113,7 @@ impl Binder<'_> {
                 let positive = self.item(&not.positive, counts)?;
                 Node::AndNot(Box::new(positive), self.items(&not.negatives, false)?)
             }
-            Operator::Term(term) if term.field == "sddocname" => {
+            Operator::Term(term) if term.field == named::FIELD => {
                 if term.text == self.schema.name {
                     Node::True
                 } else {
@@ -241,6 +248,9 @@ impl Binder<'_> {
     }
 
     pub(crate) fn near(&mut self, near: &tree::Near, counts: bool) -> Result<Node, Rejection> {
+        if near.items.iter().any(named::is_name) {
+            return self.near_of_name(near, counts);
+        }
         let mut leaves = |items: &[Item], counts: bool| -> Result<Vec<usize>, Rejection> {
             let leaf = |item: &Item| match self.item(item, counts)? {
                 Node::Leaf(leaf) => Ok(leaf),
@@ -264,6 +274,17 @@ impl Binder<'_> {
             ordered: near.ordered,
         });
         Ok(Node::Near(self.near.len() - 1))
+    }
+
+    /// A near with the name of a schema in it, which is everything or nothing and has no place: without it.
+    fn near_of_name(&mut self, near: &tree::Near, counts: bool) -> Result<Node, Rejection> {
+        let (names, items): (Vec<Item>, Vec<Item>) = near.items.iter().cloned().partition(named::is_name);
+        let all = names.iter().all(|item| named::is_everything(item, &self.schema.name));
+        match (all, items.is_empty()) {
+            (false, _) => Ok(Node::False),
+            (true, true) => Ok(Node::True),
+            (true, false) => self.near(&tree::Near { items, ..near.clone() }, counts),
+        }
     }
 
     pub(crate) fn same_element(

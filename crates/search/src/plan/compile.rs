@@ -46,7 +46,7 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
     let (hits, offset) = window(query, properties)?;
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
-    let searched = searched(deployed, query, properties)?;
+    let searched = with_summary(searched(deployed, query, properties)?, properties, &mut issues)?;
     check_place(&searched, properties)?;
     let significance = significance_model(deployed, &searched, properties)?;
     for schema in &searched {
@@ -271,6 +271,27 @@ fn requested_profile<'s>(schema: &'s DeployedSchema, name: &str) -> Result<&'s R
         names.join(", ")
     );
     Err(Rejection::new(Code::InvalidQueryParameter, message))
+}
+
+/// The schemas that have the document-summary of the request. Of several those that lack it are told of, and leave their
+/// hits out; it is refused if none has it.
+fn with_summary(
+    searched: Vec<Rc<DeployedSchema>>,
+    properties: &Properties,
+    issues: &mut Issues,
+) -> Result<Vec<Rc<DeployedSchema>>, Rejection> {
+    let name = properties.value("presentation.summary").unwrap_or("default");
+    let has_it = |of: &Rc<DeployedSchema>| of.schema.summary_class(name).is_some();
+    if !searched.iter().any(has_it) {
+        return searched.first().map_or_else(|| Ok(Vec::new()), |of| check_summary(of, name).map(|()| Vec::new()));
+    }
+    let (having, lacking): (Vec<_>, Vec<_>) = searched.into_iter().partition(has_it);
+    for of in &lacking {
+        if let Err(Rejection { code, message, .. }) = check_summary(of, name) {
+            issues.report(code, message);
+        }
+    }
+    Ok(having)
 }
 
 /// Refuses a document-summary that is not there, or cannot be shown.

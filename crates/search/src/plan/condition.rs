@@ -148,8 +148,8 @@ pub(crate) enum Scoring {
 /// Where a position must be, in micro-degrees.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PositionTest {
-    /// Within the radius of a point; anywhere without one.
-    Circle { latitude: i32, longitude: i32, radius: Option<u32> },
+    /// Within the radius of a point; anywhere without one. Where it is not flat, longitudes are shortened.
+    Circle { latitude: i32, longitude: i32, radius: Option<u32>, is_flat: bool },
     /// Between the edges, these included.
     Box { south: i32, west: i32, north: i32, east: i32 },
 }

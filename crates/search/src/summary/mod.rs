@@ -22,6 +22,7 @@ use brooklet_task::{Code, Issues, Rejection};
 use brooklet_text::Variety;
 
 use crate::deployed::DeployedSchema;
+use crate::deployed::compile::selection_text;
 use crate::found::model_runs::WantedRuns;
 use crate::plan::listing::listing;
 use crate::plan::{Plan, Presentation, SchemaPlan};
@@ -34,7 +35,7 @@ use class_fields::{DOCUMENT_ID, shown_fields};
 use elements::{only, selected};
 use snippet::Highlighter;
 pub(crate) use snippet::Marks;
-use sources::{SEPARATOR, pieces};
+use sources::{SEPARATOR, parts_of_field, pieces, top_of, value_of, with_parts};
 use tokens::tokens;
 
 /// Names in a field list that are no fields of a schema.
@@ -69,7 +70,7 @@ pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
 pub(crate) fn report_selections(of: &SchemaPlan, named: &[String], issues: &mut Issues) {
     for field in shown_fields(of, of.schema.schema.summary_class(&of.summary_class), named) {
         if let SummaryTransform::SelectElementsBy(feature) = &field.transform
-            && !of.profile.summary_features.iter().any(|(text, _)| text == feature)
+            && selecting(feature, of).is_none()
         {
             let message = format!(
                 "Summary field '{}' shows all elements: rank profile '{}' does not list '{feature}' in summary-features",
@@ -151,12 +152,14 @@ impl Summarizer {
         let fields: Vec<_> = fields.into_iter().map(|field| shown_field(field, plan, of)).collect();
         let mut sources: Vec<String> = fields.iter().flat_map(|shown| shown.field.sources.iter().cloned()).collect();
         sources.retain(|source| source != DOCUMENT_ID);
+        let of_parts = sources.iter().any(|source| top_of(source).len() < source.len());
+        sources.iter_mut().for_each(|source| *source = top_of(source).to_owned());
         sources.sort_unstable();
         sources.dedup();
         let columns = sources.iter().map(|source| attributes::column_of(&of.schema, source).cloned());
         Ok(Summarizer {
             presentation: plan.presentation.clone(),
-            columns: columns.collect(),
+            columns: columns.collect::<Option<Vec<_>>>().filter(|_| !of_parts),
             fields,
             sources,
             with_type: listed("sddocname"),
@@ -336,7 +339,10 @@ impl ShownField {
 
     /// The value of the source. All values of several sources are pieces of one text.
     fn value<'a>(&self, document: &'a Document, presentation: &Presentation) -> Option<Cow<'a, Value>> {
-        let mut values = self.field.sources.iter().filter_map(|source| document.field(source));
+        if let (How::AsItIs, Some(parts)) = (&self.how, parts_of_field(&self.field.name, &self.field.sources)) {
+            return document.field(&self.field.name).map(|value| Cow::Owned(with_parts(value, &parts)));
+        }
+        let mut values = self.field.sources.iter().filter_map(|source| value_of(document, source));
         let several = self.field.sources.len() > 1;
         match &self.how {
             How::Highlighted(highlighter, dynamic) if several => {
@@ -347,18 +353,35 @@ impl ShownField {
                 Some(Cow::Owned(Value::String(text.replace(SEPARATOR, separator))))
             }
             How::Highlighted(highlighter, dynamic) => {
-                values.next().map(|value| Cow::Owned(highlighted(value, highlighter, *dynamic, presentation.marks)))
+                values.next().map(|value| Cow::Owned(highlighted(&value, highlighter, *dynamic, presentation.marks)))
             }
             How::AsItIs if several => pieces(values, " ").map(|text| Cow::Owned(Value::String(text))),
-            How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| Cow::Owned(tokens(value, field))),
-            How::Distance(places) => values.find_map(|value| places::distance(value, places)).map(Cow::Owned),
-            _ => values.find(|value| !is_empty(value)).map(Cow::Borrowed),
+            How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| Cow::Owned(tokens(&value, field))),
+            How::Distance(places) => values.find_map(|value| places::distance(&value, places)).map(Cow::Owned),
+            _ => values.find(|value| !is_empty(value)),
         }
     }
 }
 
+/// Whether a value is shown as none: an empty one, what is not a number, and the least of its type, which marks the
+/// absence of one (query-api §2).
 fn is_empty(value: &Value) -> bool {
-    matches!(value, Value::String(text) if text.is_empty()) || value.is_empty_collection()
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Raw(bytes) => bytes.is_empty(),
+        Value::Byte(number) => *number == i8::MIN,
+        Value::Int(number) => *number == i32::MIN,
+        Value::Long(number) => *number == i64::MIN,
+        Value::Float(number) => number.is_nan(),
+        Value::Double(number) => number.is_nan(),
+        other => other.is_empty_collection(),
+    }
+}
+
+/// Which of the profile's summary features selects elements by this name: both mean the same in canonical text.
+fn selecting(feature: &str, of: &SchemaPlan) -> Option<usize> {
+    let canonical = selection_text(feature);
+    of.profile.summary_features.iter().position(|(text, _)| selection_text(text) == canonical)
 }
 
 /// The field, and what is done to its value. Of a part of a position it is the position that is read.
@@ -384,9 +407,7 @@ fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
         }
         SummaryTransform::Bolding => How::AsItIs,
         SummaryTransform::MatchedElementsOnly => How::Matched,
-        SummaryTransform::SelectElementsBy(feature) => {
-            How::Selected(of.profile.summary_features.iter().position(|(text, _)| text == feature))
-        }
+        SummaryTransform::SelectElementsBy(feature) => How::Selected(selecting(feature, of)),
         SummaryTransform::Tokens => source.cloned().map_or(How::AsItIs, How::Tokens),
     }
 }

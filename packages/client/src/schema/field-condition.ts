@@ -39,7 +39,7 @@ export interface FuzzyOptions {
 
 /** Conditions on texts as a whole. */
 export interface ValueConditions {
-  /** Is few edits away from this text, as a whole. */
+  /** Is few edits away from this text, as a whole: of words, for a searched text refuses it as in Vespa. */
   fuzzy(text: string, options?: FuzzyOptions): Condition;
   /** Has a place that this regular expression matches. */
   matches(expression: string): Condition;

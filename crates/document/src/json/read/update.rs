@@ -141,7 +141,7 @@ impl<'a> UpdateReader<'a> {
                 other => match Calculation::from_name(other) {
                     Some(calculation) => {
                         check_numeric(data_type)?;
-                        FieldChange::Calculate(calculation, operand(json)?)
+                        FieldChange::Calculate(calculation, divisor(field, calculation, operand(json)?)?)
                     }
                     None => return Err(refused(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
                 },
@@ -235,7 +235,7 @@ impl<'a> UpdateReader<'a> {
                 other => match Calculation::from_name(other) {
                     Some(calculation) => {
                         check_numeric(&inner)?;
-                        ElementChange::Calculate(calculation, operand(json)?)
+                        ElementChange::Calculate(calculation, divisor(field, calculation, operand(json)?)?)
                     }
                     None => return Err(refused(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
                 },
@@ -293,6 +293,15 @@ impl<'a> UpdateReader<'a> {
         }
         Ok(PathUpdate { text: text.to_owned(), path, changes })
     }
+}
+
+/// An operand that can be computed with: nothing is divided by zero, but by a path, which then leaves the number alone.
+fn divisor(field: &str, calculation: Calculation, operand: f64) -> Reads<f64> {
+    if calculation == Calculation::Divide && operand == 0.0 {
+        let update = "Could not execute update 'arithmetic divide 0.0'";
+        return Err(refused(&format!("{update} to field '{field}': Division by zero")));
+    }
+    Ok(operand)
 }
 
 /// `{"operation":"add","create":true,"cells":[…]}`

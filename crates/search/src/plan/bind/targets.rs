@@ -1,6 +1,7 @@
 //! What an item asks of each column its name means.
 use std::rc::Rc;
 
+use brooklet_document::DataType;
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{
     Bound as End, Fuzzy, Item, Key, Number, NumberTerm, Operator, Term, TermKind, Values, Weighted,
@@ -68,6 +69,7 @@ impl Binder<'_> {
                     latitude: geo.latitude_microdegrees,
                     longitude: geo.longitude_microdegrees,
                     radius: geo.radius_microdegrees,
+                    is_flat: geo.is_flat,
                 },
             ),
             Operator::GeoBoundingBox(geo) => self.position(
@@ -212,6 +214,7 @@ impl Binder<'_> {
 
     fn fuzzy(&mut self, fuzzy: &Fuzzy) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(&fuzzy.field)?;
+        self.check_fuzzy(fuzzy, &fields)?;
         let cased = Self::normalizing(&fields) == Normalizing::None;
         let options = FuzzyOptions {
             edits_max: fuzzy.max_edit_distance as usize,
@@ -224,6 +227,23 @@ impl Binder<'_> {
         let words_max = (!fuzzy.prefix).then(|| words.saturating_add(fuzzy.max_edit_distance));
         let test = ValueTest::Fuzzy { fuzzy: brooklet_text::Fuzzy::new(&fuzzy.text, options), words_max };
         Ok(self.value_targets(&fields, &test))
+    }
+
+    /// Refuses what the reference does not compare fuzzily: only whole values of attributes that are strings are.
+    fn check_fuzzy(&self, fuzzy: &Fuzzy, fields: &[Searched]) -> Result<(), Rejection> {
+        let refuse = |message: String| Err(Rejection::new(Code::IllegalQuery, message));
+        let name = Rejection::quote(&fuzzy.field);
+        if fuzzy.text.is_empty() {
+            return refuse(format!("The fuzzy query in '{name}' must be non-empty"));
+        }
+        let is_fuzzy = |of: &Searched| {
+            let roles = of.field.indexing;
+            roles.attribute && !roles.index && matches!(of.field.data_type.element(), DataType::String)
+        };
+        match fields.iter().all(is_fuzzy) {
+            true => Ok(()),
+            false => refuse(format!("Fuzzy items require a string attribute field, but '{name}' is not")),
+        }
     }
 
     fn pattern(&mut self, field: &str, pattern: &str) -> Result<Vec<Target>, Rejection> {
