@@ -20,6 +20,7 @@ mod deployed;
 mod explain;
 mod found;
 mod grouping;
+mod markup;
 mod matching;
 mod nearest;
 mod plan;

@@ -190,6 +190,11 @@ impl Properties {
         self.value(name).map_or(default, |text| text.is_empty() || text.eq_ignore_ascii_case("true"))
     }
 
+    /// Whether the answer is to be markup.
+    pub(crate) fn is_markup(&self) -> bool {
+        matches!(self.value("presentation.format"), Some("xml" | "XmlRenderer"))
+    }
+
     /// A number.
     pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Rejection> {
         let Some(text) = self.number_text(name) else { return Ok(None) };

@@ -41,6 +41,10 @@ impl Request {
 
     /// Adds the values of the query profile, and refuses what is not understood.
     fn check(&mut self, deployed: &Deployed, accept: &str) -> Result<(), Rejection> {
+        // What is wrong with a parameter is told in the format that another names.
+        if let Ok(rendering) = Rendering::new(&self.properties, accept) {
+            self.rendering = rendering;
+        }
         check_body(&self.properties)?;
         self.properties.apply(&deployed.application.query_profiles)?;
         check(&self.properties)?;

@@ -28,6 +28,7 @@ mod plan;
 pub(crate) mod planned;
 mod program;
 mod result;
+mod result_markup;
 mod spec;
 mod stage;
 mod template;

@@ -202,7 +202,7 @@ impl Walker<'_> {
 }
 
 /// Where in the id of a group stands what is shown beside it.
-enum Parts {
+pub(super) enum Parts {
     None,
     /// From here on.
     Value(usize),
@@ -211,7 +211,7 @@ enum Parts {
 }
 
 /// Writes the id of a group.
-fn name(key: &Key, out: &mut String) -> Parts {
+pub(super) fn name(key: &Key, out: &mut String) -> Parts {
     use std::fmt::Write;
     out.push_str("group:");
     let kind = match key {
@@ -283,7 +283,7 @@ fn upper(to: &End<std::rc::Rc<[u8]>>, print: &dyn Fn(&[u8], &mut String), out: &
 }
 
 /// A value of a group as it is shown.
-fn output(value: &Datum, what: &GroupValue, out: &mut dyn ValueWriter) {
+pub(super) fn output(value: &Datum, what: &GroupValue, out: &mut dyn ValueWriter) {
     match value {
         Datum::Nothing => out.null(),
         Datum::Bool(flag) => out.boolean(*flag),

@@ -14,6 +14,7 @@ use super::collapse::Collapse;
 use super::inputs::Inputs;
 use super::phases::{Phases, RERANK};
 use super::sorting::bind_order;
+use super::traced::traced;
 use super::{Plan, Presentation, SchemaPlan};
 use crate::asked::period::Period;
 use crate::asked::properties::Properties;
@@ -75,7 +76,10 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
     let fields = selected(&query.fields);
     schemas.iter().for_each(|of| report_selections(of, &fields, &mut issues));
     let presentation = presentation(properties)?;
-    let traced = if presentation.trace_level > 0 { traced(properties, &schemas, (hits, offset)) } else { Vec::new() };
+    let traced = match presentation.trace_level {
+        ..=0 => Vec::new(),
+        _ => traced((query, properties), &schemas, &sorting, (hits, offset, timeout_ms)),
+    };
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
         models: models.clone(),
@@ -118,28 +122,6 @@ fn soft_timeout(properties: &Properties, timeout_ms: u32) -> Result<Option<f64>,
         return Err(properties.refuse("ranking.softtimeout.factor", &format!("{factor} is not between 0 and 1")));
     }
     Ok(properties.is_on("brooklet.partial", false).then(|| factor * f64::from(timeout_ms)))
-}
-
-/// What a trace tells of a request before it is run (streaming-mode, trace).
-fn traced(properties: &Properties, schemas: &[SchemaPlan], (hits, offset): (usize, usize)) -> Vec<(i32, String)> {
-    let mut messages = Vec::new();
-    if let Some(yql) = properties.value("yql").filter(|_| properties.is_on("trace.query", true)) {
-        messages.push((2, format!("YQL query parsed: [{yql}]")));
-    }
-    for of in schemas {
-        let (cluster, schema, class) = (&of.schema.cluster, &of.schema.schema.name, &of.summary_class);
-        messages.push((4, format!("Routing to search cluster {cluster} and document type {schema}")));
-        messages.push((
-            6,
-            match properties.value("presentation.summary") {
-                Some(_) => format!("doSearch2(): Summary class has been specified in query: {class}"),
-                None => format!("doSearch2(): No summary class specified in query, using default: {class}"),
-            },
-        ));
-        messages.push((7, format!("doSearch2(): query docsum class={class}, default docsum class=default")));
-        messages.push((8, format!("offset={offset}, hits={hits}")));
-    }
-    messages
 }
 
 /// Milliseconds a request may take, before it is compiled: what has to be had first counts too.
@@ -442,8 +424,10 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
             properties.refuse("presentation.format.tensors", &format!("{known}, not '{}'", Rejection::quote(name)))
         })?,
     };
+    let is_markup = properties.is_markup();
     Ok(Presentation {
         tensors,
+        is_markup,
         json_maps: properties.is_on("renderer.json.jsonMaps", true),
         json_wsets: properties.is_on("renderer.json.jsonWsets", true),
         timing: properties.is_on("presentation.timing", false),
@@ -452,6 +436,8 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
         marks: match (properties.is_on("presentation.bolding", true), properties.is_on("brooklet.controlMarks", false))
         {
             (false, _) => Marks::None,
+            // Marks are told from the text until that is escaped.
+            (true, false) if is_markup => Marks::Controls,
             (true, false) => Marks::Elements,
             (true, true) => Marks::Controls,
         },

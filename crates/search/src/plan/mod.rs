@@ -9,6 +9,7 @@ pub(crate) mod listing;
 pub(crate) mod phases;
 mod sort_values;
 pub(crate) mod sorting;
+mod traced;
 
 use std::rc::Rc;
 
@@ -146,6 +147,8 @@ pub(crate) struct Presentation {
     pub(crate) tensors: brooklet_document::json::TensorFormat,
     pub(crate) json_maps: bool,
     pub(crate) json_wsets: bool,
+    /// Whether hits are written as markup.
+    pub(crate) is_markup: bool,
     pub(crate) timing: bool,
     pub(crate) trace_level: i32,
     pub(crate) trace_timestamps: bool,

@@ -12,6 +12,45 @@ enum Shape {
     Cbor,
     /// Server-sent events.
     Events,
+    Markup(Charset),
+}
+
+/// The characters that markup is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Charset {
+    Utf8,
+    Latin1,
+    Ascii,
+}
+
+impl Charset {
+    fn named(name: &str) -> Option<Charset> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "" | "utf-8" | "utf8" => Charset::Utf8,
+            "iso-8859-1" | "latin1" => Charset::Latin1,
+            "us-ascii" | "ascii" => Charset::Ascii,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Charset::Utf8 => "utf-8",
+            Charset::Latin1 => "iso-8859-1",
+            Charset::Ascii => "us-ascii",
+        }
+    }
+
+    /// A text in these characters; those there are not become question marks, as in the reference.
+    fn encode(self, text: Vec<u8>) -> Vec<u8> {
+        let last = match self {
+            Charset::Utf8 => return text,
+            Charset::Latin1 => 0xff,
+            Charset::Ascii => 0x7f,
+        };
+        let byte = |c: char| u8::try_from(u32::from(c)).ok().filter(|byte| *byte <= last).unwrap_or(b'?');
+        String::from_utf8_lossy(&text).chars().map(byte).collect()
+    }
 }
 
 impl Shape {
@@ -20,6 +59,9 @@ impl Shape {
             Shape::Json => "application/json; charset=utf-8",
             Shape::Cbor => "application/cbor; charset=utf-8",
             Shape::Events => "text/event-stream; charset=utf-8",
+            Shape::Markup(Charset::Utf8) => "text/xml; charset=utf-8",
+            Shape::Markup(Charset::Latin1) => "text/xml; charset=iso-8859-1",
+            Shape::Markup(Charset::Ascii) => "text/xml; charset=us-ascii",
         }
     }
 }
@@ -58,9 +100,10 @@ impl Rendering {
             Some("json" | "default" | "JsonRenderer") => Shape::Json,
             Some("cbor" | "CborRenderer") => Shape::Cbor,
             Some("sse" | "EventRenderer") => Shape::Events,
+            Some(_) if properties.is_markup() => Shape::Markup(charset(properties)?),
             Some(format) => {
                 let message =
-                    format!("The format '{}' is not supported: only json, cbor and sse", Rejection::quote(format));
+                    format!("The format '{}' is not supported: only json, cbor, xml and sse", Rejection::quote(format));
                 return Err(Rejection::new(Code::Unsupported, message));
             }
         };
@@ -71,6 +114,14 @@ impl Rendering {
     /// The format that values are written in.
     pub(crate) fn format(&self) -> Format {
         if self.shape == Shape::Cbor { Format::Cbor } else { Format::Json }
+    }
+
+    /// The name of the characters of an answer that is markup.
+    pub(super) fn charset(&self) -> Option<&'static str> {
+        match self.shape {
+            Shape::Markup(charset) => Some(charset.name()),
+            _ => None,
+        }
     }
 
     /// Whether the answer is a stream of events.
@@ -88,10 +139,21 @@ impl Rendering {
     pub(super) fn finish(&self, status: u16, body: Vec<u8>) -> Rendered {
         let body = match (&self.callback, self.shape) {
             (Some(callback), Shape::Json) => [callback.as_bytes(), b"(", &body, b");"].concat(),
+            (_, Shape::Markup(charset)) => charset.encode(body),
             _ => body,
         };
         Rendered { status, content_type: self.shape.content_type(), body }
     }
+}
+
+/// The characters that a request wants markup in.
+fn charset(properties: &Properties) -> Result<Charset, Rejection> {
+    let name = properties.value("model.encoding").unwrap_or("");
+    Charset::named(name).ok_or_else(|| {
+        let name = Rejection::quote(name);
+        let message = format!("The encoding '{name}' of XML is not supported: only utf-8, iso-8859-1 and us-ascii");
+        Rejection::new(Code::Unsupported, message)
+    })
 }
 
 /// CBOR if the header names it by its full name and prefers it no less than JSON; a header that is malformed anywhere

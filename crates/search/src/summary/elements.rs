@@ -1,4 +1,5 @@
-//! Fields of which only some elements are shown: those that matched, or those a function of the rank profile selects.
+//! Fields of which only some elements are shown: those that matched, or those a feature of the rank profile selects; and
+//! values of which nothing is.
 use std::collections::BTreeSet;
 
 use brooklet_document::Value;
@@ -59,5 +60,20 @@ pub(super) fn only(value: &Value, elements: &BTreeSet<u32>) -> Value {
         Value::WeightedSet(all) => Value::WeightedSet(kept(all, elements)),
         Value::Map(all) => Value::Map(kept(all, elements)),
         other => other.clone(),
+    }
+}
+
+/// Whether a value is shown as none: an empty one, what is not a number, and the least of its type, which marks the
+/// absence of one (query-api §2).
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Raw(bytes) => bytes.is_empty(),
+        Value::Byte(number) => *number == i8::MIN,
+        Value::Int(number) => *number == i32::MIN,
+        Value::Long(number) => *number == i64::MIN,
+        Value::Float(number) => number.is_nan(),
+        Value::Double(number) => number.is_nan(),
+        other => other.is_empty_collection(),
     }
 }

@@ -2,6 +2,8 @@
 mod attributes;
 mod class_fields;
 mod elements;
+mod field_markup;
+mod highlighted;
 pub(crate) mod places;
 pub(crate) mod snippet;
 mod sources;
@@ -13,17 +15,16 @@ use std::rc::Rc;
 
 use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
 use brooklet_document::{Document, Format, Value, ValueWriter};
-use brooklet_query::annotations::Typed;
 use brooklet_rank::{Program, Value as Feature};
-use brooklet_schema::{Field, MatchMode, Normalizing, SummaryField, SummaryTransform};
+use brooklet_schema::{Field, SummaryField, SummaryTransform};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Gaps, Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
-use brooklet_text::Variety;
 
 use crate::deployed::DeployedSchema;
 use crate::deployed::compile::selection_text;
 use crate::found::model_runs::WantedRuns;
+use crate::markup::Markup;
 use crate::plan::listing::listing;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::Ranker;
@@ -32,11 +33,15 @@ use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
 use attributes::ColumnValue;
 use class_fields::{DOCUMENT_ID, shown_fields};
-use elements::{only, selected};
+use elements::{is_empty, only, selected};
+use field_markup::text_field;
+use highlighted::{highlighted, highlighter};
 use snippet::Highlighter;
 pub(crate) use snippet::Marks;
 use sources::{SEPARATOR, parts_of_field, pieces, top_of, value_of, with_parts};
 use tokens::tokens;
+
+const MATCH_FEATURES: &str = "matchfeatures";
 
 /// Names in a field list that are no fields of a schema.
 const SPECIAL: [&str; 5] = [DOCUMENT_ID, "sddocname", "matchfeatures", "summaryfeatures", "rankfeatures"];
@@ -184,6 +189,9 @@ impl Summarizer {
         reads: &mut Reads,
     ) -> Result<Option<Vec<u8>>, Halt> {
         let content = self.content(of, id, spot, ranker, reads)?;
+        if self.presentation.is_markup {
+            return Ok(Some(self.markup(of, id, &content)));
+        }
         let presentation = &self.presentation;
         let mut any = false;
         let written = format.written(|out| {
@@ -209,6 +217,35 @@ impl Summarizer {
             out.end_object();
         });
         Ok(any.then_some(written))
+    }
+
+    /// The fields as markup: what the match tells, the type, then the fields in their order, then what else was computed.
+    fn markup(&self, of: &SchemaPlan, id: &str, content: &Content) -> Vec<u8> {
+        let mut out = Markup::piece();
+        let (matched, computed): (Vec<_>, Vec<_>) =
+            content.features.iter().partition(|(name, ..)| *name == MATCH_FEATURES);
+        let objects = |features: Vec<&(&'static str, Vec<String>, Vec<Feature>)>, out: &mut Markup| {
+            for (name, names, values) in features {
+                let json = Format::Json.written(|json| write_features(names, values, &self.presentation, json));
+                text_field(name, &String::from_utf8_lossy(&json), out);
+            }
+        };
+        objects(matched, &mut out);
+        if self.with_type {
+            text_field("sddocname", &of.schema.schema.name, &mut out);
+        }
+        if self.with_id {
+            text_field(DOCUMENT_ID, id, &mut out);
+        }
+        for (shown, elements) in self.fields.iter().zip(&content.elements) {
+            if shown.is_id() {
+                text_field(&shown.field.name, id, &mut out);
+            } else if let Some(value) = shown.shown_value(elements.as_ref(), &content.document, &self.presentation) {
+                field_markup::field(&shown.field.name, &value, &mut out);
+            }
+        }
+        objects(computed, &mut out);
+        out.finish()
     }
 
     /// Reads and computes what is shown. All of it notes what it misses before the first of it halts.
@@ -245,7 +282,7 @@ impl Summarizer {
         let profile = &of.profile;
         let names = |programs: &[(String, Program)]| programs.iter().map(|(text, _)| text.clone()).collect();
         for (shown, name, programs, values) in [
-            (self.match_features, "matchfeatures", &profile.match_features, match_features?),
+            (self.match_features, MATCH_FEATURES, &profile.match_features, match_features?),
             (self.summary_features, "summaryfeatures", &profile.summary_features, summary_features),
         ] {
             if shown {
@@ -314,19 +351,12 @@ impl ShownField {
         presentation: &Presentation,
         out: &mut dyn ValueWriter,
     ) -> bool {
-        if self.field.sources.iter().any(|source| source == DOCUMENT_ID) {
+        if self.is_id() {
             out.key(&self.field.name);
             out.string(id);
             return true;
         }
-        let Some(value) = self.value(document, presentation) else { return false };
-        let value = match elements {
-            Some(elements) => Cow::Owned(only(&value, elements)),
-            None => value,
-        };
-        if is_empty(&value) {
-            return false;
-        }
+        let Some(value) = self.shown_value(elements, document, presentation) else { return false };
         out.key(&self.field.name);
         match &*value {
             Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
@@ -335,6 +365,26 @@ impl ShownField {
             value => write_value(value, &render_of(presentation), out),
         }
         true
+    }
+
+    /// Whether it shows the id of the document.
+    fn is_id(&self) -> bool {
+        self.field.sources.iter().any(|source| source == DOCUMENT_ID)
+    }
+
+    /// The value that is shown, with only the elements that are.
+    fn shown_value<'a>(
+        &self,
+        elements: Option<&BTreeSet<u32>>,
+        document: &'a Document,
+        presentation: &Presentation,
+    ) -> Option<Cow<'a, Value>> {
+        let value = self.value(document, presentation)?;
+        let value = match elements {
+            Some(elements) => Cow::Owned(only(&value, elements)),
+            None => value,
+        };
+        (!is_empty(&value)).then_some(value)
     }
 
     /// The value of the source. All values of several sources are pieces of one text.
@@ -360,21 +410,6 @@ impl ShownField {
             How::Distance(places) => values.find_map(|value| places::distance(&value, places)).map(Cow::Owned),
             _ => values.find(|value| !is_empty(value)),
         }
-    }
-}
-
-/// Whether a value is shown as none: an empty one, what is not a number, and the least of its type, which marks the
-/// absence of one (query-api §2).
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.is_empty(),
-        Value::Raw(bytes) => bytes.is_empty(),
-        Value::Byte(number) => *number == i8::MIN,
-        Value::Int(number) => *number == i32::MIN,
-        Value::Long(number) => *number == i64::MIN,
-        Value::Float(number) => number.is_nan(),
-        Value::Double(number) => number.is_nan(),
-        other => other.is_empty_collection(),
     }
 }
 
@@ -412,31 +447,6 @@ fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
     }
 }
 
-fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter {
-    let schema = &of.schema.schema;
-    let sources: Vec<&Field> = field.sources.iter().filter_map(|source| schema.field(source)).collect();
-    let in_index = |index: &str| {
-        let index = brooklet_query::tree::index_of(index);
-        let set = schema.query_field_set(index);
-        let of_query = schema.query_field(index);
-        sources.iter().any(|source| {
-            set.is_some_and(|set| set.fields.contains(&source.name))
-                || of_query.is_some_and(|field| field.name == source.name)
-        })
-    };
-    let normalizing = sources.first().map_or(Normalizing::LowercaseAndFold, |source| source.normalizing());
-    let substring = sources.iter().any(|source| source.matching.mode == MatchMode::Substring);
-    let (analysis, first) = (&of.analysis, sources.first());
-    let segments = first.is_some_and(|source| analysis.segments(source));
-    let variety = |word: &str, stems: bool, typed: Typed| {
-        let Some(source) = first else { return Variety::default() };
-        let forgiven = of.forgiven.iter().find(|forgiven| forgiven.word == word && typed != Typed::No);
-        let slips = forgiven.filter(|_| stems && analysis.forgives(source)).map_or(0, |forgiven| forgiven.slips);
-        Variety { slips, ..analysis.variety(source, stems, typed) }
-    };
-    Highlighter::new(&of.item, normalizing, substring, &in_index).understanding(&variety, segments)
-}
-
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds
 /// for other keys and for maps inside values (query-api, `renderer.json.jsonMaps`).
 fn write_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
@@ -452,17 +462,6 @@ fn write_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
         }
     }
     out.end_object();
-}
-
-fn highlighted(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: Marks) -> Value {
-    match value {
-        Value::String(text) if dynamic => Value::String(highlighter.dynamic(text, marks)),
-        Value::String(text) => Value::String(highlighter.bolded(text, marks)),
-        Value::Array(elements) => {
-            Value::Array(elements.iter().map(|element| highlighted(element, highlighter, dynamic, marks)).collect())
-        }
-        other => other.clone(),
-    }
 }
 
 fn render_of(presentation: &Presentation) -> Render {

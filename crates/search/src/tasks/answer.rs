@@ -115,8 +115,12 @@ fn message(plan: &Plan, at_ms: f64, text: String) -> Tree {
 fn results_traced(plan: &Plan, found: &Partial) -> Vec<(i32, String)> {
     let (returned, total) = (found.hits.len(), found.total);
     let bytes: usize = found.hits.iter().filter_map(|hit| hit.content.fields.as_ref()).map(Vec::len).sum();
+    let answered = plan
+        .schemas
+        .iter()
+        .map(|of| (1, format!("{} dispatch response: Result ({returned} of total {total} hits)", of.schema.cluster)));
     let class = plan.schemas.first().map_or("default", |of| of.summary_class.as_str());
-    vec![
+    let told = [
         (
             2,
             format!(
@@ -129,7 +133,8 @@ fn results_traced(plan: &Plan, found: &Partial) -> Vec<(i32, String)> {
         (2, format!("Ignoring fill({class}); streaming is single-pass")),
         (4, "All hits have been filled".to_owned()),
         (8, format!("Result is filled for summary class {class}")),
-    ]
+    ];
+    answered.chain(told).collect()
 }
 
 /// An answer as the host takes it (docs/abi.md, search).
