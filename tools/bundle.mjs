@@ -26,6 +26,7 @@ const TOGETHER = {
     elsewhere: ["browser", "browser-worker", "durable-object", "node/bucket-thread"],
   },
   "@brooklet/models": { lists: [["index"]], elsewhere: [] },
+  "@brooklet/partition": { lists: [["index"]], elsewhere: [] },
   "@brooklet/store": { lists: [["index"]], elsewhere: [] },
 };
 /** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */

@@ -1,6 +1,6 @@
 /** The object that knows some of the groups there are. */
 import { DurableObject } from "cloudflare:workers";
-import type { DirectoryCalls } from "@brooklet/partition";
+import type { DirectoryCalls } from "@brooklet/partition/objects";
 import { type BilledRows, DirectoryStore, durableObject, type NumberedKey } from "@brooklet/store";
 import type { Env } from "./env.ts";
 

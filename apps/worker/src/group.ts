@@ -1,28 +1,30 @@
 /** The object of one group, named by the key of its partition. */
 import { DurableObject } from "cloudflare:workers";
 import type { FloorBytes, Load, Merged, ShardBits } from "@brooklet/core";
+import type {
+  Answer,
+  Erasure,
+  GetRequest,
+  LoadOutcome,
+  MassOperation,
+  MassOutcome,
+  OperationRequest,
+  Outcome,
+  SentQuery,
+  Visit,
+  VisitPage,
+} from "@brooklet/partition";
 import {
-  type Answer,
   directoryOf,
-  type Erasure,
-  type GetRequest,
   type GroupCalls,
   GroupObject,
   type GroupObjectOptions,
-  type LoadOutcome,
-  type MassOperation,
-  type MassOutcome,
   type ObjectReply,
   type ObjectStep,
   type ObjectWaiting,
-  type OperationRequest,
-  type Outcome,
   readObjectName,
-  type SentQuery,
   storedName,
-  type Visit,
-  type VisitPage,
-} from "@brooklet/partition";
+} from "@brooklet/partition/objects";
 import { type BilledRows, durableObject, type SqlConnection } from "@brooklet/store";
 import { DIRECTORIES, type Env } from "./env.ts";
 import { coreBytes, isolate, onProblem, surroundings } from "./isolate.ts";

@@ -1,6 +1,7 @@
 /** What all objects of an isolate share: one core, small enough for the 128 MB that an isolate has. */
 import { Core, type CoreOptions, instantiate } from "@brooklet/core";
-import { Isolate, type Surroundings } from "@brooklet/partition";
+import type { Surroundings } from "@brooklet/partition";
+import { Isolate } from "@brooklet/partition/objects";
 
 /** Budget of the blocks that stay in memory. */
 const CACHE_BYTES = 16 << 20;

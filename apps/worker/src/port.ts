@@ -1,6 +1,6 @@
 /** The objects of the platform, as the cluster of objects calls them. A stub is made for each call: it belongs to one request. */
 import { ServiceError } from "@brooklet/core";
-import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "@brooklet/partition";
+import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "@brooklet/partition/objects";
 import type { Env } from "./env.ts";
 
 /** An object that is called by a longer name is not told what it is. */

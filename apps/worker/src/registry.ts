@@ -1,6 +1,6 @@
 /** The object that has what all groups share: the application packages, those that wait to be activated, and the secret. */
 import { DurableObject } from "cloudflare:workers";
-import type { RegistryCalls } from "@brooklet/partition";
+import type { RegistryCalls } from "@brooklet/partition/objects";
 import { durableObject, RegistryStore, type StoredApplication } from "@brooklet/store";
 import type { Env } from "./env.ts";
 

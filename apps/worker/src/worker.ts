@@ -1,6 +1,6 @@
 /** The edge deployment: the gateway in a Worker, each group in a Durable Object of its own. */
 import { createGateway, type Gateway } from "@brooklet/gateway";
-import { ObjectCluster } from "@brooklet/partition";
+import { ObjectCluster } from "@brooklet/partition/objects";
 import { embeddersOf } from "./embedders.ts";
 import { DIRECTORIES, type Env } from "./env.ts";
 import { guardOf } from "./guard.ts";

@@ -152,8 +152,12 @@ impl Core {
 /// Room beside the cache for the requests under way.
 const WORKING_BYTES: usize = 32 << 20;
 
-/// What is made room for before anything was read: a process that looks for one document in one small group takes no more.
-const FIRST_BYTES: usize = 10 << 20;
+/// What is made room for before anything was read. A process that looks for one document in one small group takes little more; with
+/// 3 MiB the host's engine looks through all it has while the first document is put, which is a twelfth of a whole start.
+const FIRST_BYTES: usize = 2 << 20;
+
+/// What comes in before the memory is made as large as it is going to be.
+const LITTLE_BYTES: usize = 5 << 19;
 
 thread_local! {
     /// What is to come in yet before the memory is made as large as it is going to be, and how much it lacks then.
@@ -169,7 +173,7 @@ fn reserve(cache_bytes: usize) {
     }
     grow(FIRST_BYTES);
     let all = cache_bytes + cache_bytes / 4 + WORKING_BYTES;
-    ROOM.set(Some((FIRST_BYTES / 4, all.saturating_sub(FIRST_BYTES))));
+    ROOM.set(Some((LITTLE_BYTES, all.saturating_sub(FIRST_BYTES))));
 }
 
 /// Notes that something comes in. When it comes to some MiB, the memory is made as large as it is going to be, at once. The

@@ -5,7 +5,8 @@
 import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders } from "@brooklet/models";
-import { ObjectCluster, OwnObjects, SharedCores, type Surroundings } from "@brooklet/partition";
+import type { Surroundings } from "@brooklet/partition";
+import { ObjectCluster, OwnObjects, SharedCores } from "@brooklet/partition/objects";
 import { durableObject } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
 import {

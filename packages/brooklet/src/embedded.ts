@@ -6,8 +6,8 @@ import type { Cluster } from "@brooklet/partition";
 import { localClient } from "./local-client.ts";
 import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
+import { type OpenClusterOptions, openInMemory } from "./node/memory-cluster.ts";
 import { secret } from "./node/secret.ts";
-import { type OpenClusterOptions, openCluster } from "./node/threads.ts";
 import type { Database, OpenOptions } from "./open.ts";
 import { starting, startingError } from "./starting.ts";
 
@@ -19,16 +19,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     ...(models === undefined ? {} : { models }),
     ...(onProblem === undefined ? {} : { onProblem }),
   };
-  const cluster =
-    options.store === undefined
-      ? starting(() =>
-          openCluster({
-            threads: threads === undefined || threads === false ? 0 : threads,
-            ...(path === undefined ? {} : { path }),
-            ...given,
-          }),
-        )
-      : await openShared(options, given);
+  const cluster = options.store === undefined ? await openOwn(path, threads, given) : await openShared(options, given);
   try {
     const { client, close } = localClient({ cluster, secret, languageModel, onProblem });
     const deployed = await client.deploy(schemas, {
@@ -43,6 +34,18 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     await cluster.close();
     throw error;
   }
+}
+
+/** What the program opens for itself. */
+async function openOwn(
+  path: string | undefined,
+  threads: OpenOptions["threads"],
+  given: Omit<OpenClusterOptions, "path" | "threads">,
+): Promise<Cluster> {
+  if (path === undefined) return starting(() => openInMemory(given));
+  const { openCluster } = await import("./node/threads.ts");
+  const wanted = threads === undefined || threads === false ? 0 : threads;
+  return starting(() => openCluster({ path, threads: wanted, ...given }));
 }
 
 /** What the program opens of a store that it shares. */

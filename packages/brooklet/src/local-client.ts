@@ -1,6 +1,6 @@
 /** A client whose server is in the same process: a gateway before a cluster, without a port. It runs on any platform. */
 import { BrookletError, type Client, connect, type Fetch, type LanguageModel } from "@brooklet/client";
-import { createGateway, type GatewayOptions, type LocalRequest } from "@brooklet/gateway";
+import { createLocalGateway, type GatewayOptions, type LocalRequest } from "@brooklet/gateway/local";
 import type { Cluster } from "@brooklet/partition";
 
 /** Nothing is sent there: requests are answered in this process. */
@@ -22,7 +22,7 @@ export interface LocalClient {
 
 /** Makes a client before a cluster, which is closed with it. */
 export function localClient({ cluster, limits, secret, languageModel, onProblem }: LocalClientOptions): LocalClient {
-  const gateway = createGateway({
+  const gateway = createLocalGateway({
     cluster,
     ...(limits === undefined ? {} : { limits }),
     ...(secret === undefined ? {} : { secret }),

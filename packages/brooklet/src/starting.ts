@@ -1,6 +1,6 @@
 /** What can go wrong where a database or a server begins, as errors that say what is missing and carry their cause. */
 import { BrookletError, type BrookletErrorCode } from "@brooklet/client";
-import { StartError } from "@brooklet/gateway";
+import { StartError } from "@brooklet/gateway/local";
 import { serviceError } from "@brooklet/partition";
 import { StoreError } from "@brooklet/store";
 import { ServiceError } from "@brooklet/wire";

@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Writer } from "@brooklet/core";
-import { type Cluster, searchOnce, type ThreadCluster, type VisitPosition } from "@brooklet/partition";
+import { type Cluster, searchOnce, type VisitPosition } from "@brooklet/partition";
+import type { ThreadCluster } from "@brooklet/partition/threads";
 import { expect, onTestFinished, test } from "vitest";
 import { openCluster } from "../src/node/threads.ts";
 

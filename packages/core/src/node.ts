@@ -1,7 +1,6 @@
 /** The core on Node: the module is read and compiled once, and handed to the threads that need it too. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { instantiate as instantiateModule } from "../wasm/core.js";
 import type { RawInstance } from "./instance.ts";

@@ -10,16 +10,6 @@ import type { Call } from "./call.ts";
 import { demandApplication, type GatewayContext } from "./context.ts";
 import { echo } from "./echo.ts";
 
-const CHAIN_DEFAULT = "default";
-
-/** The declared chain that a query selects; nothing if it is one that the core knows, or none. */
-export function searchChainOf(query: QueryHandle, context: GatewayContext): SearchChainConfig | undefined {
-  const { searchChains = [] } = demandApplication(context.cluster);
-  if (searchChains.length === 0) return undefined;
-  const id = query.parameter("searchChain") ?? CHAIN_DEFAULT;
-  return searchChains.find((chain) => chain.id === id);
-}
-
 const FORMAT = "presentation.format";
 
 /** The same search in the plain chain, answered in JSON. */

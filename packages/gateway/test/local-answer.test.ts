@@ -70,6 +70,32 @@ function timeless(text: string): string {
     .replace(/\d+\.\d+|\d{10,}/g, "…");
 }
 
+/** Paths at the edges of those that are mounted. */
+const PATHS = [
+  "/document/v1",
+  "/search",
+  "/application/v2",
+  "/brooklet/v1/groups",
+  "/metrics",
+  "/state/v1",
+  "/state/v1/health",
+];
+
+describe.each(PATHS)("%s", (path) => {
+  test.each(["", "/", "//", "/more", "/more/", "more", "?a=b", "/?a=b"])(
+    "with '%s' leads where the router leads",
+    async (end) => {
+      const target = `${URL_OF}${path}${end}`;
+      const fetched = await made().fetch(target);
+      const answered = await made().answer(target, {});
+      expect([answered.status, timeless(await answered.text())]).toEqual([
+        fetched.status,
+        timeless(await fetched.text()),
+      ]);
+    },
+  );
+});
+
 test("another host is refused as over HTTP", async () => {
   const { status } = await made().answer(`http://elsewhere${DOCUMENT}`, { method: "GET" });
   expect(status).toBe((await made().fetch(`http://elsewhere${DOCUMENT}`)).status);

@@ -10,6 +10,4 @@ export {
 export { askTogether, type EmbeddingApplication, GivenEmbedders, type WantedText } from "./given-embedders.ts";
 export { HashEmbedder } from "./hash-embedder.ts";
 export { HttpEmbedder, type HttpEmbedderOptions } from "./http-embedder.ts";
-export { AdaptivePool, type PoolStatistics } from "./pool/adaptive-pool.ts";
-export type { BatchRunner, PoolMode, PoolOptions } from "./pool/batch-runner.ts";
 export { Embedders } from "./registry.ts";

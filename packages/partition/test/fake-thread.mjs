@@ -4,8 +4,9 @@ import { parentPort, workerData } from "node:worker_threads";
 import { betterSqlite3 } from "@brooklet/store";
 import { openBucket } from "@brooklet/store/node";
 import Database from "better-sqlite3";
-import { BucketHost, serveBuckets } from "../dist/index.js";
+import { BucketHost } from "../dist/index.js";
 import { nodeSurroundings } from "../dist/node/index.js";
+import { serveBuckets } from "../dist/threads.js";
 import { FakeEngine } from "./fake-engine.mjs";
 
 const openSql = (path) => betterSqlite3(new Database(path, { timeout: 0 }));

@@ -1,6 +1,6 @@
 /** The database of a page, in its worker: cluster and gateway over the browser's storage, asked by messages of one page or several. */
 import { Core, instantiate, loadModule } from "@brooklet/core/browser";
-import { createGateway, type Gateway } from "@brooklet/gateway";
+import { createLocalGateway, type LocalGateway } from "@brooklet/gateway/local";
 import { LocalCluster, tellingOnce } from "@brooklet/partition";
 import { memoryStorage, PoolStorage, type Storage } from "@brooklet/store";
 import type { Ask, FromOwner, ToOwner, ToWorker } from "./messages.ts";
@@ -19,13 +19,13 @@ const READ_HEADERS = ["content-type", "allow"];
 
 /** An open database. */
 export class WorkerDatabase {
-  readonly #gateway: Gateway;
+  readonly #gateway: LocalGateway;
   readonly #cluster: LocalCluster;
   /** What is being answered, by who asked and its number. */
   readonly #underWay = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #isClosing = false;
 
-  private constructor(gateway: Gateway, cluster: LocalCluster) {
+  private constructor(gateway: LocalGateway, cluster: LocalCluster) {
     this.#gateway = gateway;
     this.#cluster = cluster;
   }
@@ -42,7 +42,7 @@ export class WorkerDatabase {
       const tell = tellingOnce(onProblem);
       const makeEngine = (): Core => new Core({ instantiate, cacheBytes, sealKey, onTrap: tell });
       const cluster = new LocalCluster({ storage, makeEngine, surroundings: workerSurroundings, onProblem: tell });
-      return new WorkerDatabase(createGateway({ cluster, onDefect: tell }), cluster);
+      return new WorkerDatabase(createLocalGateway({ cluster, onDefect: tell }), cluster);
     } catch (error) {
       storage.close();
       throw error;

@@ -10,7 +10,7 @@ import { askTogether, deadlineIn, type Embedder, Embedders } from "@brooklet/mod
 import type { Component, Surroundings } from "@brooklet/models/node";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import { ApplicationGenerators } from "./application-generators.ts";
+import type { ApplicationGenerators } from "./application-generators.ts";
 import { Notices } from "./notices.ts";
 import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
 
@@ -43,7 +43,8 @@ export class ApplicationEmbedders implements TextEmbedder {
   readonly #options: ModelOptions;
   readonly #notices: Notices;
   readonly #outbound: Outbound;
-  readonly #generators: ApplicationGenerators;
+  /** Loaded with the first text that one of them makes. */
+  #generators: Promise<ApplicationGenerators> | undefined;
   #opened: Opened | undefined;
   /** The application that is served, until this is closed. */
   #served: DeployReport | undefined;
@@ -51,7 +52,6 @@ export class ApplicationEmbedders implements TextEmbedder {
   constructor(options: ModelOptions, outbound: Outbound = OWN_OUTBOUND) {
     this.#options = options;
     this.#outbound = outbound;
-    this.#generators = new ApplicationGenerators(outbound);
     this.#notices = new Notices(options.onNotice);
   }
 
@@ -63,8 +63,10 @@ export class ApplicationEmbedders implements TextEmbedder {
   ): Promise<readonly Embedding[]> {
     const deadline = deadlineIn(timeoutMs, gone);
     return await askTogether<EmbeddingWanted, Embedding>(wanted, async (first, texts) => {
-      if (this.#generators.has(first.embedder, application)) {
-        const said = await this.#generators.generate(first.embedder, texts, application, deadline);
+      const { embedder: id } = first;
+      if (id !== undefined && application.generators?.some((generator) => generator.id === id)) {
+        const generators = await this.#generatorsOf();
+        const said = await generators.generate(id, texts, application, deadline);
         return texts.map((_, place) => ({ shape: "text", text: said[place] ?? "" }));
       }
       const { purpose, values: dimensions } = first;
@@ -143,9 +145,16 @@ export class ApplicationEmbedders implements TextEmbedder {
     const opened = this.#opened;
     this.#opened = undefined;
     this.#served = undefined;
-    await this.#generators.close();
+    await (await this.#generators)?.close();
     await Promise.all((this.#options.embedders ?? []).map((embedder) => embedder.close()));
     await closeAll(opened);
+  }
+
+  #generatorsOf(): Promise<ApplicationGenerators> {
+    this.#generators ??= import("./application-generators.ts").then(
+      ({ ApplicationGenerators: Generators }) => new Generators(this.#outbound),
+    );
+    return this.#generators;
   }
 
   async #of(application: DeployReport): Promise<Embedders> {

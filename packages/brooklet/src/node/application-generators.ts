@@ -6,7 +6,8 @@
 import type { ChatEndpoint, ChatError } from "@brooklet/answers";
 import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import { generationOf } from "@brooklet/core";
-import { AdaptivePool, type BatchRunner, type Deadline } from "@brooklet/models";
+import type { Deadline } from "@brooklet/models";
+import { AdaptivePool, type BatchRunner } from "@brooklet/models/pool";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Outbound } from "./outbound.ts";
@@ -29,11 +30,6 @@ export class ApplicationGenerators {
 
   constructor(outbound: Pick<Outbound, "secret" | "fetch">) {
     this.#outbound = outbound;
-  }
-
-  /** Whether the application has a generator of that id. */
-  has(id: string | undefined, { generators = [] }: DeployReport): id is string {
-    return generators.some((generator) => generator.id === id);
   }
 
   /**

@@ -1,8 +1,9 @@
 /** The script of a thread that serves buckets. It is never terminated: it ends when it listens no more. */
 import { parentPort, type TransferListItem, workerData } from "node:worker_threads";
 import { Core, instantiate, setModule } from "@brooklet/core";
-import { BucketHost, serveBuckets, type ThreadCall } from "@brooklet/partition";
+import { BucketHost } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
+import { serveBuckets, type ThreadCall } from "@brooklet/partition/threads";
 import { DiskReserve, openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import type { BucketThreadData } from "./threads.ts";

@@ -2,7 +2,6 @@
  * The SQLite of this package on Node: better-sqlite3, or where that could not be installed Node's own (from 22.13 on).
  * Another library would be put in their place here.
  */
-import process from "node:process";
 import { type BetterSqlite3, betterSqlite3, type NodeSqlite, nodeSqlite, type SqlConnection } from "@brooklet/store";
 
 /** A library of SQLite that works here. */

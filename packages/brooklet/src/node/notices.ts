@@ -1,5 +1,4 @@
 /** What an operator should know of models: that texts leave the machine, that an embedder knows no meaning. */
-import process from "node:process";
 
 /** Tells each notice once; as a warning of the process, where nobody else is told. */
 export class Notices {

@@ -6,8 +6,9 @@ import { type ObjectStore, type ObjectStoreCluster, openObjectStoreCluster } fro
 import { tellingOnce } from "@brooklet/partition";
 import type { SqlConnection } from "@brooklet/store";
 import { openDatabase } from "./database.ts";
+import { CACHE_BYTES, coreOf, demandParts, type OpenClusterOptions, surroundingsOf } from "./memory-cluster.ts";
 import { listenToPeers, type PeerListener } from "./peers.ts";
-import { CACHE_BYTES, coreOf, demandParts, type OpenClusterOptions, surroundingsOf } from "./threads.ts";
+import { sealKeyOf } from "./seal-key.ts";
 
 /** How a cluster over an object store is opened. */
 export interface SharedClusterOptions extends Omit<OpenClusterOptions, "path" | "threads"> {
@@ -26,7 +27,7 @@ export async function openSharedCluster(options: SharedClusterOptions): Promise<
     const cluster = await openObjectStoreCluster({
       ...surroundingsOf(options, onProblem),
       store: peers === undefined ? store : closedWith(store, peers),
-      makeEngine: (secret) => coreOf({ secret }, cacheBytes, onProblem)(),
+      makeEngine: (secret) => coreOf(sealKeyOf({ secret }), cacheBytes, onProblem)(),
       openCache,
       ...(buckets === undefined ? {} : { buckets }),
       ...(peers === undefined ? {} : { peers: peers.port }),

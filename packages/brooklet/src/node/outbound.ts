@@ -1,6 +1,5 @@
-/** How models are reached from here: whatever a program that opens a database names, or only what the operator of a server does. */
-import { type OriginOptions, Origins } from "@brooklet/gateway";
-import { guardedFetch, type ModelFetch } from "@brooklet/models/guarded-fetch";
+/** How models are reached from a program that opens a database: it may send what it likes to where it likes. */
+import type { ModelFetch } from "@brooklet/models/guarded-fetch";
 import type { DeployReport } from "@brooklet/partition";
 import { secret } from "./secret.ts";
 
@@ -19,16 +18,3 @@ export const OWN_OUTBOUND: Outbound = {
   fetch: (url, init) => fetch(url, init),
   objections: () => [],
 };
-
-/** Of a server, to which others deploy. */
-export function guardedOutbound(options: OriginOptions): Outbound {
-  const origins = new Origins(options);
-  return {
-    secret: (name, address) => {
-      origins.demandSecret(name, address);
-      return secret(name);
-    },
-    fetch: guardedFetch(origins),
-    objections: (report) => origins.objections(report),
-  };
-}

@@ -1,5 +1,4 @@
 /** Secrets, by the names that services.xml has for them. They are in the environment, and go into no log and no answer. */
-import process from "node:process";
 
 /** A secret of the environment, by Vespa's rule: `myApiKey` is `VESPA_SECRET_MY_API_KEY`. */
 export function secret(name: string): string | undefined {

@@ -1,56 +1,26 @@
-/** Clusters on Node: in this thread, in threads of their own, or in memory; over better-sqlite3 and the core's module. */
-import { createHmac } from "node:crypto";
+/** Clusters over a data directory on Node: in this thread, or in threads of their own. */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { TransferListItem } from "node:worker_threads";
-import { Core, type CoreModule, instantiate, loadModule } from "@brooklet/core";
-import {
-  type BucketThread,
-  type Cluster,
-  type DeployReport,
-  type LaneLimits,
-  LocalCluster,
-  type LocalClusterOptions,
-  ThreadCluster,
-  type ThreadClusterOptions,
-  tellingOnce,
-} from "@brooklet/partition";
-import { nodeSurroundings } from "@brooklet/partition/node";
-import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
+import { type CoreModule, loadModule } from "@brooklet/core";
+import { type Cluster, LocalCluster, tellingOnce } from "@brooklet/partition";
+import { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "@brooklet/partition/threads";
+import type { StoredApplication } from "@brooklet/store";
 import { DataDirectory, DiskReserve, MODELS_FOLDER, type SharedReserve } from "@brooklet/store/node";
-import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
-import { ApplicationModels } from "./application-models.ts";
 import { openDatabase } from "./database.ts";
-import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
+import {
+  CACHE_BYTES,
+  coreOf,
+  demandParts,
+  type OpenClusterOptions,
+  openInMemory,
+  surroundingsOf,
+} from "./memory-cluster.ts";
+import { sealKeyOf } from "./seal-key.ts";
 
-/** How a cluster is opened. Everything has a default. */
-export interface OpenClusterOptions {
-  /** The data directory; without one everything is in memory and ends with the process. */
-  readonly path?: string;
-  /** Threads beside this one. 0: everything in this thread. By default one for each processor but one, 1 to 8. */
-  readonly threads?: number;
-  /** Buckets of a directory that is made now; an existing one keeps its number. */
-  readonly buckets?: number;
-  /** Budget of resident blocks, for all threads together. */
-  readonly cacheBytes?: number;
-  /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
-  readonly keepRemovesSeconds?: number;
-  /** Bytes from which on a group is split, so that several threads search it; none is, unless it is said: such buckets cannot be backed up. */
-  readonly shardBytes?: number;
-  /** What is kept back on the device for what gives space, bytes; nothing unless it is said, of "usual" what L-disk says. */
-  readonly reserveBytes?: number | "usual";
-  /** The places of each thread for searches, if not the usual. */
-  readonly lane?: LaneLimits;
-  /** Embedders, and where the models of the application are. */
-  readonly models?: ModelOptions;
-  /** How models are reached: as the program likes, unless it is said. */
-  readonly outbound?: Outbound;
-  /** Told of every failure that no caller sees, for the operator's log. */
-  readonly onProblem?: (error: unknown) => void;
-}
+export type { OpenClusterOptions } from "./memory-cluster.ts";
 
 /** What a thread of buckets is started with. */
 export interface BucketThreadData {
@@ -70,30 +40,33 @@ export interface BucketThreadData {
   readonly reserve?: SharedReserve;
 }
 
-/** Memory for what was read before. */
-export const CACHE_BYTES: number = 256 << 20;
 const VALIDATOR_CACHE_BYTES = 1 << 20;
 const THREADS_MAX = 8;
-const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, shardBytes } = options;
+  if (path === undefined) return openInMemory(options);
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
-  const given = { ...surroundingsOf(options, onProblem), ...(shardBytes !== undefined && { shardBytes }) };
+  const models = { modelCache: join(path, MODELS_FOLDER), ...options.models };
+  const given = {
+    ...surroundingsOf({ ...options, models }, onProblem),
+    ...(shardBytes !== undefined && { shardBytes }),
+  };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  if (path === undefined) {
-    const storage = memoryStorage(openDatabase);
-    return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
-  }
   const storage = DataDirectory.open(path, openDatabase, options.buckets);
   try {
     const usual = Math.min(Math.max(availableParallelism() - 1, 1), THREADS_MAX);
     const threads = Math.min(options.threads ?? usual, storage.buckets);
     const reserve = reserveOf(storage.path, options.reserveBytes);
     if (threads === 0)
-      return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), reserve, ...given });
+      return new LocalCluster({
+        storage,
+        makeEngine: coreOf(sealKeyOf(storage), cacheBytes, onProblem),
+        reserve,
+        ...given,
+      });
     const data = {
       directory: storage.path,
       buckets: storage.buckets,
@@ -105,7 +78,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
     };
     const startThread: ThreadClusterOptions["startThread"] = (application, cancelled, thread) =>
       startBucketThread({ ...data, application, cancelled, thread, threads });
-    const makeEngine = coreOf(storage, VALIDATOR_CACHE_BYTES, onProblem);
+    const makeEngine = coreOf(sealKeyOf(storage), VALIDATOR_CACHE_BYTES, onProblem);
     const lane = options.lane === undefined ? {} : { lane: options.lane };
     return new ThreadCluster({ storage, threads, startThread, makeEngine, ...lane, ...given });
   } catch (error) {
@@ -114,59 +87,10 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   }
 }
 
-/** Timers, models, and who is told of what. */
-type ClusterSurroundings = Omit<LocalClusterOptions, "storage" | "makeEngine" | "onProblem"> &
-  Required<Pick<LocalClusterOptions, "onProblem">>;
-
-/** What every cluster of this process has around it: timers, models, and how those are reached. */
-export function surroundingsOf(
-  { path, keepRemovesSeconds, outbound = OWN_OUTBOUND, ...options }: OpenClusterOptions,
-  onProblem: (error: unknown) => void,
-): ClusterSurroundings {
-  const models: ModelOptions = {
-    ...(path !== undefined && { modelCache: join(path, MODELS_FOLDER) }),
-    ...options.models,
-  };
-  const embedder = new ApplicationEmbedders(models, outbound);
-  const modelRunner = new ApplicationModels(models);
-  // Nobody waits for it, and whoever needs the model is told why it cannot be had.
-  const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
-  const { objections } = outbound;
-  const asked = { embedder, modelRunner, objections };
-  const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  return { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes };
-}
-
 /** What is kept back in a directory. */
 function reserveOf(directory: string, bytes: OpenClusterOptions["reserveBytes"]): DiskReserve | undefined {
   if (bytes === undefined || bytes === 0) return undefined;
   return bytes === "usual" ? DiskReserve.make(directory) : DiskReserve.make(directory, bytes);
-}
-
-/** Throws if a part of the installation is not there: it would be the first write that found out. */
-export function demandParts(): void {
-  openDatabase().close();
-  try {
-    loadModule();
-  } catch (cause) {
-    const remedy = "install brooklet anew, or build it (npm run build)";
-    throw new Error(`No core: its WebAssembly module cannot be loaded; ${remedy}`, { cause });
-  }
-}
-
-/** Makes cores that all seal with the key of one storage. */
-export function coreOf(
-  storage: Pick<Storage, "secret">,
-  cacheBytes: number,
-  onTrap: (error: unknown) => void,
-): () => Core {
-  const sealKey = sealKeyOf(storage);
-  return () => new Core({ instantiate, cacheBytes, sealKey, onTrap });
-}
-
-/** A key of its own for groupings, so that what seals one thing says nothing of another. */
-function sealKeyOf(storage: Pick<Storage, "secret">): Uint8Array {
-  return createHmac("sha256", storage.secret).update("grouping").digest().subarray(0, SEAL_KEY_BYTES);
 }
 
 function startBucketThread(data: BucketThreadData): BucketThread {

@@ -20,7 +20,9 @@ import {
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { splitTarget } from "../target.ts";
 import { traceOf, withTrace } from "../trace.ts";
-import { answerDocumentSet } from "./document-sets.ts";
+
+/** Visits and what is done to sets of documents: loaded with the first of them. */
+const documentSets = (): Promise<typeof import("./document-sets.ts")> => import("./document-sets.ts");
 
 const PATHS = [
   "/document/v1/",
@@ -56,7 +58,7 @@ export async function answerDocument(call: Call, context: GatewayContext, onDefe
     if (call.method === "OPTIONS") return { status: 204, headers: { allow: methods.join(",") }, body: "" };
     if (!methods.includes(call.method)) return notAllowed(call.method, raw, methods);
     const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), raw);
-    if (path.id === undefined) return await answerDocumentSet(call, path, parameters, context);
+    if (path.id === undefined) return await (await documentSets()).answerDocumentSet(call, path, parameters, context);
     const request: DocumentRequest = { call, path, id: path.id, parameters };
     context.access.demand(...verbsOf(call.method, parameters));
     return call.method === "GET" ? await get(request, context) : await write(request, context);

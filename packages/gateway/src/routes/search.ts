@@ -10,9 +10,9 @@ import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
 import { type Parameter, parseParameters } from "../parameters.ts";
-import { searchChainOf } from "../search-chain.ts";
 import { plainAnswer, searchAnswer, withQuery } from "../searching.ts";
 import { splitTarget } from "../target.ts";
+import { searchChainOf } from "./chosen-chain.ts";
 import type { PreparedGeneration } from "./generation.ts";
 
 /** Chains with a language model, with all that asks one: loaded with the first such query. */

@@ -2,7 +2,6 @@
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import { jsonReply } from "../failure.ts";
-import { prometheusText } from "../load/prometheus.ts";
 
 /** The Vespa release whose interfaces these are, told to clients that ask for a version. */
 export const VESPA_VERSION = "8.700.24";
@@ -60,6 +59,7 @@ async function health(context: GatewayContext): Promise<Reply> {
 }
 
 async function prometheus(context: GatewayContext): Promise<Reply> {
+  const { prometheusText } = await import("../load/prometheus.ts");
   return textReply("text/plain; version=0.0.4", await prometheusText(context));
 }
 

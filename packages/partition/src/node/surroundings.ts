@@ -1,5 +1,4 @@
 /** Node's turns and timers; Bun and Deno have the same. */
-import process from "node:process";
 import type { Surroundings } from "../surroundings.ts";
 
 /** What a process gives. */

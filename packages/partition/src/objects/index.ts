@@ -1,0 +1,18 @@
+/** Clusters whose groups are objects of a platform, each with a database of its own. */
+
+export { readObjectName, storedName } from "../shards/shard.ts";
+export { GroupObject } from "./group-object.ts";
+export type { Alarm, GroupObjectOptions } from "./group-options.ts";
+export { type DeployedCore, Isolate, type IsolateOptions } from "./isolate.ts";
+export type {
+  DirectoryCalls,
+  GroupCalls,
+  ObjectPort,
+  ObjectReply,
+  ObjectStep,
+  ObjectWaiting,
+  RegistryCalls,
+} from "./object-calls.ts";
+export { directoryOf, ObjectCluster, type ObjectClusterOptions } from "./object-cluster.ts";
+export { OwnObjects, type OwnObjectsOptions } from "./own-objects.ts";
+export { SharedCores } from "./shared-cores.ts";
