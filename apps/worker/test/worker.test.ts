@@ -1,6 +1,7 @@
 /** The Worker and its objects in the runtime of the platform: one instance, and a second gateway in an isolate of its own. */
 import { randomBytes } from "node:crypto";
-import { directoryOf, type PartitionKey } from "@brooklet/partition";
+import type { PartitionKey } from "@brooklet/partition";
+import { directoryOf } from "@brooklet/partition/objects";
 import {
   type AnySchema,
   applicationFiles,
