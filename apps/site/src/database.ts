@@ -80,13 +80,13 @@ function evaluated(script: string, instead: Partial<typeof brooklet> = {}): unkn
   return given;
 }
 
-/** Documents as a list, or one a line; texts where a point in time is wanted are read as one. */
+/** Documents as a list, one a line, or an expression that makes them; texts where a point in time is wanted are read as one. */
 function readDocuments(
   script: string,
   schema: brooklet.AnySchema,
 ): readonly { readonly id: string; readonly fields: object }[] {
   const text = script.trim();
-  const list = text.startsWith("[")
+  const list = !text.startsWith("{")
     ? text.replace(/;$/, "")
     : `[${text
         .split(/\n(?=\{)/)

@@ -49,6 +49,28 @@ export const EXAMPLES: Readonly<Record<string, Program>> = {
   matchBy: "either",
 }`,
   },
+  "Ten thousand notes": {
+    schema: `const note = schema("note", {
+  title: text(),
+  folder: string(),
+  votes: int(),
+  vec: vector(64, { cell: "bfloat16" }),
+});`,
+    documents: `Array.from({ length: 10_000 }, (_, i) => ({
+  id: \`n\${i}\`,
+  title: ["rent", "invoice", "lease", "garden", "film"][i % 5] + " of " + ["Monday", "October", "the bank"][i % 3] + " " + i,
+  folder: ["home", "money", "friends"][i % 3],
+  votes: (i * 7919) % 100,
+  vec: Array.from({ length: 64 }, (_, d) => Math.sin(i * 0.7 + d * d)),
+}))`,
+    search: `{
+  text: "lease october",
+  near: { field: "vec", vector: Array.from({ length: 64 }, (_, d) => Math.sin(7 + d * d)) },
+  where: (it) => it.votes.ge(10),
+  facets: { folders: facet("folder", { avg: "votes" }) },
+  limit: 5,
+}`,
+  },
   "A ranking of your own": {
     schema: `const news = schema("news", {
   title: text(),

@@ -8,7 +8,7 @@ import { make, shown } from "./shown.ts";
 const PARTS = ["schema", "documents", "search"] as const;
 const TITLES = {
   schema: "Schema, in TypeScript",
-  documents: "Documents, as JSON or one a line",
+  documents: "Documents: JSON, one a line, or an expression",
   search: "Search, in TypeScript",
 };
 const ROWS = { schema: 10, documents: 8, search: 6 };
@@ -176,14 +176,14 @@ class View {
 /** All that brooklet/browser exports, as an import writes it; the build says what that is. */
 declare const EXPORTED_NAMES: string;
 
-/** Documents as a list: they may stand one a line. */
+/** Documents as the type checker takes them: they may stand one a line, which is no expression. */
 function asList(text: string): string {
-  return text.trim().startsWith("[") ? text : "[]";
+  return text.trim().startsWith("{") ? "[]" : text;
 }
 
 function told({ result, documents, totalMs }: Found): string {
   const { searchMs = 0, bytesRead = 0, bytesScanned = 0 } = result.timing ?? {};
-  const matches = `${result.totalCount} of ${documents} ${documents === 1 ? "document" : "documents"}`;
+  const matches = `${result.totalCount.toLocaleString("en")} of ${documents.toLocaleString("en")} ${documents === 1 ? "document" : "documents"}`;
   const blocks = `${bytesRead.toLocaleString("en")} bytes of segments read, ${bytesScanned.toLocaleString("en")} looked at`;
   const bytes = bytesScanned === 0 ? "all of it in the tail" : blocks;
   return `${matches}, ${searchMs.toFixed(2)} ms in the core, ${totalMs.toFixed(1)} ms in all; ${bytes}`;

@@ -108,7 +108,7 @@ function why({ query, ranking }: Explanation): HTMLElement {
 
 function operator({ operator: name, matched, fields = [], children = [], closeness }: ExplainedOperator): HTMLElement {
   const own = fields.map(({ field, asks, matched: found, count }) =>
-    make("li", {}, `${found ? "✓" : "✗"} ${asks} in ${field}${found ? `, ${count} times` : ""}`),
+    make("li", {}, `${found ? "✓" : "✗"} ${asks} in ${field}${found && count > 1 ? `, ${count} times` : ""}`),
   );
   const near = closeness === undefined ? "" : `, closeness ${shortened(closeness)}`;
   const below = [...own, ...children.map(operator)];

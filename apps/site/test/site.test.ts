@@ -119,9 +119,9 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   async function violations(page: Page): Promise<readonly string[]> {
     await page.evaluate(AXE);
     return await page.evaluate(async () => {
-      type Axe = { run(): Promise<{ violations: { id: string; nodes: { html: string; target: unknown[] }[] }[] }> };
+      type Axe = { run(options: object): Promise<{ violations: { id: string; nodes: { html: string; target: unknown[] }[] }[] }> };
       const { axe } = globalThis as unknown as { axe: Axe };
-      const found = await axe.run();
+      const found = await axe.run({ resultTypes: ["violations"] });
       return found.violations.map(
         ({ id, nodes }) => `${id}: ${nodes.length}: ${nodes[0]?.target.join(" ")}: ${nodes[0]?.html.slice(0, 160)}`,
       );
@@ -200,6 +200,14 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       await page.locator("#playground-example").selectOption("Words and vectors");
       await expect.poll(() => status.textContent()).toContain("3 of 4 documents");
       await expect.poll(() => problem.textContent()).toBe("");
+      await page.locator("#playground-search").fill('{ text: "film" }');
+      await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
+
+      await page.locator("#playground-example").selectOption("Ten thousand notes");
+      await expect
+        .poll(() => status.textContent())
+        .toMatch(/ of 10,000 documents, .* bytes of segments read, [\d,]+ looked at/);
+      await page.locator("#playground-example").selectOption("Words and vectors");
       await page.locator("#playground-search").fill('{ text: "film" }');
       await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
 
