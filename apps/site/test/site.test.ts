@@ -119,7 +119,9 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   async function violations(page: Page): Promise<readonly string[]> {
     await page.evaluate(AXE);
     return await page.evaluate(async () => {
-      type Axe = { run(options: object): Promise<{ violations: { id: string; nodes: { html: string; target: unknown[] }[] }[] }> };
+      type Axe = {
+        run(options: object): Promise<{ violations: { id: string; nodes: { html: string; target: unknown[] }[] }[] }>;
+      };
       const { axe } = globalThis as unknown as { axe: Axe };
       const found = await axe.run({ resultTypes: ["violations"] });
       return found.violations.map(
@@ -158,6 +160,18 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     const page = await screen(PHONE, "dark");
     expect(await look(page, "phone-dark", (path) => KINDS.includes(path))).toEqual([]);
   }, 400_000);
+
+  test("the API reference is accessible, but for links in the heads of what folds, which are TypeDoc's", async () => {
+    const page = await screen(DESKTOP, "dark");
+    const found: string[] = [];
+    for (const path of ["index", "classes/index.Group", "functions/index.open", "interfaces/index.OpenOptions"]) {
+      await page.goto(`${url}/api/${path}.html`);
+      found.push(...(await violations(page)).filter((it) => !it.startsWith("nested-interactive: ")));
+      await picture(page, `api-${path.replace("/", "-")}`);
+    }
+    expect(found).toEqual([]);
+    await page.context().close();
+  });
 
   test("finds by words, in the page", async () => {
     const page = await screen(DESKTOP, "dark");
