@@ -15,6 +15,7 @@ import type { PartitionKey } from "../src/cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { GroupObject } from "../src/objects/group-object.ts";
 import { Isolate } from "../src/objects/isolate.ts";
+import type { ObjectAdmissionLimits } from "../src/objects/object-admission.ts";
 import type { ObjectPort } from "../src/objects/object-calls.ts";
 import { directoryOf, ObjectCluster } from "../src/objects/object-cluster.ts";
 import { objectName, readObjectName, storedName } from "../src/shards/shard.ts";
@@ -44,6 +45,8 @@ export class Platform {
   readonly #directories = Array.from({ length: DIRECTORIES }, () => new DirectoryStore(durableObject(newStorage())));
   readonly #registry = new RegistryStore(durableObject(newStorage()));
   readonly problems: unknown[] = [];
+  /** What objects that are made from here on take on at a time. */
+  admission: ObjectAdmissionLimits | undefined;
   /** All objects of this process. */
   isolate: Isolate;
   /** What the platform itself throws in place of calling an object of a group, or after it was called; nothing: it calls. */
@@ -140,6 +143,7 @@ export class Platform {
       key,
       shard,
       ...(this.#shardBytes !== undefined && { shardBytes: this.#shardBytes }),
+      ...(this.admission !== undefined && { admission: this.admission }),
       isolate: this.isolate,
       connection: durableObject(
         {

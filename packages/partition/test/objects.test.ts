@@ -271,6 +271,27 @@ test("searches of all groups find each once, with groups counted together", asyn
   expect(platform.problems).toEqual([]);
 });
 
+test("an object takes on so many calls and bytes at a time, whichever gateway they come from, and refuses others by name", async () => {
+  const { platform, cluster } = await deployed();
+  platform.admission = { calls: 3, bytes: 1_000 };
+  const other = await platform.open(makeIsolate(makeEngine));
+  const at = (of: Cluster, name: string, title: string, group = "busy") => {
+    const body = encoder.encode(JSON.stringify({ fields: { title, n: 1 } }));
+    return of.partition(`g:${group}`).apply({ ...PUT, id: `id:x:note:g=${group}:${name}`, body }, MINUTE_MS);
+  };
+  const short = await Promise.all(
+    Array.from({ length: 5 }, (_, n) => at(n % 2 === 0 ? cluster : other, `${n}`, "red")),
+  );
+  expect(short.map(({ status }) => status).sort()).toEqual([200, 200, 200, 503, 503]);
+  const long = await Promise.all(["5", "6"].map((name) => at(cluster, name, "x".repeat(800), "long")));
+  const refused = { ...BUSY, message: expect.stringContaining("too much under way") };
+  expect(long).toEqual([{ status: 200 }, expect.objectContaining(refused)]);
+  // What is longer than all of that is taken on alone.
+  expect(await at(cluster, "7", "y".repeat(2_000), "long")).toEqual({ status: 200 });
+  expect(await count(cluster, "red", { "streaming.groupname": "busy" })).toBe(3);
+  expect(platform.problems).toEqual([]);
+});
+
 test("an object that is overloaded is not asked again, and what it was asked was not done", async () => {
   const { platform, cluster } = await deployed();
   await put(cluster, "alice", "1", "red balloon");

@@ -40,6 +40,7 @@ import { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
 import type { GroupObjectOptions } from "./group-options.ts";
+import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checkReply } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 
@@ -56,6 +57,7 @@ interface Served {
 /** The object of a group. */
 export class GroupObject implements GroupCalls {
   readonly #options: GroupObjectOptions;
+  readonly #admission: ObjectAdmission;
   #served: Served | undefined;
   #application = 0;
   #isListed = false;
@@ -74,16 +76,20 @@ export class GroupObject implements GroupCalls {
 
   constructor(options: GroupObjectOptions) {
     this.#options = options;
+    this.#admission = new ObjectAdmission(options.admission);
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
-    return this.#write(waiting, (host) => host.partition(this.#key).apply(request, waiting.timeoutMs), isMoved);
+    const apply = (host: BucketHost): Promise<Outcome> => host.partition(this.#key).apply(request, waiting.timeoutMs);
+    return this.#write(waiting, apply, isMoved, request.body.length);
   }
 
   load(load: Load, waiting: ObjectWaiting): Promise<ObjectReply<readonly LoadOutcome[]>> {
     const hasMoved = (outcomes: readonly LoadOutcome[]): boolean =>
       outcomes.some((told) => "outcome" in told && isMoved(told.outcome));
-    return this.#write(waiting, (host) => host.partition(this.#key).load(load, waiting.timeoutMs), hasMoved);
+    const write = (host: BucketHost): Promise<readonly LoadOutcome[]> =>
+      host.partition(this.#key).load(load, waiting.timeoutMs);
+    return this.#write(waiting, write, hasMoved, load.operations.length);
   }
 
   get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
@@ -346,6 +352,7 @@ export class GroupObject implements GroupCalls {
     waiting: ObjectWaiting,
     work: (host: BucketHost) => Promise<Result>,
     hasMoved: (result: Result) => boolean,
+    bytes = 0,
   ): Promise<ObjectReply<Result>> {
     const write = async ({ host }: Served): Promise<Result> => {
       await this.#list();
@@ -355,14 +362,17 @@ export class GroupObject implements GroupCalls {
       await this.#setAlarm();
       return result;
     };
-    return await this.#call(waiting, write, hasMoved);
+    return await this.#call(waiting, write, hasMoved, bytes);
   }
 
   async #call<Result>(
     waiting: ObjectWaiting,
     work: (served: Served) => Promise<Result>,
     hasMoved: (result: Result) => boolean = () => false,
+    bytes = 0,
   ): Promise<ObjectReply<Result>> {
+    const refusal = this.#admission.enter(bytes);
+    if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
     try {
       const served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
@@ -378,6 +388,8 @@ export class GroupObject implements GroupCalls {
       const error = serviceError(thrown);
       if (error.status >= 500) this.#options.onProblem(error.cause ?? error);
       return { failed: errorFields(error), application: this.#application };
+    } finally {
+      this.#admission.leave(bytes);
     }
   }
 

@@ -3,6 +3,7 @@ import type { SqlConnection } from "@brooklet/store";
 import type { PartitionKey } from "../cluster.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { DeployedCore } from "./isolate.ts";
+import type { ObjectAdmissionLimits } from "./object-admission.ts";
 import type { ObjectPort } from "./object-calls.ts";
 
 /** The platform's alarm of an object. */
@@ -28,6 +29,8 @@ export interface GroupObjectOptions {
   readonly removeAll: () => Promise<void>;
   readonly alarm: Alarm;
   readonly port: ObjectPort;
+  /** What it takes on at a time, if it is not the default. */
+  readonly admission?: ObjectAdmissionLimits;
   /** In which of the directories the group is listed. */
   readonly directory: number;
   readonly surroundings: Surroundings;
