@@ -50,6 +50,8 @@ export class Continuations {
   async read(scope: string, text: string): Promise<VisitProgress> {
     const bytes = decodeBase64(text, "url");
     if (bytes === undefined || bytes.length <= SEAL_BYTES) throw unknown(text);
+    // The last character may have bits that mean nothing: it is taken as it was written, or not at all.
+    if (encodeBase64(bytes, "url") !== text) throw unknown(text);
     const payload = bytes.subarray(SEAL_BYTES);
     const seal = await this.#seal(scope, payload);
     if (!isSameSeal(seal, bytes.subarray(0, SEAL_BYTES))) throw unknown(text);

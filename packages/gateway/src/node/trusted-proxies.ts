@@ -43,7 +43,8 @@ export class TrustedProxies {
     let known = remote;
     while (forwarded.length > 0) {
       const address = withoutPort(forwarded.pop()?.trim() ?? "");
-      if (isIP(address) === 0) return known;
+      // A zone is of the machine that wrote it, and any text.
+      if (isIP(address) === 0 || address.includes("%")) return known;
       known = address;
       if (!this.has(address)) return address;
     }
