@@ -53,6 +53,11 @@ export interface ServeOptions {
    * default. 0: all of them, where a proxy before the server counts.
    */
   readonly wrongCredentials?: number;
+  /**
+   * Requests of one group in a second, and two seconds' worth of them at once: what comes faster is refused with 429, but for removes.
+   * A feed is one request. 0, which is usual: as many as there are.
+   */
+  readonly requestsPerGroup?: number;
   /** Connections of one address at a time, 128 by default. */
   readonly connectionsPerAddress?: number;
   /**
@@ -136,6 +141,7 @@ const OPTIONS = {
   allowedOrigins: CHECKS.origins,
   deploys: CHECKS.flag,
   wrongCredentials: CHECKS.count,
+  requestsPerGroup: CHECKS.count,
   connectionsPerAddress: CHECKS.count,
   trustedProxies: CHECKS.texts,
   onAnswered: CHECKS.listener,

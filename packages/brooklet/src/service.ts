@@ -105,10 +105,12 @@ async function clusterOf(options: ServeOptions, outbound: Outbound): Promise<Clu
 }
 
 /** Limits that are not the usual ones. */
-function limitsOf({ wrongCredentials: failures }: ServeOptions): ServerOptions["limits"] {
-  if (failures === undefined) return undefined;
-  const { addresses } = DEFAULT_LIMITS.wrongCredentials;
-  return { wrongCredentials: { failures, failuresPerMinute: failures, addresses } };
+function limitsOf({ wrongCredentials: failures, requestsPerGroup }: ServeOptions): ServerOptions["limits"] {
+  const { wrongCredentials, groupRate } = DEFAULT_LIMITS;
+  return {
+    ...(failures !== undefined && { wrongCredentials: { ...wrongCredentials, failures, failuresPerMinute: failures } }),
+    ...(requestsPerGroup !== undefined && { groupRate: { ...groupRate, requestsPerSecond: requestsPerGroup } }),
+  };
 }
 
 /** The members that are set. */

@@ -11,6 +11,7 @@ import type { Context } from "hono";
 import { type Digest, webDigest } from "./authority/admin-keys.ts";
 import { Authority, type Bounds, type Caller, type Reach } from "./authority/authority.ts";
 import { asksForCredentials, type CredentialOptions, Credentials } from "./authority/credentials.ts";
+import { GroupRates } from "./authority/group-rates.ts";
 import type { Call, CallHead, Reply } from "./call.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
@@ -97,7 +98,8 @@ export class Access {
     const { group, searchOfAll = true, deploys = true } = options;
     const problem = group === undefined ? undefined : documentNameProblem("group", group);
     if (problem !== undefined) throw new RangeError(`'${group}' cannot be the name of a group: ${problem}`);
-    this.#bounds = { group, searchOfAll, deploys };
+    const rates = limits.groupRate.requestsPerSecond > 0 ? new GroupRates(limits.groupRate) : undefined;
+    this.#bounds = { group, searchOfAll, deploys, rates };
     this.#authorise = options.authorise;
     const isAsked = asksForCredentials(options) || options.authorise !== undefined;
     this.#credentials = isAsked

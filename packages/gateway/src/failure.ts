@@ -3,6 +3,7 @@
  * anything applied?) and `code` (stable, for programs). A defect of ours is told by a reference number only.
  */
 import { ERROR_KINDS, type FailureOutcome, failureOutcome, ServiceError } from "@brooklet/wire";
+import { TooSoon } from "./authority/group-rates.ts";
 import { Throttled } from "./authority/throttle.ts";
 import type { WholeReply } from "./call.ts";
 import { echo } from "./echo.ts";
@@ -121,7 +122,7 @@ const CLOSING: ReadonlySet<number> = new Set([408, 413, 414, 431]);
 function withFailureHeaders(error: ServiceError, reply: WholeReply): WholeReply {
   const headers: Record<string, string> = { ...reply.headers };
   if (error.status === 429 || error.status === 503) headers["retry-after"] = "1";
-  if (error instanceof Throttled) headers["retry-after"] = String(error.retryAfterSeconds);
+  if (error instanceof Throttled || error instanceof TooSoon) headers["retry-after"] = String(error.retryAfterSeconds);
   if (error instanceof MethodRefused) headers["allow"] = error.allowed.join(",");
   if (error.status === 401) headers["www-authenticate"] = "Bearer";
   if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";

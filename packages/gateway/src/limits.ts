@@ -3,6 +3,7 @@
  * inside a document or a query belong to the core, which has them in `crates/task/src/limits.rs`.
  */
 
+import type { GroupRateLimits } from "./authority/group-rates.ts";
 import type { ThrottleLimits } from "./authority/throttle.ts";
 
 /** How many requests of a kind may run, may wait, and for how long. */
@@ -63,6 +64,8 @@ export interface GatewayLimits {
   readonly promptCharacters: number;
   /** Keys and tokens that are not valid, of one address, and of how many addresses that is known (L-wrong). */
   readonly wrongCredentials: ThrottleLimits;
+  /** Requests of one group, and of how many groups that is known (L-rate). */
+  readonly groupRate: GroupRateLimits;
 }
 
 const KIB = 1024;
@@ -101,4 +104,5 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   generationIdleMs: 60_000,
   promptCharacters: MIB,
   wrongCredentials: { failures: 10, failuresPerMinute: 10, addresses: 10_000 },
+  groupRate: { requestsPerSecond: 0, burstSeconds: 2, groups: 100_000 },
 };

@@ -122,6 +122,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
       "invalid keys and tokens of an address that are looked at in a minute (10; 0: all)",
       whole,
     )
+    .option("--group-rate <count>", "requests of one group in a second, more are refused (0: no limit)", whole)
     .option("--connections-per-address <count>", "connections of one address at a time (128)", positive)
     .option(
       "--trusted-proxy <network...>",

@@ -45,6 +45,7 @@ export interface ServeCommand {
   readonly tokenPublicKey?: string;
   readonly tokenKeys?: string;
   readonly tokenAlgorithm: string;
+  readonly groupRate?: number;
   readonly connectionsPerAddress?: number;
   readonly trustedProxy?: readonly string[];
   readonly log?: LogFormat;
@@ -108,6 +109,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     searchOfAll,
     onProblem: voice.fail,
     ...(voice.onAnswered === undefined ? {} : { onAnswered: voice.onAnswered }),
+    ...(command.groupRate === undefined ? {} : { requestsPerGroup: command.groupRate }),
     ...(command.connectionsPerAddress === undefined ? {} : { connectionsPerAddress: command.connectionsPerAddress }),
     ...(command.trustedProxy === undefined ? {} : { trustedProxies: command.trustedProxy }),
     ...(group === undefined ? {} : { group }),

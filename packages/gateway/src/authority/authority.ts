@@ -23,6 +23,7 @@ import type {
 import { type Grant, ServiceError, VERBS, type Verb } from "@brooklet/wire";
 import { type DocumentPath, inGroup } from "../document-path.ts";
 import { echo } from "../echo.ts";
+import type { GroupRates } from "./group-rates.ts";
 
 /** What somebody may do: everything, or what is granted. */
 export type Reach = "admin" | Grant;
@@ -52,6 +53,8 @@ export interface Bounds {
   readonly group: string | undefined;
   /** Whether applications may be deployed. */
   readonly deploys: boolean;
+  /** How often groups may be asked; nothing: as often as they are. */
+  readonly rates: GroupRates | undefined;
 }
 
 /** What names the documents that a query is about. */
@@ -162,6 +165,8 @@ export class Authority {
   partition(key: PartitionKey, ...verbs: readonly Verb[]): PartitionHandle {
     this.#checkKey(key);
     this.demand(...verbs);
+    // Removes give room, and are the last to be refused.
+    if (!verbs.includes("remove")) this.#bounds.rates?.take(key);
     return this.#cluster.partition(key);
   }
 
@@ -192,6 +197,8 @@ export class Authority {
     options: FeedOptions,
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     this.demandFeed();
+    // However many operations there are in it.
+    if (this.#assumed !== undefined) this.#bounds.rates?.take(`g:${this.#assumed}`);
     return this.#cluster.feed(input, this.grant === undefined ? options : { ...options, keys: this.#keys });
   }
 
@@ -199,6 +206,7 @@ export class Authority {
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
     this.#checkKey(step.key);
     this.#checkTypes(visit.types);
+    if (step.key !== undefined) this.#bounds.rates?.take(step.key);
     const visited = (): Promise<VisitPage> => this.#cluster.visit(visit, step, timeoutMs);
     return step.key === undefined ? this.#noted("visit", visited) : visited();
   }
@@ -229,6 +237,7 @@ export class Authority {
     try {
       // Also of a chain that only asks a model, which searches nowhere.
       if (this.grant !== undefined) this.#checkScope(query.scope ?? { keys: [] });
+      for (const key of query.scope?.keys ?? []) this.#bounds.rates?.take(key);
     } catch (error) {
       query[Symbol.dispose]();
       throw error;

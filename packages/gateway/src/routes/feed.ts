@@ -134,6 +134,7 @@ async function document(told: AsyncGenerator<readonly FedOperation[]>, onDefect:
   } catch (error) {
     const fault = serviceErrorOf(error, onDefect);
     // What is left of the body is not read.
-    return { ...jsonReply(fault.status, { ...tally.broken(fault), failures }), close: true };
+    const { headers } = plainFailure(fault);
+    return { ...jsonReply(fault.status, { ...tally.broken(fault), failures }), headers, close: true };
   }
 }
