@@ -9,6 +9,8 @@ import type { ThrottleLimits } from "./authority/throttle.ts";
 /** How many requests of a kind may run, may wait, and for how long. */
 export interface AdmissionLimits {
   readonly running: number;
+  /** How many of the queued may run beside them, where all that run are done within one turn of this thread; none, unless it is said. */
+  readonly runningMost?: number;
   readonly queued: number;
   readonly waitMs: number;
 }
@@ -97,7 +99,7 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   visitPartMs: 250,
   visitBuckets: 8,
   searches: { running: 256, queued: 256, waitMs: 200 },
-  searchesOfPartition: { running: 8, queued: 32, waitMs: 200 },
+  searchesOfPartition: { running: 8, runningMost: 32, queued: 32, waitMs: 200 },
   searchesOfSeveral: { running: 8, queued: 64, waitMs: 500 },
   generations: { running: 256, queued: 64, waitMs: 200 },
   generationTimeoutMs: 300_000,

@@ -5,6 +5,9 @@
 import { ServiceError } from "@brooklet/wire";
 import type { AdmissionLimits } from "../limits.ts";
 
+/** A turn in which so small a part of the places was given back has no need of the others. */
+const NEEDED_PART = 0.25;
+
 interface Waiter {
   readonly admit: () => void;
   readonly timer: ReturnType<typeof setTimeout>;
@@ -20,9 +23,18 @@ export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #waiters: Waiter[] = [];
   #running = 0;
+  /** Places at present, and how many were given back in this turn while others waited. */
+  #places: number;
+  #leftInTurn = 0;
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
+    this.#places = limits.running;
+  }
+
+  /** Places at present. */
+  get places(): number {
+    return this.#places;
   }
 
   /** Requests at work. */
@@ -37,13 +49,13 @@ export class Admission {
 
   /** What one more request would be refused with at present; nothing: it would not be. */
   get refusal(): ServiceError | undefined {
-    const isFull = this.#running >= this.#limits.running && this.#waiters.length >= this.#limits.queued;
+    const isFull = this.#running >= this.#places && this.#waiters.length >= this.#queuedMost;
     return isFull ? queueFull(this.#waiters.length) : undefined;
   }
 
   /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
   enter(): Promise<void> | undefined {
-    if (this.#running < this.#limits.running) {
+    if (this.#running < this.#places && this.#waiters.length === 0) {
       this.#running += 1;
       return undefined;
     }
@@ -51,7 +63,7 @@ export class Admission {
   }
 
   async #wait(): Promise<void> {
-    if (this.#waiters.length >= this.#limits.queued) throw queueFull(this.#waiters.length);
+    if (this.#waiters.length >= this.#queuedMost) throw queueFull(this.#waiters.length);
     await new Promise<void>((admit, refuse) => {
       const timer = setTimeout(() => {
         this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
@@ -65,13 +77,38 @@ export class Admission {
 
   /** Gives the place back: to the request that waits longest, if any does. */
   leave(): void {
+    if (this.#limits.runningMost !== undefined && this.#waiters.length > 0) this.#countTurn();
+    if (this.#running > this.#places || !this.#admitNext()) this.#running -= 1;
+    if (this.#running === 0) this.#places = this.#limits.running;
+  }
+
+  /** Whoever runs or waits is one of so many, however many of them run. */
+  get #queuedMost(): number {
+    return this.#limits.queued - (this.#places - this.#limits.running);
+  }
+
+  #admitNext(): boolean {
     const next = this.#waiters.shift();
-    if (next === undefined) {
-      this.#running -= 1;
-      return;
-    }
+    if (next === undefined) return false;
     clearTimeout(next.timer);
     next.admit();
+    return true;
+  }
+
+  #countTurn(): void {
+    this.#leftInTurn += 1;
+    if (this.#leftInTurn === 1) setTimeout(() => this.#turned(), 0);
+  }
+
+  /** Twice the places where all of them were given back before anybody could take one: what is behind them waited for this thread. */
+  #turned(): void {
+    const left = this.#leftInTurn;
+    this.#leftInTurn = 0;
+    if (this.#running === 0) return;
+    const { running, runningMost = running } = this.#limits;
+    if (left >= this.#places) this.#places = Math.min(2 * this.#places, runningMost);
+    else if (left <= this.#places * NEEDED_PART) this.#places = Math.max(this.#places - 1, running);
+    while (this.#running < this.#places && this.#admitNext()) this.#running += 1;
   }
 }
 

@@ -39,8 +39,9 @@ export const LANE_LIMITS: LaneLimits = {
 };
 
 const OVERLOAD = "Rejecting execution due to overload";
-/** A part of the new in a mean of what was. */
-const MEAN_PART = 0.1;
+/** A part of the new in a mean of what was, and how long it is counted before there is a new one, milliseconds. */
+const MEAN_PART = 0.5;
+const PACE_MS = 25;
 /** A turn in which so small a part of the places was given back has no need of the others. */
 const NEEDED_PART = 0.25;
 
@@ -65,7 +66,9 @@ export class Lane {
   #busySinceMs: number | undefined;
   /** Time from one search that is done to the next while others wait, a mean. */
   #paceMs = 0;
-  #leftMs: number | undefined;
+  /** Since when it is counted how many are done while others wait, and how many were. Many are heard of at once. */
+  #countedSinceMs: number | undefined;
+  #counted = 0;
 
   /** `afterTurn` does work when what arrived with the event under way was seen; without it the places stay as many as they are. */
   constructor(
@@ -97,8 +100,9 @@ export class Lane {
     const { queued } = this;
     if (queued === 0) return undefined;
     const { queued: most, queuedAlways, waitMs } = this.#limits;
+    const before = queued + Math.max(0, this.#running - this.#limits.running);
     const isTooMany =
-      queued >= most || (this.#isOverloaded() && queued >= queuedAlways && queued * this.#paceMs >= waitMs);
+      queued >= most || (this.#isOverloaded() && queued >= queuedAlways && before * this.#paceMs >= waitMs);
     return isTooMany ? `${OVERLOAD}: ${queued} searches already enqueued` : undefined;
   }
 
@@ -120,13 +124,23 @@ export class Lane {
     const nowMs = this.#now();
     if (this.queued > 0) this.#countTurn();
     const next = this.#running > this.#places ? undefined : this.#next(nowMs);
-    if (this.#leftMs !== undefined) this.#paceMs += MEAN_PART * (nowMs - this.#leftMs - this.#paceMs);
     // Only while others wait is the time between two what a search takes.
-    this.#leftMs = next === undefined ? undefined : nowMs;
+    if (next === undefined) this.#countedSinceMs = undefined;
+    else this.#countPace(nowMs);
     if (next === undefined) this.#running -= 1;
     else next.admit();
     if (this.queued === 0) this.#busySinceMs = undefined;
     if (this.#running === 0) this.#places = this.#limits.running;
+  }
+
+  #countPace(nowMs: number): void {
+    if (this.#countedSinceMs === undefined) [this.#countedSinceMs, this.#counted] = [nowMs, 0];
+    else this.#counted += 1;
+    const tookMs = nowMs - this.#countedSinceMs;
+    if (tookMs < PACE_MS) return;
+    const paceMs = tookMs / this.#counted;
+    this.#paceMs = this.#paceMs === 0 ? paceMs : this.#paceMs + MEAN_PART * (paceMs - this.#paceMs);
+    [this.#countedSinceMs, this.#counted] = [nowMs, 0];
   }
 
   #countTurn(): void {
