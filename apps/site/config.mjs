@@ -21,7 +21,9 @@ export function prepare(markdown) {
     const [tokens, index] = all;
     const token = tokens[index];
     const [language = ""] = (token?.info ?? "").split(/\s/);
-    if (language === "drawing") return `<figure class="drawing" v-pre>${token?.content ?? ""}</figure>\n`;
+    if (language === "drawing" && !token?.content.startsWith("<svg"))
+      return `<div v-pre>${token?.content ?? ""}</div>\n`;
+    if (language === "drawing") return `<figure class="drawing" tabindex="0" v-pre>${token?.content ?? ""}</figure>\n`;
     // The words behind the language are for the runner of samples.
     if (token !== undefined) token.info = PLAIN.has(language) ? "txt" : language;
     const shown = fence?.(...all) ?? "";
@@ -79,6 +81,7 @@ export const config = {
   ignoreDeadLinks: true,
   markdown: {
     html: false,
+    linkify: false,
     config: prepare,
     anchor: { slugify: anchorOf },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },

@@ -202,6 +202,11 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       await page.locator(".hits summary").first().click();
       expect(await page.locator(".hits details").first().textContent()).toContain("bm25(subject) + bm25(body)");
       expect(await violations(page)).toEqual([]);
+      // The first search compiles the core; the next one does not.
+      const first = (await status.textContent()) ?? "";
+      await page.locator(".run").click();
+      await expect.poll(() => status.textContent()).not.toBe(first);
+      await page.evaluate(() => scrollTo(0, 0));
       await picture(page, `playground-${name}-${colours}`);
 
       // What the types say of what is typed, while it runs all the same.
