@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
 import { CONTENTS } from "../contents.mjs";
 import { brokenLinks } from "../links.mjs";
@@ -18,7 +18,6 @@ import { serveSite } from "../serve.mjs";
 
 /** Where pictures of pages are kept, for people to look at. */
 const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 const PAGES = ["index", ...CONTENTS.flatMap(({ pages }) => pages.map(([page]) => page))];
@@ -114,20 +113,6 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       if (!request.url().startsWith(url) && !/^(data|blob):/.test(request.url())) complaints.push(request.url());
     });
     return page;
-  }
-
-  async function violations(page: Page): Promise<readonly string[]> {
-    await page.evaluate(AXE);
-    return await page.evaluate(async () => {
-      type Axe = {
-        run(options: object): Promise<{ violations: { id: string; nodes: { html: string; target: unknown[] }[] }[] }>;
-      };
-      const { axe } = globalThis as unknown as { axe: Axe };
-      const found = await axe.run({ resultTypes: ["violations"] });
-      return found.violations.map(
-        ({ id, nodes }) => `${id}: ${nodes.length}: ${nodes[0]?.target.join(" ")}: ${nodes[0]?.html.slice(0, 160)}`,
-      );
-    });
   }
 
   async function picture(page: Page, name: string): Promise<void> {

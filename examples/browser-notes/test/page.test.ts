@@ -8,6 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
 import { buildSite } from "../build.mjs";
 import { serveSite } from "../serve.mjs";
@@ -88,6 +89,11 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await page.getByText("Why this note").first().click();
     expect(await page.locator("#results details li").first().textContent()).toMatch(/in the (title|body)/);
     await picture("search");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await violations(page)).toEqual([]);
+    }
+    await page.emulateMedia({ colorScheme: null });
     await page.getByRole("button", { name: /^house/ }).click();
     await expect.poll(titles).toEqual(["Invoice of the electrician"]);
     await page.getByRole("button", { name: /^house/ }).click();

@@ -5,6 +5,7 @@ import process from "node:process";
 import { serve } from "@hono/node-server";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
 import { Assistant } from "../src/assistant.ts";
 import { scriptedModel } from "../src/scripted-model.ts";
@@ -66,6 +67,11 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     expect(await page.locator("#results > li").count()).toBe(26);
     expect(await page.locator("#results .about time").first().textContent()).not.toBe("");
     await picture("inbox");
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await violations(page)).toEqual([]);
+    }
+    await page.emulateMedia({ colorScheme: null });
   });
 
   test("finds mail by words, marks them, and tells why", async () => {
