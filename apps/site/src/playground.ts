@@ -182,9 +182,9 @@ function asList(text: string): string {
 }
 
 function told({ result, documents, totalMs }: Found): string {
-  const { searchMs = 0, bytesRead = 0, bytesScanned = 0 } = result.timing ?? {};
+  const { bytesRead = 0, bytesScanned = 0 } = result.timing ?? {};
   const matches = `${result.totalCount.toLocaleString("en")} of ${documents.toLocaleString("en")} ${documents === 1 ? "document" : "documents"}`;
   const blocks = `${bytesRead.toLocaleString("en")} bytes of segments read, ${bytesScanned.toLocaleString("en")} looked at`;
   const bytes = bytesScanned === 0 ? "all of it in the tail" : blocks;
-  return `${matches}, ${searchMs.toFixed(2)} ms in the core, ${totalMs.toFixed(1)} ms in all; ${bytes}`;
+  return `${matches} in ${totalMs.toFixed(1)} ms; ${bytes}`;
 }

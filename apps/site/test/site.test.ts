@@ -210,7 +210,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       await page.locator("#playground-example").selectOption("Ten thousand notes");
       await expect
         .poll(() => status.textContent())
-        .toMatch(/ of 10,000 documents, .* bytes of segments read, [\d,]+ looked at/);
+        .toMatch(/ of 10,000 documents in .* bytes of segments read, [\d,]+ looked at/);
       await page.locator("#playground-example").selectOption("Words and vectors");
       await page.locator("#playground-search").fill('{ text: "film" }');
       await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
