@@ -1,7 +1,7 @@
 /** Queries that are opened by whoever has their group: which are guessed to be such, and what becomes of a wrong guess. */
 import { describe, expect, test } from "vitest";
 import { createGateway, type GatewayOptions } from "../src/index.ts";
-import { plainGroup } from "../src/plain-group.ts";
+import { plainGroup } from "../src/search/plain-group.ts";
 import { type FakeCluster, plainCluster, REPORT } from "./fake-cluster.ts";
 
 const encoder = new TextEncoder();

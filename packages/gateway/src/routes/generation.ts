@@ -18,6 +18,7 @@ import { ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import { JSON_TYPE, searchFailure } from "../failure.ts";
+import { searchAnswer, withQuery } from "../search/searching.ts";
 import {
   type GenerationParameters,
   generationFailed,
@@ -25,7 +26,6 @@ import {
   plainSearch,
   wantsEvents,
 } from "../search-chain.ts";
-import { searchAnswer, withQuery } from "../searching.ts";
 
 /** A generation whose search is done. */
 export interface PreparedGeneration {

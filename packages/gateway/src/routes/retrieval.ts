@@ -22,7 +22,7 @@ import { type DefectListener, jsonReply, MethodRefused, searchFailure, serviceEr
 import { ownParameters, withOwnBody } from "../own-request.ts";
 import type { Parameter } from "../parameters.ts";
 import { NO_PARAMETERS, RETRIEVAL, type RetrievalBody, SEARCH, type SearchBody } from "../request-shapes.ts";
-import { searchAnswer, withQuery } from "../searching.ts";
+import { searchAnswer, withQuery } from "../search/searching.ts";
 
 const LIMIT_DEFAULT = 10;
 

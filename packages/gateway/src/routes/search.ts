@@ -10,7 +10,7 @@ import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
 import { type Parameter, parseParameters } from "../parameters.ts";
-import { plainAnswer, searchAnswer, withQuery } from "../searching.ts";
+import { plainAnswer, searchAnswer, withQuery } from "../search/searching.ts";
 import { splitTarget } from "../target.ts";
 import { searchChainOf } from "./chosen-chain.ts";
 import type { PreparedGeneration } from "./generation.ts";
