@@ -1,5 +1,7 @@
 //! Content clusters: which document types they store, and how.
 
+use crate::snippet_settings::SnippetConfig;
+
 /// A content cluster of services.xml.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContentCluster {
@@ -16,6 +18,8 @@ pub struct ContentCluster {
     pub garbage_collection_s: Option<u32>,
     /// `tuning/max-document-size`, bytes.
     pub max_document_bytes: Option<u64>,
+    /// How teasers are made.
+    pub snippets: SnippetConfig,
 }
 
 /// A document type of a content cluster.

@@ -34,6 +34,7 @@ mod schema_files;
 mod sd;
 mod services;
 mod significance;
+mod snippet_settings;
 mod stored_name;
 mod suggest;
 mod summary_class;
@@ -60,6 +61,7 @@ pub use rank_profile::{
 pub use schema::Schema;
 pub use services::{EmbedderConfig, LanguageModelConfig, SearchChain};
 pub use significance::{SignificanceModel, SignificanceModels};
+pub use snippet_settings::{SnippetConfig, SnippetSettings};
 pub use stored_name::{REMOVED, is_of_removed, removed_of};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};
 pub use tuning::Tuning;

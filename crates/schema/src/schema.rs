@@ -75,7 +75,9 @@ impl Schema {
         self.aliased_set(name).or_else(in_lower_case)
     }
 
-    fn field_or_alias(&self, name: &str) -> Option<&Field> {
+    /// The field, or part of one, of exactly that name or alias.
+    #[must_use]
+    pub fn field_or_alias(&self, name: &str) -> Option<&Field> {
         let of_alias = || self.all_fields().find(|field| field.aliases.iter().any(|alias| alias == name));
         let of_index = || self.index_alias(name).and_then(|index| self.field(index));
         self.field(name).or_else(of_alias).or_else(of_index)

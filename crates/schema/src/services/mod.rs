@@ -8,11 +8,13 @@ use roxmltree::Node;
 use crate::cluster::{ContentCluster, DocumentTypeConfig, Mode};
 use crate::place::SourcePlace;
 use crate::remarks::Remarks;
+use crate::snippet_settings::SnippetConfig;
 use crate::suggest::did_you_mean;
 
 mod components;
 pub(crate) mod generators;
 pub(crate) mod language;
+mod snippets;
 mod tables;
 pub(crate) mod xml;
 
@@ -221,12 +223,17 @@ impl<'f, 'a> Reader<'f, 'a> {
                 selection: None,
                 garbage_collection_s: None,
                 max_document_bytes: None,
+                snippets: SnippetConfig::default(),
             },
             places: Vec::new(),
         };
         for child in self.children(node, "content", tables::CONTENT)? {
             match name(child) {
                 "documents" => self.documents(child, &mut cluster)?,
+                "config" if snippets::is_meant(child) => {
+                    cluster.config.snippets = snippets::read(self.file, child)?;
+                }
+                "config" => self.ignored(child, tables::NO_COUNTERPART),
                 "search" => {
                     for timeout in self.children(child, "search", tables::CONTENT_SEARCH)? {
                         cluster.config.query_timeout_ms = Some(self.seconds(timeout)?);
@@ -361,10 +368,7 @@ impl<'f, 'a> Reader<'f, 'a> {
             match entry.treatment {
                 Treatment::Read => read.push(child),
                 Treatment::Ignore => {}
-                Treatment::Warn(why) => {
-                    let place = self.file.place(child);
-                    self.services.remarks.warn(format!("{place}: <{}> is ignored: {why}", entry.name));
-                }
+                Treatment::Warn(why) => self.ignored(child, why),
                 Treatment::Refuse => {
                     let what = child
                         .attribute("id")
@@ -375,6 +379,12 @@ impl<'f, 'a> Reader<'f, 'a> {
             }
         }
         Ok(read)
+    }
+
+    /// Warns of an element that is passed over.
+    fn ignored(&mut self, node: Node<'f, 'a>, why: &str) {
+        let place = self.file.place(node);
+        self.services.remarks.warn(format!("{place}: <{}> is ignored: {why}", name(node)));
     }
 
     fn attributes(&self, node: Node<'f, 'a>, context: &str) -> Read<()> {

@@ -27,7 +27,9 @@ const fn entry(name: &'static str, treatment: Treatment) -> Entry {
 
 const BINDING: Treatment = Warn("the paths of the HTTP interface are fixed");
 const JAVA: Treatment = Warn("Java code cannot be run");
-const CONFIG: Treatment = Warn("configuration overrides have no counterpart");
+/// Why configuration is passed over.
+pub(super) const NO_COUNTERPART: &str = "configuration overrides have no counterpart";
+const CONFIG: Treatment = Warn(NO_COUNTERPART);
 
 pub(super) const SERVICES: &[Entry] = &[
     entry("container", Read),
@@ -116,7 +118,7 @@ pub(super) const CONTENT: &[Entry] = &[
     entry("search", Read),
     entry("tuning", Read),
     entry("cluster-controller", Ignore),
-    entry("config", CONFIG),
+    entry("config", Read),
     entry("coverage-policy", Ignore),
     entry("dispatch", Ignore),
     entry("engine", Ignore),

@@ -47,6 +47,7 @@ impl Deployed {
             let mut deployed = DeployedSchema {
                 schema: schema.clone(),
                 cluster,
+                snippets: application.cluster_of(&schema.name).map(|of| of.snippets.clone()).unwrap_or_default(),
                 stored: StoredSchema::new(schema),
                 profiles: Vec::new(),
                 uncompiled: BTreeMap::new(),

@@ -16,7 +16,7 @@ use brooklet_document::{Document, DocumentId};
 use brooklet_rank::Program;
 use brooklet_rank::distance::DistanceMetric;
 use brooklet_rank::match_data::{FieldId, FieldInfo, RankProperties};
-use brooklet_schema::{Application, Field, OnnxSignature, RankProfile, Schema};
+use brooklet_schema::{Application, Field, OnnxSignature, RankProfile, Schema, SnippetConfig};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{BlockSource, Halt, Header, StoredSchema, read_document, removed_of};
 use brooklet_task::{Code, Rejection};
@@ -52,6 +52,8 @@ pub struct DeployedSchema {
     pub cluster: String,
     /// How its documents are stored.
     pub stored: StoredSchema,
+    /// How its teasers are made.
+    pub(crate) snippets: SnippetConfig,
     /// Its rank profiles, compiled.
     pub profiles: Vec<Rc<DeployedProfile>>,
     /// Why the others are not: those of a package that an earlier release took.

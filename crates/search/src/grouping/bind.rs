@@ -352,7 +352,7 @@ impl Binder<'_> {
             let from = From::Source(vec![ValueStep::Curve]);
             return Ok(self.input(InputSpec { field: found.name.clone(), of: Type::Long, bytes: 8, several, from }));
         }
-        let Some(found) = schema.schema.query_field(field) else { return Err(self.not_found(path, of)) };
+        let Some(found) = schema.schema.field_or_alias(field) else { return Err(self.not_found(path, of)) };
         let mut walk = Walk { of: found.data_type.clone(), steps: Vec::new(), several: false };
         for name in names {
             walk.step(name).ok_or_else(|| self.not_found(path, of))?;

@@ -435,7 +435,9 @@ fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
     let source = field.sources.first().and_then(|source| of.schema.schema.field(source));
     match &field.transform {
         SummaryTransform::Full => How::AsItIs,
-        SummaryTransform::Dynamic => How::Highlighted(highlighter(field, of), true),
+        SummaryTransform::Dynamic => {
+            How::Highlighted(highlighter(field, of).with(of.schema.snippets.of(&field.name)), true)
+        }
         // Pieces of several sources stand otherwise in a text that is marked, even where no marks are wanted.
         SummaryTransform::Bolding if plan.presentation.marks != Marks::None || field.sources.len() > 1 => {
             How::Highlighted(highlighter(field, of), false)

@@ -15,7 +15,7 @@ mod tests;
 
 use brooklet_query::annotations::Typed;
 use brooklet_query::tree::Item;
-use brooklet_schema::Normalizing;
+use brooklet_schema::{Normalizing, SnippetSettings};
 use brooklet_text::Variety;
 
 pub(crate) use markup::Marks;
@@ -27,6 +27,7 @@ use pattern::Pattern;
 pub(crate) struct Highlighter {
     /// Nothing if the query does not concern the field.
     pattern: Option<Pattern>,
+    settings: SnippetSettings,
 }
 
 impl Highlighter {
@@ -38,7 +39,8 @@ impl Highlighter {
         substring_field: bool,
         in_index: &dyn Fn(&str) -> bool,
     ) -> Highlighter {
-        Highlighter { pattern: Pattern::new(item, normalizing, substring_field, in_index) }
+        let pattern = Pattern::new(item, normalizing, substring_field, in_index);
+        Highlighter { pattern, settings: SnippetSettings::default() }
     }
 
     /// Marks variants of the query's words too, which `variety` tells of a word that was written, may be stemmed, and was
@@ -52,23 +54,33 @@ impl Highlighter {
         self
     }
 
+    /// Teasers with other lengths than usual.
+    pub(crate) fn with(mut self, settings: SnippetSettings) -> Highlighter {
+        self.settings = settings;
+        if let Some(pattern) = &mut self.pattern {
+            pattern.settings = settings;
+        }
+        self
+    }
+
     /// `summary: dynamic`: the whole text if it is short, else the parts around the best matches, else its beginning.
     pub(crate) fn dynamic(&self, text: &str, marks: Marks) -> String {
-        let markup = Markup::dynamic(marks);
-        let Some(pattern) = &self.pattern else { return markup.opening(text) };
-        let is_short = excerpt::is_short(text);
+        let (markup, settings) = (Markup::dynamic(marks), &self.settings);
+        let Some(pattern) = &self.pattern else { return markup.opening(text, settings) };
+        let is_short = excerpt::is_short(text, settings);
         let split = split::split(text, &pattern.pieces);
-        let purpose = if is_short { Purpose::Marks { matches_wanted: matches::MATCHES } } else { Purpose::Excerpt };
+        let purpose =
+            if is_short { Purpose::Marks { matches_wanted: settings.matches as usize } } else { Purpose::Excerpt };
         let found = SnippetMatches::new(&split, pattern, purpose);
         if found.hits.is_empty() {
-            return markup.opening(text);
+            return markup.opening(text, settings);
         }
         if is_short {
             return markup.whole(&split, &found);
         }
-        match excerpt::choose(&split, &found) {
+        match excerpt::choose(&split, &found, settings) {
             Some(excerpt) => markup.excerpt(&split, excerpt),
-            None => markup.opening(text),
+            None => markup.opening(text, settings),
         }
     }
 

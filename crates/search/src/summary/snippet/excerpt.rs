@@ -1,16 +1,12 @@
 //! Chooses which parts of a text are shown: the best matches that do not overlap, with some text around their hits.
 use std::ops::Range;
 
-use super::matches::{Candidate, MATCHES, SnippetMatches};
+use brooklet_schema::SnippetSettings;
 
-/// The length aimed at, bytes.
-pub(super) const LENGTH_BYTES: usize = 256;
+use super::matches::{Candidate, SnippetMatches};
+
 /// How much longer a text may be and still be shown whole, bytes.
 const LENGTH_TOLERANCE_BYTES: usize = 32;
-/// A length that is enough.
-const LENGTH_MIN_BYTES: i64 = 128;
-/// Most text on each side of a hit, bytes.
-const CONTEXT_MAX_BYTES: i64 = 128;
 /// Least text on each side of a hit, bytes.
 const CONTEXT_MIN_BYTES: i64 = 10;
 /// A gap between two contexts that is not worth a separator, bytes.
@@ -28,18 +24,23 @@ pub(super) struct Excerpt {
 }
 
 /// Whether a text with hits is shown whole.
-pub(super) fn is_short(text: &str) -> bool {
-    text.len() < LENGTH_BYTES + LENGTH_TOLERANCE_BYTES
+pub(super) fn is_short(text: &str, settings: &SnippetSettings) -> bool {
+    text.len() < settings.length as usize + LENGTH_TOLERANCE_BYTES
 }
 
 /// Nothing if there is no match.
-pub(super) fn choose(text: &str, found: &SnippetMatches) -> Option<Excerpt> {
-    let choice = Choice::new(found);
+pub(super) fn choose(text: &str, found: &SnippetMatches, settings: &SnippetSettings) -> Option<Excerpt> {
+    let choice = Choice::new(found, settings);
     if choice.hits.is_empty() {
         return None;
     }
-    let context = choice.context_bytes(text.len());
+    let context = choice.context_bytes(text.len(), settings);
     Some(collect(segments(&choice.hits, context as usize, text.len()), found))
+}
+
+/// Most text on each side of a hit, bytes.
+fn context_max(settings: &SnippetSettings) -> i64 {
+    i64::from(settings.context_max).max(CONTEXT_MIN_BYTES)
 }
 
 /// The matches that are shown.
@@ -55,7 +56,8 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(found: &SnippetMatches) -> Choice {
+    fn new(found: &SnippetMatches, settings: &SnippetSettings) -> Choice {
+        let context_max = context_max(settings);
         let mut chosen: Vec<&Candidate> = Vec::new();
         let mut choice = Choice { hits: Vec::new(), end: 0, parts: 0, length: 0 };
         for candidate in &found.matches {
@@ -64,11 +66,11 @@ impl Choice {
             }
             chosen.push(candidate);
             // Text missing before a match is taken off. Tokens are counted here, not bytes, as the reference does.
-            let missing = (CONTEXT_MAX_BYTES - candidate.extent.first_token as i64).max(0);
+            let missing = (context_max - candidate.extent.first_token as i64).max(0);
             let size = (candidate.extent.end - candidate.extent.start) as i64;
-            choice.length += size - missing + 2 * CONTEXT_MAX_BYTES + GAP_MIN_BYTES;
+            choice.length += size - missing + 2 * context_max + GAP_MIN_BYTES;
             choice.parts += candidate.part_count() as i64;
-            if choice.length >= LENGTH_MIN_BYTES && chosen.len() >= MATCHES {
+            if choice.length >= i64::from(settings.length_min) && chosen.len() >= settings.matches as usize {
                 break;
             }
         }
@@ -82,10 +84,10 @@ impl Choice {
     }
 
     /// How much text is shown on each side of a hit.
-    fn context_bytes(&self, text_bytes: usize) -> i64 {
-        let wanted = LENGTH_BYTES as i64;
+    fn context_bytes(&self, text_bytes: usize, settings: &SnippetSettings) -> i64 {
+        let wanted = i64::from(settings.length);
         if self.length <= wanted {
-            return CONTEXT_MAX_BYTES;
+            return context_max(settings);
         }
         let share = |hit_bytes: i64| ((wanted - hit_bytes) / (2 * self.parts)).max(CONTEXT_MIN_BYTES);
         let estimate = self.estimate(share(HIT_BYTES * self.parts), text_bytes as i64);

@@ -4,12 +4,16 @@ use std::ops::Range;
 
 use brooklet_text::{Tokens, is_word};
 
-use super::excerpt::{Excerpt, LENGTH_BYTES, joined};
+use brooklet_schema::SnippetSettings;
+
+use super::excerpt::{Excerpt, joined};
 use super::matches::SnippetMatches;
 use super::split::UNIT_SEPARATOR;
 
 /// Stands between the values of a field that was put together of several; never written.
 const GROUP_SEPARATOR: char = '\u{1d}';
+/// What is set aside for an excerpt, bytes.
+const EXCERPT_BYTES: usize = 512;
 /// How far an end of a segment is moved to be between words, bytes: the character that reaches this is the last.
 const EDGE_BYTES: usize = 64;
 
@@ -82,7 +86,7 @@ impl Markup {
 
     /// Parts of a text, with their hits.
     pub(super) fn excerpt(self, text: &str, excerpt: Excerpt) -> String {
-        let mut writer = Writer::new(self, 2 * LENGTH_BYTES);
+        let mut writer = Writer::new(self, text.len().min(EXCERPT_BYTES));
         let mut marks = excerpt.marks.into_iter().peekable();
         let mut shown = 0;
         for segment in between_words(text, &excerpt.segments) {
@@ -105,17 +109,21 @@ impl Markup {
     }
 
     /// The beginning of a text: as many whole words, with what precedes them, as the length allows.
-    pub(super) fn opening(self, text: &str) -> String {
-        if text.len() <= LENGTH_BYTES {
+    pub(super) fn opening(self, text: &str, settings: &SnippetSettings) -> String {
+        let length_max = settings.length as usize;
+        if !settings.begins {
+            return String::new();
+        }
+        if text.len() <= length_max {
             return self.plain(text);
         }
-        let mut out = String::with_capacity(2 * LENGTH_BYTES);
+        let mut out = String::with_capacity(text.len().min(EXCERPT_BYTES));
         let mut at = 0;
         let ends = Tokens::new(text).map(|token| token.end).chain([text.len()]);
         for end in ends {
             let length = out.len();
             append_visible(&text[at..end], &mut out);
-            if out.len() > LENGTH_BYTES {
+            if out.len() > length_max {
                 out.truncate(length);
                 out.push_str(self.separator);
                 break;

@@ -10,20 +10,12 @@ use std::rc::Rc;
 use super::pattern::{Bond, Group, GroupPart, Pattern};
 use super::scan::{Hit, scan};
 
-/// How far apart the parts of a match may begin once enough matches are complete.
-const WINDOW_BYTES: usize = 200;
-/// How far apart they may begin until then.
-const FIRST_WINDOW_BYTES: usize = 2_000;
-/// Candidates of one group at a time.
-const CANDIDATES_MAX: usize = 1_000;
 /// Work in one text: offers of parts to candidates, those to candidates of many parts counted as several. Beyond, words
 /// are found but no more matches: no ordinary text comes near it, but a text that repeats a word that the query repeats
 /// would.
 const WORK_MAX: usize = 2_000_000;
 /// How many parts of a candidate make an offer to it count as one more.
 const PARTS_PER_WORK: usize = 8;
-/// How many matches are shown, more only while the excerpt is too short.
-pub(crate) const MATCHES: usize = 3;
 /// Matches that are kept for choosing; the worst of more are forgotten.
 const MATCHES_MAX: usize = 16_384;
 
@@ -216,7 +208,7 @@ struct Matcher<'a> {
 impl<'a> Matcher<'a> {
     fn new(pattern: &'a Pattern, purpose: Purpose) -> Matcher<'a> {
         let wanted = match purpose {
-            Purpose::Excerpt => MATCHES,
+            Purpose::Excerpt => pattern.settings.matches as usize,
             Purpose::Marks { matches_wanted } => matches_wanted,
         };
         Matcher {
@@ -255,7 +247,8 @@ impl<'a> Matcher<'a> {
     /// Candidates that began too far before `start` get no more parts.
     fn retire(&mut self, start: usize) {
         for group in 0..self.candidates.len() {
-            while self.candidates[group].front().is_some_and(|first| start >= first.extent.start + WINDOW_BYTES) {
+            let window = self.pattern.settings.window as usize;
+            while self.candidates[group].front().is_some_and(|first| start >= first.extent.start + window) {
                 let Some(candidate) = self.candidates[group].pop_front() else { break };
                 self.give_up(candidate);
             }
@@ -283,8 +276,11 @@ impl<'a> Matcher<'a> {
         if self.work_left == 0 {
             return;
         }
+        let settings = &self.pattern.settings;
+        // Until enough matches are complete, they may begin further apart.
+        let first_window = (f64::from(settings.window) * settings.window_factor) as usize;
         let candidates = &mut self.candidates[place.group];
-        if candidates.len() < CANDIDATES_MAX {
+        if candidates.len() < settings.candidates as usize {
             candidates.push_back(Candidate::new(place.group));
         }
         let group = &self.pattern.groups[place.group];
@@ -297,7 +293,7 @@ impl<'a> Matcher<'a> {
             if candidate.offer(place.part, part, group.bond) == Answer::Held {
                 break;
             }
-            if part.extent.start >= candidate.extent.start + FIRST_WINDOW_BYTES {
+            if part.extent.start >= candidate.extent.start + first_window {
                 candidates.remove(at);
             } else if candidate.is_complete(group)
                 && let Some(complete) = candidates.remove(at)

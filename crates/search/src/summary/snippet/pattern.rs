@@ -4,13 +4,8 @@ use std::collections::BTreeMap;
 
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{Alternatives, Item, NumberTerm, Operator, TermKind, Uri};
-use brooklet_schema::Normalizing;
+use brooklet_schema::{Normalizing, SnippetSettings};
 use brooklet_text::{Variants, Variety};
-
-/// Words of more characters than this are also found in slightly longer words.
-const STEM_CHARACTERS_MIN: usize = 5;
-/// How many characters longer those words may be.
-const STEM_EXTENSION_CHARACTERS: usize = 3;
 
 /// The words of a query and their groups. There is at least one of each.
 pub(super) struct Pattern {
@@ -28,6 +23,8 @@ pub(super) struct Pattern {
     variants: Vec<(Variants, usize)>,
     /// The bytes of the longest term with a first character.
     longest_by_first: BTreeMap<char, usize>,
+    /// How texts are shown.
+    pub settings: SnippetSettings,
 }
 
 /// A word of the query.
@@ -215,6 +212,7 @@ impl Pattern {
             by_text: BTreeMap::new(),
             variants: Vec::new(),
             longest_by_first: BTreeMap::new(),
+            settings: SnippetSettings::default(),
         };
         match root {
             Branch::Group(bond, parts) => pattern.add_group(bond, parts, substring_field),
@@ -304,7 +302,8 @@ impl Pattern {
         let ends = token.char_indices().map(|(at, character)| at + character.len_utf8());
         for end in ends.take_while(|end| end <= longest) {
             if let Some(numbers) = self.by_text.get(&token[..end]) {
-                let hit = numbers.iter().filter(|number| self.terms[**number].is_hit_with(&token[end..]));
+                let hit =
+                    numbers.iter().filter(|number| self.terms[**number].is_hit_with(&token[end..], &self.settings));
                 found.extend(hit.take(count_max.saturating_sub(found.len())));
             }
         }
@@ -313,9 +312,9 @@ impl Pattern {
 
 impl Term {
     /// Whether a token counts that has the term's text, and `rest` after it.
-    fn is_hit_with(&self, rest: &str) -> bool {
-        let is_slightly_longer = || rest.chars().nth(STEM_EXTENSION_CHARACTERS).is_none();
-        rest.is_empty() || self.begins || (self.characters > STEM_CHARACTERS_MIN && is_slightly_longer())
+    fn is_hit_with(&self, rest: &str, settings: &SnippetSettings) -> bool {
+        let is_slightly_longer = || rest.chars().nth(settings.stem_extension as usize).is_none();
+        rest.is_empty() || self.begins || (self.characters > settings.stem_min as usize && is_slightly_longer())
     }
 }
 
