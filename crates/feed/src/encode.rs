@@ -90,6 +90,7 @@ fn put(
     // `create` changes nothing on a put without a condition.
     let _ = (request.create, body.create);
     let mut fields = body.fields;
+    schema.allowed_values().iter().try_for_each(|of| of.check(&fields))?;
     fields.extend(made(schema, id, &fields, request.embeddings)?);
     let document = Document { id: id.as_str().to_owned(), fields };
     let encoded = seal(schema, id, (Operation::Put(document), time), body.ignored);

@@ -225,6 +225,7 @@ fn read(
         return Ok(Read::Later(kind, id, String::new()));
     }
     let mut fields = body.fields;
+    of.target.check_values(&fields, None)?;
     fields.extend(made(&of.target.schema, &id, &fields, &[])?);
     let ignored = !body.ignored.is_empty();
     if !of.target.stores(&id, &fields, (now / MICROS_PER_SECOND) as i64)? {

@@ -16,7 +16,7 @@ use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::unread::mark_unread;
 use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value};
-use brooklet_schema::{Application, Schema};
+use brooklet_schema::{AllowedValues, Application, Schema};
 use brooklet_segment::{
     Gaps, Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation,
     StoredSegment, read_document,
@@ -53,6 +53,8 @@ pub(crate) struct Target {
     /// What the application stores of the type; everything if nothing is said.
     stored: Option<Selection>,
     pub(crate) bytes_max: usize,
+    /// The fields whose texts are listed.
+    allowed: Vec<AllowedValues>,
 }
 
 enum Change {
@@ -213,12 +215,16 @@ impl Mutate {
         let change = std::mem::replace(&mut self.change, Change::Remove);
         let changed = match change {
             Change::Remove => return Ok(Written::Operation(Operation::Remove(id))),
-            Change::Put(fields) => Document { id, fields },
+            Change::Put(fields) => {
+                self.target.check_values(&fields, None)?;
+                Document { id, fields }
+            }
             Change::Update(..) if !exists && !self.create => return Ok(Written::Nothing),
             Change::Update(update, _) if exists && update.is_empty() => return Ok(Written::Nothing),
             Change::Update(update, embeddings) => {
                 let mut document = document.unwrap_or(Document { id, fields: Vec::new() });
                 update.apply(&mut document)?;
+                self.target.check_values(&document.fields, Some(&update))?;
                 let wanted = self.target.make_again(&mut document, exists.then_some(&update), &embeddings)?;
                 if !wanted.is_empty() {
                     return Ok(Written::Wanted(wanted));
@@ -327,7 +333,7 @@ impl Target {
         let stored = stored.map(|text| Selection::parse(&text, application, Code::InvalidApplication)).transpose()?;
         let limit = application.cluster_of(&schema.name).and_then(|cluster| cluster.max_document_bytes);
         let bytes_max = limit.map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
-        Ok(Target { schema: schema.clone(), stored, bytes_max })
+        Ok(Target { schema: schema.clone(), stored, bytes_max, allowed: schema.allowed_values() })
     }
 
     /// Makes the fields outside the document again: those that are made of what an update changed, or all of them of a
@@ -338,12 +344,7 @@ impl Target {
         changed: Option<&Update>,
         embeddings: &Embeddings,
     ) -> Result<Vec<EmbeddingWanted>, Rejection> {
-        let is_updated = |field: &str| {
-            changed.is_some_and(|update| {
-                let mut paths = update.paths.iter().map(|of| &of.path.field);
-                update.fields.iter().any(|of| of.field == field) || paths.any(|of| of == field)
-            })
-        };
+        let is_updated = |field: &str| changed.is_some_and(|update| changes(update, field));
         // All is made again where that is cheap.
         let embeds = self.schema.made_fields().any(|field| field.script.asks_models());
         let only: Option<&dyn Fn(&str) -> bool> = if embeds && changed.is_some() { Some(&is_updated) } else { None };
@@ -378,6 +379,13 @@ impl Target {
         Ok(stored.evaluate(&Subject { id, fields, now })? != Outcome::False)
     }
 
+    /// Refuses fields with texts that the schema does not list; of an update those that it changed: what was stored before a
+    /// text was taken from the list keeps no other field from being changed.
+    pub(crate) fn check_values(&self, fields: &[(String, Value)], changed: Option<&Update>) -> Result<(), Rejection> {
+        let mut to_check = self.allowed.iter().filter(|of| changed.is_none_or(|update| changes(update, of.top())));
+        to_check.try_for_each(|of| of.check(fields))
+    }
+
     /// Refuses a document that takes more bytes than the application allows.
     pub(crate) fn check_size(&self, id: &DocumentId, bytes: usize) -> Result<(), Rejection> {
         if bytes <= self.bytes_max {
@@ -386,6 +394,12 @@ impl Target {
         let message = format!("Document '{id}' takes {bytes} bytes, at most {} are allowed", self.bytes_max);
         Err(Rejection::new(Code::TooLarge, message))
     }
+}
+
+/// Whether an update is of a field, or of something in it.
+fn changes(update: &Update, field: &str) -> bool {
+    let mut paths = update.paths.iter().map(|of| &of.path.field);
+    update.fields.iter().any(|of| of.field == field) || paths.any(|of| of == field)
 }
 
 impl Task for Mutate {

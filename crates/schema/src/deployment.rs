@@ -154,6 +154,7 @@ fn served(
             };
             remarks.warnings.extend(found.remarks.warnings.iter().cloned());
             let of_streaming = validate::streaming(found, &cluster.config.name)?;
+            found.schema.check_allowed_values(&found.place)?;
             let mut schema = found.schema.clone();
             match config.mode {
                 Mode::Streaming => remarks.warnings.extend(of_streaming),

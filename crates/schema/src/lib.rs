@@ -5,6 +5,7 @@
 //! crate `rank` compiles them. Nothing here looks at documents.
 #![forbid(unsafe_code)]
 
+mod allowed_values;
 mod application;
 mod change;
 mod cluster;
@@ -41,6 +42,7 @@ mod summary_class;
 mod tuning;
 mod validate;
 
+pub use allowed_values::AllowedValues;
 pub use application::Application;
 pub use change::{Change, Refeed, UnlessStored};
 pub use cluster::{ContentCluster, DocumentTypeConfig, Mode};

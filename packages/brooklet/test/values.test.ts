@@ -12,13 +12,16 @@ import {
   int,
   json,
   long,
+  map,
   oneOf,
   open,
   schema,
   string,
+  struct,
   text,
   timestamp,
   vector,
+  weightedSet,
 } from "../src/index.ts";
 import { folder } from "./served.ts";
 
@@ -187,23 +190,91 @@ test("documents that are older than a field with a default are read with it", as
   expect(await after.group("alice").get(note, "1")).toEqual({ title: "x", state: "open", tags: [] });
 });
 
+describe("a text that is none of a union is refused by the server, whoever asks", () => {
+  const person = struct({ role: oneOf("host", "guest"), name: string() });
+  const visit = schema("visit", {
+    state: oneOf("to come", "été", "it's; 100%"),
+    kinds: array(oneOf("a")).optional(),
+    weights: weightedSet(oneOf("x", "y")).optional(),
+    people: array(person).optional(),
+    roles: map(string(), oneOf("host", "guest")).optional(),
+  });
+  const at = "/document/v1/visit/visit/group/alice";
+  const right = {
+    state: "it's; 100%",
+    kinds: ["a"],
+    weights: { x: 1 },
+    people: [{ role: "host", name: "Al" }],
+    roles: { Bo: "guest" },
+  };
+  const states = "'to come', 'été', 'it's; 100%'";
+
+  /** A server with a document, and what it says to a request. */
+  async function told(): Promise<(method: string, path: string, body: unknown) => Promise<string>> {
+    const { serve } = (await import(
+      new URL("../dist/index.js", import.meta.url).href
+    )) as typeof import("../src/index.ts");
+    const service = await serve({ port: 0 });
+    onTestFinished(() => service.close());
+    await connect({ url: service.url }).deploy([visit]);
+    return async (method, path, body) => {
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const answer = await fetch(service.url + path, { method, body: text });
+      return `${answer.status} ${(await answer.text()).replaceAll("\\u00e9", "é")}`;
+    };
+  }
+
+  const wrong: readonly (readonly [string, Readonly<Record<string, unknown>>])[] = [
+    [`Field 'state' cannot be 'lost': it is one of ${states}`, { state: "lost" }],
+    [`Field 'state' cannot be 'To come': it is one of ${states}`, { state: "To come" }],
+    ["Field 'kinds' cannot be 'b': it is one of 'a'", { kinds: ["a", "b"] }],
+    ["Field 'weights' cannot be 'z': it is one of 'x', 'y'", { weights: { x: 1, z: 2 } }],
+    ["Field 'people.role' cannot be 'cook': it is one of 'host', 'guest'", { people: [{ role: "cook", name: "Al" }] }],
+    ["Field 'roles.value' cannot be 'cook': it is one of 'host', 'guest'", { roles: { Al: "cook" } }],
+  ];
+
+  test("in a document that is put, in an update of it, and in a feed", async () => {
+    const ask = await told();
+    expect(await ask("POST", `${at}/1`, { fields: right })).toMatch(/^200 /);
+    for (const [message, fields] of wrong) {
+      const put = await ask("POST", `${at}/2`, { fields: { ...right, ...fields } });
+      expect(put).toMatch(/^400 /);
+      expect(put).toContain(message);
+      const conditional = await ask("POST", `${at}/1?condition=true`, { fields: { ...right, ...fields } });
+      expect(conditional).toContain(message);
+      const [[name, value] = ["", ""]] = Object.entries(fields);
+      const update = await ask("PUT", `${at}/1`, { fields: { [name]: { assign: value } } });
+      expect(update).toMatch(/^400 /);
+      expect(update).toContain(message);
+      const line = JSON.stringify({ put: "id:visit:visit:g=alice:3", fields: { ...right, ...fields } });
+      expect(await ask("POST", "/brooklet/v1/feed", line)).toContain(message);
+    }
+    expect(await ask("PUT", `${at}/1`, { fields: { "people[0].role": { assign: "cook" } } })).toMatch(
+      /^400 .*'people\.role'/s,
+    );
+    expect(await ask("PUT", `${at}/1`, { fields: { kinds: { add: ["b"] } } })).toMatch(/^400 .*'kinds'/s);
+  });
+});
+
 test("a text that is none of a union is read as it stands, wherever it comes, refused when it is put, and mended", async () => {
   const job = schema("job", {
     title: text(),
     state: oneOf("open", "done"),
     kinds: array(oneOf("a", "b")).optional(),
   });
-  const db = await open({ schemas: [job] });
+  // It had other values before.
+  const before = schema("job", {
+    title: text(),
+    state: oneOf("open", "closed"),
+    kinds: array(oneOf("a", "z")).optional(),
+  });
+  const db = await open({ schemas: [before] });
   onTestFinished(() => db.close());
   const alice = db.group("alice");
+  const fields = { title: "two", state: "closed", kinds: ["a", "z"] } as const;
+  await alice.put(before, "2", fields);
+  await db.deploy([job]);
   await alice.put(job, "1", { title: "one", state: "open" });
-  const fields = { title: "two", state: "closed", kinds: ["a", "z"] };
-  const raw = {
-    method: "POST",
-    target: "/document/v1/job/job/group/alice/2",
-    body: JSON.stringify({ fields }),
-  } as const;
-  await db.request(raw);
   expect(await alice.get(job, "2")).toEqual(fields);
   expect((await alice.getMany(job, ["1", "2"])).map((one) => one?.state)).toEqual(["open", "closed"]);
   const { hits, facets } = await alice.search(job, { orderBy: "state desc", facets: { states: facet("state") } });
@@ -221,6 +292,9 @@ test("a text that is none of a union is read as it stands, wherever it comes, re
     ["kinds.1", "expected one of 'a', 'b', got 'z'"],
   ]);
   await expect(alice.update(job, "2", { state: { assign: "closed" as "done" } })).rejects.toThrow("got 'closed'");
+  // What was not asked for stays as it is, and keeps nothing else from being changed.
+  await alice.update(job, "2", { title: { assign: "three" } });
+  expect(await alice.get(job, "2")).toEqual({ ...fields, title: "three" });
   const mend = (state: string): "open" | "done" => (state === "open" ? "open" : "done");
   expect((await db.migrate(job, { state: { from: "state", by: mend, replace: true } })).changed).toBe(1);
   expect((await alice.get(job, "2"))?.state).toBe("done");

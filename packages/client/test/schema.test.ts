@@ -6,15 +6,42 @@ import {
   BrookletError,
   int,
   map,
+  oneOf,
   schema,
   string,
   struct,
   text,
   vector,
+  weightedSet,
 } from "../src/index.ts";
 import { mail } from "./mail.ts";
 
 describe("the schema file", () => {
+  test("lists the texts of a union, of parts of fields too, once and in signs that every parser takes", () => {
+    const state = oneOf("to come", "été", "done");
+    const visit = schema("visit", {
+      state,
+      kinds: array(oneOf("a")),
+      weights: weightedSet(oneOf("x")),
+      people: array(struct({ role: oneOf("host"), name: string() })),
+      roles: map(string(), oneOf("100%")),
+    });
+    const listed = String(visit).match(/brooklet\.values.*/g);
+    expect(listed).toEqual([
+      'brooklet.values(state): "to%20come %c3%a9t%c3%a9 done"',
+      "brooklet.values(kinds): a",
+      "brooklet.values(weights): x",
+      "brooklet.values(people.role): host",
+      'brooklet.values(roles.value): "100%25"',
+    ]);
+    const own = schema(
+      "own",
+      { state },
+      { profiles: { default: { properties: { "brooklet.statistics": "reference" } } } },
+    );
+    expect(String(own).match(/brooklet\.values/g)).toHaveLength(1);
+  });
+
   test("has fields, structs, field sets, and made profiles", () => {
     expect(String(mail)).toMatchInlineSnapshot(`
       "schema mail {

@@ -54,8 +54,13 @@ export type WeightedSetField<Element extends Field> = Collection<
  * ```
  */
 export function weightedSet<Element extends Field>(element: Element): WeightedSetField<Element> {
-  const { type, indexing, settings } = element.definition;
-  const definition = { type: { kind: "weightedset", element: type } as const, indexing, settings };
+  const { type, indexing, settings, values } = element.definition;
+  const definition = {
+    type: { kind: "weightedset", element: type } as const,
+    indexing,
+    settings,
+    ...(values && { values }),
+  };
   return makeField(definition, recordCodec(element.codec, INT));
 }
 

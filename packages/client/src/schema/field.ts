@@ -44,6 +44,8 @@ export interface FieldDefinition {
   readonly stemming?: Stemming;
   /** Whether it is matched by n-grams. */
   readonly hasGrams?: boolean;
+  /** The texts that it may have; the server refuses every other. */
+  readonly values?: readonly string[];
   /** Whether its integers are read exactly, also those that a number would round. */
   readonly isExact?: boolean;
   /** The distance of two of its vectors. */

@@ -117,9 +117,9 @@ function profileLines(name: string, profile: Profile): string[] {
   ]);
 }
 
-/** A value with spaces, or none, is quoted. */
+/** A value with spaces or signs of the language, or none, is quoted. */
 function quoted(value: string): string {
-  return /^[^\s"{}]+$/.test(value) ? value : JSON.stringify(value);
+  return /^[^\s"{}%]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 function phaseLines(phase: string, expression: string | undefined): string[] {

@@ -16,9 +16,9 @@ export interface ChoiceConditions<Value extends string> {
 }
 
 /**
- * A text that is one of these, which is a union to the type checker. Any other is refused when it is put. To the server it is a
- * text: what others stored (a plain request, a schema with other values) is read as it stands, and `task.zod` says what is wrong
- * with it.
+ * A text that is one of these, which is a union to the type checker. Any other is refused when it is put, by the server too, whoever
+ * asks: the schema that is deployed lists them (a Vespa takes the list, and refuses nothing). What was stored before a value was
+ * taken out is read as it stands, and `task.zod` says what is wrong with it.
  *
  * @example
  * ```ts
@@ -51,7 +51,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(
   };
   const settings = ["match: word", "rank: filter"];
   const type = { kind: "primitive", name: "string" } as const;
-  return makeField({ type, indexing: ["summary", "attribute"], settings }, codec);
+  return makeField({ type, indexing: ["summary", "attribute"], settings, values }, codec);
 }
 
 /** Conditions on integers of 64 bits. */
