@@ -180,7 +180,6 @@ mod tests {
             ("ranking.matching.termwiselimit", "2", "must be in the range [0.0, 1.0], but is 2.0"),
             ("ranking.matching.numThreadsPerSearch", "0", "must be at least 1, but is 0"),
             ("location", "(2,1,1,1)", "'location' is not supported"),
-            ("pos.xy", "1;2", "'pos.xy' is not supported"),
             ("streaming.groupname.a", "x", "'streaming.groupname' takes a text or a number, not an object"),
         ] {
             let message = outcome(name, value).unwrap_err();

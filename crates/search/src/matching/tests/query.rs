@@ -55,6 +55,9 @@ pub(super) const TEXTS: [Text; 21] = [
     text("staff.name", Mode::Whole, Fold::Lowercase),
 ];
 
+/// Those whose values may be compared fuzzily: attributes that are not indexed.
+const FUZZY: [&str; 4] = ["name", "names", "tags", "staff.name"];
+
 pub(super) const NUMBERS: [&str; 11] = [
     "num",
     "nums",
@@ -337,7 +340,7 @@ impl Names {
                 leaves.push(Leaf::Phrase { name, fields, words: vec![word(random), word(random)] });
                 Leaf::Equiv(leaves)
             }
-            7 => Leaf::Fuzzy {
+            7 if fields.iter().all(|field| FUZZY.contains(&TEXTS[*field].path)) => Leaf::Fuzzy {
                 name,
                 fields,
                 text: some_text(random, 5).replace('☃', "a"),
