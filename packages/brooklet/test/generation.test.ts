@@ -269,7 +269,7 @@ describe("a chain with hits and a model", () => {
     const gateway = createGateway({ cluster });
     const { status, text } = await ask({ ...it, gateway }, { ...QUERY, "llm.includeHits": "true" });
     expect(status).toBe(200);
-    const hits = `event: hits\ndata: ${JSON.stringify(failed)}\n\n`;
+    const hits = `event: hits\ndata: ${JSON.stringify({ ...failed, outcome: "not_applied", code: "TIMED_OUT" })}\n\n`;
     expect(text).toBe(`${hits}event: token\ndata: {"token":"I cannot tell."}\n\nevent: end\n`);
     expect(it.server.asked[0]?.body.messages[0]?.content).toBe("\ninvoice");
   });

@@ -2,9 +2,9 @@
 import { connect } from "node:net";
 import { ServiceError } from "@brooklet/wire";
 import { expect, onTestFinished, test } from "vitest";
-import { prefersJsonLines } from "../src/accept.ts";
 import { Continuations } from "../src/continuation.ts";
 import { startServer } from "../src/node/server.ts";
+import { prefersJsonLines } from "../src/routes/accept.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
 const PART_BYTES = 64 * 1024;

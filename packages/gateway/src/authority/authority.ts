@@ -225,7 +225,8 @@ export class Authority {
    */
   async searchPlain(key: PartitionKey, request: SearchRequest, timeoutMs: number): Promise<Answer | undefined> {
     const { grant } = this;
-    if (this.#bounds.group !== undefined || !this.#has("search")) return undefined;
+    // Where requests are counted they are when it is opened.
+    if (this.#bounds.group !== undefined || this.#bounds.rates !== undefined || !this.#has("search")) return undefined;
     if (grant !== undefined && (grant.schemas !== undefined || !this.#keys.has(key))) return undefined;
     return await this.#cluster.searchPlain?.(key, request, timeoutMs);
   }

@@ -2,13 +2,14 @@
  * `/document/v1` without a document id: visits, and updates, removals and copies of the documents a selection selects.
  * Parameters are checked in the order of the reference implementation, so that of several mistakes the same is told.
  */
-import { prefersJsonLines } from "../accept.ts";
+
 import type { Call, Reply } from "../call.ts";
 import { demandContentCluster, type GatewayContext } from "../context.ts";
 import type { DocumentPath } from "../document-path.ts";
 import type { DocumentParameters } from "../parameters.ts";
 import { readContinuation, readDocumentSet } from "../visit-request.ts";
 import { VisitSession } from "../visit-session.ts";
+import { prefersJsonLines } from "./accept.ts";
 import { answerMassOperation } from "./mass-operations.ts";
 import { streamVisit, visitOnce } from "./visit.ts";
 

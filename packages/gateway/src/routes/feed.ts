@@ -6,13 +6,13 @@
  */
 import type { FedOperation } from "@brooklet/partition";
 import { causeOf, type ServiceError } from "@brooklet/wire";
-import { prefersJsonLines } from "../accept.ts";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
 import { FEED_PARAMETERS } from "../request-shapes.ts";
+import { prefersJsonLines } from "./accept.ts";
 
 const JSON_LINES = "application/jsonl; charset=UTF-8";
 /** Failures that an answer in one document tells; those beyond are counted. */

@@ -2,6 +2,9 @@
 import type { Answer, PartitionKey, QueryHandle, SearchRequest } from "@brooklet/partition";
 import type { Call } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
+import { ERROR_KINDS } from "@brooklet/wire";
+import type { Call } from "./call.ts";
+import type { GatewayContext } from "./context.ts";
 import { plainGroup } from "./plain-group.ts";
 
 /** Who waits for a search: since when, and until what is aborted. */
@@ -59,9 +62,16 @@ function told(answer: Answer): Answer {
 function withOutcome(body: Uint8Array): Uint8Array {
   const text = new TextDecoder().decode(body);
   if (!text.endsWith("}")) return body;
-  const { root } = JSON.parse(text) as { readonly root?: { readonly errors?: readonly { readonly name?: string }[] } };
-  const code = JSON.stringify(root?.errors?.[0]?.name ?? "INTERNAL");
+  const { root } = JSON.parse(text) as { readonly root?: { readonly errors?: readonly NamedError[] } };
+  const { name, code: number } = root?.errors?.[0] ?? {};
+  const known = Object.entries(ERROR_KINDS).find(([, kind]) => kind.number === number)?.[0];
+  const code = JSON.stringify(name ?? known ?? "INTERNAL");
   return new TextEncoder().encode(`${text.slice(0, -1)},"outcome":"not_applied","code":${code}}`);
+}
+
+interface NamedError {
+  readonly name?: string;
+  readonly code?: number;
 }
 
 async function searched(query: QueryHandle, context: GatewayContext, { gone }: Waiting): Promise<Answer> {
