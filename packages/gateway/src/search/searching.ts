@@ -1,10 +1,8 @@
 /** One search, wherever its documents are: in one partition, or in several. */
 import type { Answer, PartitionKey, QueryHandle, SearchRequest } from "@brooklet/partition";
+import { ERROR_KINDS } from "@brooklet/wire";
 import type { Call } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
-import { ERROR_KINDS } from "@brooklet/wire";
-import type { Call } from "./call.ts";
-import type { GatewayContext } from "./context.ts";
 import { plainGroup } from "./plain-group.ts";
 
 /** Who waits for a search: since when, and until what is aborted. */
