@@ -154,7 +154,8 @@ fn dots_of([a, b, c, d]: [&[u8]; ROWS], query: &CodeQuery) -> [i32; ROWS] {
         sum_c = add(sum_c, *block, &c[at]);
         sum_d = add(sum_d, *block, &d[at]);
     }
-    [total([sum_a]), total([sum_b]), total([sum_c]), total([sum_d])]
+    let both = |[first, second]: [<Selected as Lanes>::I32; 2]| Selected::add_i32(first, second);
+    Selected::sums_i32([both(sum_a), both(sum_b), both(sum_c), both(sum_d)])
 }
 
 /// The scale was chosen so that this does not wrap; with codes of −128, which no quantiser writes, it may.

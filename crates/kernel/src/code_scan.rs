@@ -15,9 +15,11 @@
 //! 2⁻¹⁹·(s²‖k‖² + a²‖c‖²) and 2⁻¹⁹ of the right side. Rows and queries with norms from 2⁶⁰ on, where something could overflow,
 //! always pass, and so does what is not a number.
 
+use crate::arch::Selected;
 use crate::bitmap::Bitmap;
 use crate::bounds::{Bounds, Codes, Metric, PIECE_ROWS};
 use crate::code_query::{CodeQuery, code_dots, code_dots_of};
+use crate::lanes::Lanes;
 use std::array::from_fn;
 
 /// What 32-bit sums lose of terms like ‖x‖, generously: 2⁻¹⁹.
@@ -26,10 +28,23 @@ const LOSS: f64 = 1.0 / (1u64 << 19) as f64;
 const NORM_MAX: f32 = (1u64 << 60) as f32;
 /// More than the underflow of a few products, each at most 2⁻¹⁴⁹: 2⁻¹⁴⁰.
 const UNDERFLOW: f64 = 1.0 / ((1u128 << 126) as f64 * (1u64 << 14) as f64);
-/// Margins looked at together.
-const GROUP: usize = 16;
+/// Rows looked at together while there is no limit, and all of them are visited.
+const FIRST_ROWS: usize = 64;
+/// Margins computed together.
+const GROUP: usize = 4;
 /// Below one candidate in so many rows the products of the candidates alone are computed.
 const SPARSE: usize = 2;
+
+/// Which rows of a block are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Among<'a> {
+    /// Those that are looked at.
+    pub candidates: &'a Bitmap,
+    /// Of them those of which the interval is wanted in any case.
+    pub kept: Option<&'a Bitmap>,
+    /// The number of the block's first row in both.
+    pub first: usize,
+}
 
 /// A query's scan over coded rows, block after block.
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +61,16 @@ impl<'q> CodeScan<'q> {
     }
 
     /// Calls `visit` with the number of a row and the interval that [`crate::scan_bounds`] has for it, for rows that are
-    /// candidates: row `i` of the codes is number `first + i` of `candidates`. Left out are only rows whose interval is
-    /// beyond the limit: below it as a whole, or above it where less is nearer (squared Euclidean distance). `visit` gives
-    /// the limit to go on with, which must not become wider.
+    /// candidates. Left out are only rows that are not kept and whose interval is beyond the limit: below it as a whole, or
+    /// above it where less is nearer (squared Euclidean distance). `visit` gives the limit to go on with, which must not
+    /// become wider.
     ///
     /// # Panics
     /// If the columns differ in length, or there are fewer codes.
     pub fn each(
         &self,
         codes: &Codes<'_>,
-        (candidates, first): (&Bitmap, usize),
+        Among { candidates, kept, first }: Among<'_>,
         mut limit: f64,
         mut visit: impl FnMut(usize, f64, f64) -> f64,
     ) {
@@ -63,111 +78,143 @@ impl<'q> CodeScan<'q> {
         assert!(codes.residuals.len() == rows && codes.norms.len() == rows && codes.square_sums.len() == rows);
         let length = self.query.row_bytes();
         let mut dots = [0; PIECE_ROWS];
-        let mut numbers = [0; PIECE_ROWS];
-        for start in (0..rows).step_by(PIECE_ROWS) {
-            let end = rows.min(start + PIECE_ROWS);
-            let chosen = candidates_among(candidates, first + start..first + end);
+        let mut gathered = Gathered::new();
+        let mut next = 0;
+        while next < rows {
+            let start = next;
+            let end = rows.min(start + if limit.is_finite() { PIECE_ROWS } else { FIRST_ROWS });
+            next = end;
+            let chosen = members(candidates, first + start..first + end);
             let count: usize = chosen.iter().map(|bits| bits.count_ones() as usize).sum();
             if count == 0 {
                 continue;
             }
+            let kept = kept.map_or([0; WORDS], |kept| members(kept, first + start..first + end));
             let piece = piece(codes, start, end, length);
             if count * SPARSE < end - start {
-                let (numbers, dots) = (&mut numbers[..count], &mut dots[..count]);
-                write_numbers(&chosen, numbers);
+                let dots = &mut dots[..count];
+                let numbers = gathered.gather(&piece, &chosen);
                 code_dots_of(self.query, piece.codes, numbers, dots);
-                for (row, dot) in numbers.iter().zip(dots) {
-                    let (low, high) = piece.interval(self.metric, &self.bounds, usize::from(*row), *dot);
-                    limit = visit(start + usize::from(*row), low, high);
+                let piece = gathered.columns(count);
+                let passing = self.passing(&piece, dots, limit);
+                for (at, row) in ones(&chosen).enumerate() {
+                    if is_in(&passing, at) || is_in(&kept, row) {
+                        let (low, high) = piece.interval(self.metric, &self.bounds, at, dots[at]);
+                        limit = visit(start + row, low, high);
+                    }
                 }
                 continue;
             }
             let dots = &mut dots[..end - start];
             code_dots(self.query, piece.codes, dots);
-            limit = self.passing(&piece, dots, limit, |row, low, high, limit| {
-                let is_candidate = chosen[row / 64] >> (row % 64) & 1 == 1;
-                if is_candidate { visit(start + row, low, high) } else { limit }
-            });
-        }
-    }
-
-    /// Visits the rows of a piece that may pass the limit it begins with, and returns the limit that it ends with.
-    #[inline(always)]
-    fn passing(
-        &self,
-        piece: &Codes<'_>,
-        dots: &[i32],
-        mut limit: f64,
-        mut visit: impl FnMut(usize, f64, f64, f64) -> f64,
-    ) -> f64 {
-        let mut passes = [0; PIECE_ROWS];
-        let passes = &mut passes[..dots.len().next_multiple_of(GROUP)];
-        self.write_passes(piece, dots, limit, passes);
-        for (group, passes) in passes.as_chunks::<GROUP>().0.iter().enumerate() {
-            if passes.iter().fold(0, |any, passes| any | passes) == 0 {
-                continue;
-            }
-            for row in (0..GROUP).filter(|row| passes[*row] != 0).map(|row| group * GROUP + row) {
+            let passing = self.passing(&piece, dots, limit);
+            let wanted: Marks = from_fn(|word| chosen[word] & (passing[word] | kept[word]));
+            for row in ones(&wanted) {
                 let (low, high) = piece.interval(self.metric, &self.bounds, row, dots[row]);
-                limit = visit(row, low, high, limit);
+                limit = visit(start + row, low, high);
             }
         }
-        limit
     }
 
-    /// Writes for each row whether it may pass: 0 if not.
-    fn write_passes(&self, piece: &Codes<'_>, dots: &[i32], limit: f64, passes: &mut [u32]) {
+    /// The rows of a piece that may pass a limit; what it says of rows that there are not means nothing.
+    fn passing(&self, piece: &Codes<'_>, dots: &[i32], limit: f64) -> Marks {
         let Bounds { scale, norm, residual, square, per_norm, cosine_width, deviation, flushed } = self.bounds;
         let has_limit = limit.is_finite() && norm > 0.0 && norm < f64::from(NORM_MAX);
         match self.metric {
-            _ if !has_limit => passes[..dots.len()].fill(1),
+            _ if !has_limit => [u64::MAX; WORDS],
             Metric::InnerProduct => {
                 let least = limit / norm;
-                let linear = Linear::new(scale / norm, per_norm / norm, least - LOSS * least.abs());
-                linear.write(piece, dots, passes);
+                Linear::new(scale / norm, per_norm / norm, least - LOSS * least.abs()).marks(piece, dots)
             }
             Metric::Cosine => {
                 // No cosine is above 1; what is beyond that leaves as little as 2.
-                let linear = Linear::new(scale / norm, cosine_width - limit.min(2.0), 0.0);
-                linear.write(piece, dots, passes);
+                Linear::new(scale / norm, cosine_width - limit.min(2.0), 0.0).marks(piece, dots)
             }
             Metric::SquaredEuclidean => {
                 let most = (limit.max(0.0) + flushed) / (1.0 - deviation);
                 let reach = (most.sqrt() + residual) * (1.0 + LOSS);
                 let least = square * (1.0 - 2.0 * LOSS) - UNDERFLOW;
-                Quadratic { slope: (2.0 * scale) as f32, reach: reach as f32, least: least as f32 }
-                    .write(piece, dots, passes);
+                Quadratic { slope: (2.0 * scale) as f32, reach: reach as f32, least: least as f32 }.marks(piece, dots)
             }
         }
     }
 }
 
 /// A bit for each row of a piece, the lowest of the first word for the first.
-type Chosen = [u64; PIECE_ROWS / 64];
+type Marks = [u64; WORDS];
+/// Words of such bits.
+const WORDS: usize = PIECE_ROWS / 64;
 
-/// The candidates among these numbers.
-fn candidates_among(candidates: &Bitmap, numbers: std::ops::Range<usize>) -> Chosen {
+/// The numbers of a range that are in a set.
+fn members(set: &Bitmap, numbers: std::ops::Range<usize>) -> Marks {
     from_fn(|word| {
         let from = numbers.start + 64 * word;
         match numbers.end.saturating_sub(from) {
             0 => 0,
-            left if left < 64 => candidates.bits_from(from) & ((1 << left) - 1),
-            _ => candidates.bits_from(from),
+            left if left < 64 => set.bits_from(from) & ((1 << left) - 1),
+            _ => set.bits_from(from),
         }
     })
 }
 
-/// Writes the numbers of the chosen rows, ascending; as many as there are.
-fn write_numbers(chosen: &Chosen, out: &mut [u16]) {
-    let numbers = chosen.iter().enumerate().flat_map(|(word, bits)| {
+/// Some rows of a piece, one after the other: their numbers in it, and their columns.
+struct Gathered {
+    numbers: [u16; PIECE_ROWS],
+    scales: [f32; PIECE_ROWS],
+    residuals: [f32; PIECE_ROWS],
+    norms: [f32; PIECE_ROWS],
+    square_sums: [u32; PIECE_ROWS],
+}
+
+impl Gathered {
+    fn new() -> Gathered {
+        let floats = [0.0; PIECE_ROWS];
+        let [scales, residuals, norms] = [floats; 3];
+        Gathered { numbers: [0; PIECE_ROWS], scales, residuals, norms, square_sums: [0; PIECE_ROWS] }
+    }
+
+    /// Takes the chosen rows of a piece. Their numbers.
+    fn gather(&mut self, piece: &Codes<'_>, chosen: &Marks) -> &[u16] {
+        let mut count = 0;
+        for row in ones(chosen) {
+            self.numbers[count] = row as u16;
+            self.scales[count] = piece.scales[row];
+            self.residuals[count] = piece.residuals[row];
+            self.norms[count] = piece.norms[row];
+            self.square_sums[count] = piece.square_sums[row];
+            count += 1;
+        }
+        &self.numbers[..count]
+    }
+
+    /// The columns of so many of them.
+    fn columns(&self, count: usize) -> Codes<'_> {
+        Codes {
+            scales: &self.scales[..count],
+            residuals: &self.residuals[..count],
+            norms: &self.norms[..count],
+            square_sums: &self.square_sums[..count],
+            codes: &[],
+        }
+    }
+}
+
+/// Whether a row has a bit.
+#[inline(always)]
+fn is_in(marks: &Marks, row: usize) -> bool {
+    marks[row / 64] >> (row % 64) & 1 == 1
+}
+
+/// The rows with a bit, ascending.
+fn ones(marks: &Marks) -> impl Iterator<Item = usize> + '_ {
+    marks.iter().enumerate().flat_map(|(word, bits)| {
         let mut left = *bits;
         std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as u16)?;
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
             left &= left - 1;
-            Some(64 * word as u16 + bit)
+            Some(64 * word + bit)
         })
-    });
-    out.iter_mut().zip(numbers).for_each(|(out, number)| *out = number);
+    })
 }
 
 fn piece<'c>(codes: &Codes<'c>, start: usize, end: usize, length: usize) -> Codes<'c> {
@@ -178,6 +225,68 @@ fn piece<'c>(codes: &Codes<'c>, start: usize, end: usize, length: usize) -> Code
         square_sums: &codes.square_sums[start..end],
         codes: &codes.codes[start * length..end * length],
     }
+}
+
+/// Four rows of a piece.
+struct Four {
+    scales: <Selected as Lanes>::F32,
+    residuals: <Selected as Lanes>::F32,
+    norms: <Selected as Lanes>::F32,
+    square_sums: <Selected as Lanes>::F32,
+    dots: <Selected as Lanes>::F32,
+}
+
+/// The rows of a piece unless their margin is a number below 0 and their norm is not too large.
+#[inline(always)]
+fn marks(piece: &Codes<'_>, dots: &[i32], margins: impl Fn(&Four) -> <Selected as Lanes>::F32) -> Marks {
+    let rows = dots.len();
+    let (scales, residuals, norms) = (&piece.scales[..rows], &piece.residuals[..rows], &piece.norms[..rows]);
+    let square_sums = &piece.square_sums[..rows];
+    let (zero, norm_max) = (Selected::zero_f32(), Selected::splat_f32(NORM_MAX));
+    let bits_of = |scales: &[f32; GROUP],
+                   residuals: &[f32; GROUP],
+                   norms: &[f32; GROUP],
+                   squares: &[u32; GROUP],
+                   dots: &[i32; GROUP]| {
+        let four = Four {
+            scales: Selected::load_f32(scales),
+            residuals: Selected::load_f32(residuals),
+            norms: Selected::load_f32(norms),
+            square_sums: Selected::convert_u32(squares),
+            dots: Selected::convert_i32(dots),
+        };
+        let near = Selected::unless_less_f32(margins(&four), zero);
+        u64::from(near | Selected::unless_less_f32(four.norms, norm_max))
+    };
+    let whole = rows / GROUP;
+    let groups = (scales.as_chunks().0, residuals.as_chunks().0, norms.as_chunks().0);
+    let (scale_groups, residual_groups, norm_groups) = (&groups.0[..whole], &groups.1[..whole], &groups.2[..whole]);
+    let (square_groups, dot_groups) = (&square_sums.as_chunks().0[..whole], &dots.as_chunks().0[..whole]);
+    let mut marks = [0; WORDS];
+    for at in 0..whole {
+        let bits =
+            bits_of(&scale_groups[at], &residual_groups[at], &norm_groups[at], &square_groups[at], &dot_groups[at]);
+        marks[at / (64 / GROUP)] |= bits << (GROUP * (at % (64 / GROUP)));
+    }
+    let at = whole * GROUP;
+    if at < rows {
+        let bits = bits_of(
+            &last(&scales[at..]),
+            &last(&residuals[at..]),
+            &last(&norms[at..]),
+            &last(&square_sums[at..]),
+            &last(&dots[at..]),
+        );
+        marks[at / 64] |= bits << (at % 64);
+    }
+    marks
+}
+
+/// The last rows, with others in front of the end that nobody looks at.
+fn last<T: Copy + Default>(rest: &[T]) -> [T; GROUP] {
+    let mut group = [T::default(); GROUP];
+    group[..rest.len()].copy_from_slice(rest);
+    group
 }
 
 /// The margin a·u·D + r + w·‖x‖ − t, widened.
@@ -193,17 +302,15 @@ impl Linear {
         Linear { slope: slope as f32, per_norm: per_norm as f32, least: least as f32 }
     }
 
-    /// A loop without branches over columns of one length, which compilers turn into vector code; so is the other one.
-    #[inline(always)]
-    fn write(&self, piece: &Codes<'_>, dots: &[i32], passes: &mut [u32]) {
-        let rows = dots.len();
-        let (scales, residuals, norms) = (&piece.scales[..rows], &piece.residuals[..rows], &piece.norms[..rows]);
-        let passes = &mut passes[..rows];
-        for i in 0..rows {
-            let estimate = scales[i] * (self.slope * dots[i] as f32);
-            let margin = estimate + residuals[i] * (1.0 + 2.0 * LOSS as f32) + norms[i] * self.per_norm - self.least;
-            passes[i] = passes_of(margin, norms[i]);
-        }
+    fn marks(&self, piece: &Codes<'_>, dots: &[i32]) -> Marks {
+        let [slope, per_norm, least] = [self.slope, self.per_norm, self.least].map(Selected::splat_f32);
+        let wider = Selected::splat_f32(1.0 + 2.0 * LOSS as f32);
+        marks(piece, dots, |rows| {
+            let estimate = Selected::multiply_f32(rows.scales, Selected::multiply_f32(slope, rows.dots));
+            let width = Selected::add_f32(estimate, Selected::multiply_f32(rows.residuals, wider));
+            let most = Selected::add_f32(width, Selected::multiply_f32(rows.norms, per_norm));
+            Selected::subtract_f32(most, least)
+        })
     }
 }
 
@@ -215,24 +322,17 @@ struct Quadratic {
 }
 
 impl Quadratic {
-    #[inline(always)]
-    fn write(&self, piece: &Codes<'_>, dots: &[i32], passes: &mut [u32]) {
-        let rows = dots.len();
-        let (scales, residuals, norms) = (&piece.scales[..rows], &piece.residuals[..rows], &piece.norms[..rows]);
-        let square_sums = &piece.square_sums[..rows];
-        let passes = &mut passes[..rows];
-        for i in 0..rows {
-            let width = self.reach + residuals[i] * (1.0 + LOSS as f32);
-            let squares = scales[i] * square_sums[i] as f32 * (1.0 - 2.0 * LOSS as f32);
-            let row = scales[i] * (self.slope * dots[i] as f32 - squares);
-            let margin = width * width * (1.0 + 4.0 * LOSS as f32) + row - self.least;
-            passes[i] = passes_of(margin, norms[i]);
-        }
+    fn marks(&self, piece: &Codes<'_>, dots: &[i32]) -> Marks {
+        let [slope, reach, least] = [self.slope, self.reach, self.least].map(Selected::splat_f32);
+        let wider = Selected::splat_f32(1.0 + LOSS as f32);
+        let [squared, narrower] = [1.0 + 4.0 * LOSS as f32, 1.0 - 2.0 * LOSS as f32].map(Selected::splat_f32);
+        marks(piece, dots, |rows| {
+            let width = Selected::add_f32(reach, Selected::multiply_f32(rows.residuals, wider));
+            let squares = Selected::multiply_f32(Selected::multiply_f32(rows.scales, rows.square_sums), narrower);
+            let products = Selected::multiply_f32(slope, rows.dots);
+            let row = Selected::multiply_f32(rows.scales, Selected::subtract_f32(products, squares));
+            let reached = Selected::multiply_f32(Selected::multiply_f32(width, width), squared);
+            Selected::subtract_f32(Selected::add_f32(reached, row), least)
+        })
     }
-}
-
-/// 1 unless the margin is a number below 0 of a row whose norm is not too large.
-#[inline(always)]
-fn passes_of(margin: f32, norm: f32) -> u32 {
-    u32::from(margin >= 0.0) | u32::from(margin.is_nan()) | u32::from(norm >= NORM_MAX)
 }

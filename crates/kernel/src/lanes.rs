@@ -35,6 +35,14 @@ pub(crate) trait Lanes {
 
     /// Four floats as they are.
     fn load_f32(lanes: &[f32; 4]) -> Self::F32;
+    /// The same float four times.
+    fn splat_f32(value: f32) -> Self::F32;
+    /// The floats that are nearest to four integers.
+    fn convert_i32(lanes: &[i32; 4]) -> Self::F32;
+    /// The floats that are nearest to four integers without a sign.
+    fn convert_u32(lanes: &[u32; 4]) -> Self::F32;
+    /// A bit for each lane unless `a < b`, the first one lowest.
+    fn unless_less_f32(a: Self::F32, b: Self::F32) -> u8;
     /// Two zeros.
     fn zero_f64() -> Self::F64;
     /// The first two lanes and the last two, as 64-bit floats.
@@ -84,6 +92,8 @@ pub(crate) trait Lanes {
     fn zero_i32() -> Self::I32;
     /// `a + b`, wrapping.
     fn add_i32(a: Self::I32, b: Self::I32) -> Self::I32;
+    /// The sum of the lanes of each, wrapping.
+    fn sums_i32(lanes: [Self::I32; 4]) -> [i32; 4];
     /// The lanes in order.
     fn array_i32(lanes: Self::I32) -> [i32; 4];
 

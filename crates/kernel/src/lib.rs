@@ -47,7 +47,7 @@ pub use cells::{Cells, FLUSH_FLOAT32, FLUSH_FLOAT64};
 pub use checksum::{checksum, hash128};
 pub use code::{CODE_DIMENSIONS_MAX, Code, padded_dimensions, quantise};
 pub use code_query::{CodeQuery, code_dots};
-pub use code_scan::CodeScan;
+pub use code_scan::{Among, CodeScan};
 pub use decimals::read_decimals;
 pub use distances::{collect_places, each_place, each_place_of, write_places};
 pub use find::Needle;

@@ -447,7 +447,9 @@ proptest! {
         let near = format!("({{targetHits:{}}}nearestNeighbor(vec,q))", case.target_hits);
         let either = format!("{near} or title contains 'invoice'");
         let ranked = format!("rank(true, {near})");
-        for condition in [near, either, ranked] {
+        let both = format!("({near} or year > 10) and title contains 'invoice'");
+        let except = format!("true and !({near} and title contains 'invoice')");
+        for condition in [near, either, ranked, both, except] {
             let parts = group.search(&condition, "parts", 400, &[]);
             let children = parts.json["root"]["children"].as_array().cloned().unwrap_or_default();
             let mut expected: Expected<'_> = Vec::new();

@@ -4,6 +4,7 @@
 use crate::cells::flush_f32;
 use crate::lanes::{Lanes, Parts, Posting};
 use std::array::from_fn;
+use std::cmp::Ordering;
 
 /// Lanes as arrays, on any machine.
 pub(crate) struct Scalar;
@@ -66,6 +67,26 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn load_f32(lanes: &[f32; 4]) -> [f32; 4] {
         *lanes
+    }
+
+    #[inline(always)]
+    fn splat_f32(value: f32) -> [f32; 4] {
+        [value; 4]
+    }
+
+    #[inline(always)]
+    fn convert_i32(lanes: &[i32; 4]) -> [f32; 4] {
+        lanes.map(|lane| lane as f32)
+    }
+
+    #[inline(always)]
+    fn convert_u32(lanes: &[u32; 4]) -> [f32; 4] {
+        lanes.map(|lane| lane as f32)
+    }
+
+    #[inline(always)]
+    fn unless_less_f32(a: [f32; 4], b: [f32; 4]) -> u8 {
+        (0..4).fold(0, |bits, i| bits | u8::from(a[i].partial_cmp(&b[i]) != Some(Ordering::Less)) << i)
     }
 
     #[inline(always)]
@@ -189,6 +210,11 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn add_i32(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
         from_fn(|i| a[i].wrapping_add(b[i]))
+    }
+
+    #[inline(always)]
+    fn sums_i32(lanes: [[i32; 4]; 4]) -> [i32; 4] {
+        lanes.map(|lanes| lanes.into_iter().fold(0, i32::wrapping_add))
     }
 
     #[inline(always)]

@@ -104,6 +104,28 @@ impl Lanes for Wasm32 {
     }
 
     #[inline(always)]
+    fn splat_f32(value: f32) -> v128 {
+        f32x4_splat(value)
+    }
+
+    #[inline(always)]
+    fn convert_i32(lanes: &[i32; 4]) -> v128 {
+        // SAFETY: sixteen readable bytes are borrowed; v128.load has no alignment requirement.
+        f32x4_convert_i32x4(unsafe { v128_load(lanes.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    fn convert_u32(lanes: &[u32; 4]) -> v128 {
+        // SAFETY: sixteen readable bytes are borrowed; v128.load has no alignment requirement.
+        f32x4_convert_u32x4(unsafe { v128_load(lanes.as_ptr().cast()) })
+    }
+
+    #[inline(always)]
+    fn unless_less_f32(a: v128, b: v128) -> u8 {
+        u32x4_bitmask(v128_not(f32x4_lt(a, b)))
+    }
+
+    #[inline(always)]
     fn zero_f64() -> v128 {
         f64x2_splat(0.0)
     }
@@ -229,6 +251,15 @@ impl Lanes for Wasm32 {
     #[inline(always)]
     fn add_i32(a: v128, b: v128) -> v128 {
         i32x4_add(a, b)
+    }
+
+    #[inline(always)]
+    fn sums_i32([a, b, c, d]: [v128; 4]) -> [i32; 4] {
+        // Halves of two are added, then the halves of those: the lanes that remain are the sums in order.
+        let halves = |a, b| i32x4_add(i32x4_shuffle::<0, 4, 1, 5>(a, b), i32x4_shuffle::<2, 6, 3, 7>(a, b));
+        let (front, back) = (halves(a, b), halves(c, d));
+        let low = i32x4_shuffle::<0, 1, 4, 5>(front, back);
+        Self::array_i32(i32x4_add(low, i32x4_shuffle::<2, 3, 6, 7>(front, back)))
     }
 
     #[inline(always)]

@@ -18,7 +18,7 @@ mod rows;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use brooklet_kernel::{Bitmap, CodeScan, Codes, TopK, scan_bounds};
+use brooklet_kernel::{Among, Bitmap, CodeScan, Codes, TopK, scan_bounds};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::{BlockSource, Gaps, Halt, Part, gather, read_id};
@@ -77,8 +77,10 @@ pub(crate) struct Resolving {
     high: Vec<f64>,
     /// Interval of the document whose rows go on in the next block.
     carried: Option<(f64, f64)>,
-    /// By view and ordinal, if they are kept: intervals of the documents scanned.
-    bounds: Option<Vec<Vec<(f64, f64)>>>,
+    /// Candidates of each view of which something is kept whether they match or not; empty if there are none in any view.
+    kept: Vec<Bitmap>,
+    /// By view and ordinal: intervals of documents scanned, those that are kept among them. Empty if none are.
+    bounds: Vec<Vec<(f64, f64)>>,
 }
 
 enum Stage {
@@ -89,12 +91,17 @@ enum Stage {
 }
 
 impl Resolving {
-    /// Over these candidates, one bitmap for each view. `keeps`: what is known of candidates that do not match is kept.
-    pub(crate) fn new(nearest: &Nearest, candidates: Vec<Bitmap>, keeps: bool) -> Resolving {
+    /// Over these candidates, one bitmap for each view. `kept`: documents of which it is kept how far they are at least and at
+    /// most, whether they match or not, likewise; none at all if it is empty.
+    pub(crate) fn new(nearest: &Nearest, candidates: Vec<Bitmap>, mut kept: Vec<Bitmap>) -> Resolving {
+        if kept.iter().all(Bitmap::is_empty) {
+            kept.clear();
+        }
         let limit = if nearest.competes { nearest.target_hits } else { usize::MAX };
         Resolving {
             nearest: nearest.clone(),
-            bounds: keeps.then(|| vec![Vec::new(); candidates.len()]),
+            bounds: kept.iter().map(|_| Vec::new()).collect(),
+            kept,
             candidates,
             stage: Stage::Scan { view: 0, block: 0 },
             best_high: TopK::new(limit),
@@ -143,7 +150,7 @@ impl Resolving {
     pub(crate) fn result(self) -> (Vec<Measured>, Vec<Vec<(f64, f64)>>) {
         let mut measured = self.measured;
         measured.sort_unstable_by_key(|document| (document.view, document.ordinal));
-        (measured, self.bounds.unwrap_or_default())
+        (measured, self.bounds)
     }
 
     /// Whether a distance (or a lower end of one) can still match.
@@ -219,7 +226,7 @@ impl Resolving {
     fn takes_all(&mut self, at: usize, vectors: &Vectors<'_>) -> bool {
         let candidates = &self.candidates[at];
         let count = candidates.count();
-        if !vectors.one_each() || self.bounds.is_some() || count > MEASURED_AT_ONCE {
+        if !vectors.one_each() || !self.kept.is_empty() || count > MEASURED_AT_ONCE {
             return false;
         }
         let bytes = |part: &Part, row: usize| count.min(part.blocks() as usize) * part.rows_per_block as usize * row;
@@ -258,17 +265,14 @@ impl Resolving {
         }
         let block = reads.segment(&view.segment).block(part.first_block + index)?;
         let codes = vectors.codes(rows, block.bytes())?;
-        if let Some(bounds) = &mut self.bounds {
-            bounds[at].resize(view.segment.header.documents as usize, (f64::NAN, f64::NAN));
-        }
+        self.make_room(at, view);
         let candidates = std::mem::take(&mut self.candidates[at]);
-        let among = (&candidates, first as usize);
+        let kept = std::mem::take(&mut self.kept);
+        let among = Among { candidates: &candidates, kept: kept.get(at), first: first as usize };
         CodeScan::new(metric, code).each(&codes, among, point.code_limit(self.farthest()), |row, low, high| {
             let ordinal = first + row as u32;
             let (low, high) = point.internal(low, high);
-            if let Some(bounds) = &mut self.bounds {
-                bounds[at][ordinal as usize] = (low, high);
-            }
+            self.keep(at, ordinal, (low, high));
             if self.promising(low) {
                 self.best_high.push(nearness(high));
                 self.found.push(Candidate { view: at as u32, ordinal, low });
@@ -276,15 +280,27 @@ impl Resolving {
             point.code_limit(self.farthest())
         });
         self.candidates[at] = candidates;
+        self.kept = kept;
         Ok(())
     }
 
-    /// The largest internal distance that can still match, or of which something is to be kept; all of them if it is
-    /// infinite or no number.
-    fn farthest(&self) -> f64 {
-        if self.bounds.is_some() {
-            return f64::INFINITY;
+    /// Makes room for what is kept of a view.
+    fn make_room(&mut self, at: usize, view: &View) {
+        if let Some(bounds) = self.bounds.get_mut(at) {
+            bounds.resize(view.segment.header.documents as usize, (f64::NAN, f64::NAN));
         }
+    }
+
+    /// Keeps how far a document is, if that is kept of any.
+    #[inline]
+    fn keep(&mut self, at: usize, ordinal: u32, interval: (f64, f64)) {
+        if let Some(place) = self.bounds.get_mut(at).and_then(|of_view| of_view.get_mut(ordinal as usize)) {
+            *place = interval;
+        }
+    }
+
+    /// The largest internal distance that can still match; all of them if it is infinite or no number.
+    fn farthest(&self) -> f64 {
         let worst = self.best_high.threshold().map_or(f64::INFINITY, |worst| distance_of(*worst));
         if worst < self.nearest.threshold { worst } else { self.nearest.threshold }
     }
@@ -307,6 +323,7 @@ impl Resolving {
         let block = reads.segment(&view.segment).block(part.first_block + index)?;
         let codes = vectors.codes(rows, block.bytes())?;
         self.bound(&codes, rows as usize);
+        self.make_room(at, view);
         for document in documents {
             let (mut low, mut high) = (f64::INFINITY, f64::INFINITY);
             for row in document.rows.clone() {
@@ -316,10 +333,7 @@ impl Resolving {
                 high = least(high, row_high);
             }
             let Some((low, high)) = self.whole(&document, low, high) else { continue };
-            if let Some(bounds) = &mut self.bounds {
-                bounds[at].resize(view.segment.header.documents as usize, (f64::NAN, f64::NAN));
-                bounds[at][document.ordinal as usize] = (low, high);
-            }
+            self.keep(at, document.ordinal, (low, high));
             if self.promising(low) {
                 self.best_high.push(nearness(high));
                 self.found.push(Candidate { view: at as u32, ordinal: document.ordinal, low });

@@ -30,9 +30,10 @@ impl Resolved {
         (bounds.0 <= bounds.1).then_some(bounds)
     }
 
+    /// Its documents of a view; none as long as it is not resolved.
     pub(crate) fn documents(&self, view: usize, length: usize) -> Bitmap {
         let mut documents = Bitmap::none(length);
-        self.views[view].iter().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
+        self.views.get(view).into_iter().flatten().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
         documents
     }
 }

@@ -274,8 +274,9 @@ impl Run {
         });
         let candidates: Vec<Bitmap> = candidates.collect();
         let documents: usize = candidates.iter().map(Bitmap::len).sum();
-        let keeps = documents <= BOUNDS_KEPT && self.bounds_scores() && self.ranker.nearest_of_score().contains(&index);
-        self.resolving = Some(Resolving::new(nearest, candidates, keeps));
+        let scores = self.bounds_scores() && self.ranker.nearest_of_score().contains(&index);
+        let kept = if scores && documents <= BOUNDS_KEPT { self.matching_without(index) } else { Vec::new() };
+        self.resolving = Some(Resolving::new(nearest, candidates, kept));
         self.stage = Stage::Nearest;
     }
 

@@ -2,11 +2,12 @@
 //! only those are measured that can still be shown.
 use std::cmp::Reverse;
 
-use brooklet_kernel::{TopK, score_key};
+use brooklet_kernel::{Bitmap, TopK, score_key};
 use brooklet_rank::Interval;
 use brooklet_segment::{Gaps, Halt};
 
 use super::{RANK_BATCH, Run, Stage};
+use crate::matching::tree::{MatchedView, evaluate};
 use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
 
@@ -26,6 +27,19 @@ impl Run {
     /// Whether bounds of a score can spare documents: those that cannot be shown are not asked for.
     pub(super) fn bounds_scores(&self) -> bool {
         self.keys.is_empty() && !self.keeps_all && self.keeps.is_none()
+    }
+
+    /// The documents of each view that may match although a neighbour operator does not hold for them: of all others only what
+    /// it finds is ever scored.
+    pub(super) fn matching_without(&self, index: usize) -> Vec<Bitmap> {
+        let unresolved = self.unresolved.iter().copied().filter(|other| *other != index).collect();
+        let matching = |view| {
+            let known = MatchedView { unresolved: &unresolved, ..self.known(view) };
+            let mut documents = evaluate(&self.plan.root, &self.plan, &known);
+            documents.and(&self.views[view].alive);
+            documents
+        };
+        (0..self.views.len()).map(matching).collect()
     }
 
     /// Bounds the scores of documents in order, all of them.
