@@ -172,18 +172,18 @@ impl<'a> Reader<'a> {
 
     /// A string of so many bytes at most; its quote comes next. If something is wrong, this stands where it is.
     pub(crate) fn quoted(&mut self, escapes: Escapes, bytes_max: usize) -> Result<String, StringFault> {
-        let quote = self.peek().unwrap_or('"');
-        self.at += quote.len_utf8();
+        let quote = if self.text.as_bytes().get(self.at) == Some(&b'\'') { b'\'' } else { b'"' };
+        self.at += 1;
         let mut value = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let end = rest.find([quote, '\\']).ok_or(StringFault::Open)?;
+            let end = memchr::memchr2(quote, b'\\', rest.as_bytes()).ok_or(StringFault::Open)?;
             value.push_str(&rest[..end]);
             if value.len() > bytes_max {
                 return Err(StringFault::Length(bytes_max));
             }
             self.at += end + 1;
-            if rest[end..].starts_with(quote) {
+            if rest.as_bytes()[end] == quote {
                 return Ok(value);
             }
             value.push(self.escape(escapes)?);

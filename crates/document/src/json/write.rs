@@ -3,6 +3,9 @@ use super::lex::plain_length;
 use super::number::{print_double, print_float};
 use crate::ValueWriter;
 
+/// Room made at first: as much as the fields of a hit mostly take.
+const ROOM: usize = 256;
+
 /// A growing JSON text.
 #[derive(Clone, Debug, Default)]
 pub struct JsonWriter {
@@ -15,7 +18,7 @@ impl JsonWriter {
     /// Nothing written yet.
     #[must_use]
     pub fn new() -> JsonWriter {
-        JsonWriter::default()
+        JsonWriter { out: String::with_capacity(ROOM), comma_due: false }
     }
 
     /// The text written.
@@ -181,7 +184,10 @@ impl ValueWriter for JsonWriter {
     }
 
     fn fragment(&mut self, written: &[u8]) {
-        self.raw(&String::from_utf8_lossy(written));
+        match simdutf8::basic::from_utf8(written) {
+            Ok(json) => self.raw(json),
+            Err(_) => self.raw(&String::from_utf8_lossy(written)),
+        }
     }
 }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use brooklet_task::limits::{QUERY_TENSOR_CELLS, TENSOR_DIMENSIONS};
 use brooklet_task::{Code, Rejection};
+use memchr::memchr2;
 
 use super::build::Labels;
 use super::hex::parse_hex;
@@ -120,7 +121,7 @@ struct Scanner<'a> {
     code: Code,
 }
 
-impl Scanner<'_> {
+impl<'t> Scanner<'t> {
     fn refuse(&self, cause: &str) -> Rejection {
         Rejection::at(self.code, format!("At value position {}: {cause}", self.at), self.text, self.at)
     }
@@ -146,10 +147,15 @@ impl Scanner<'_> {
     }
 
     /// The text up to the next of `stops`, which are ASCII.
-    fn until(&mut self, stops: &[u8]) -> &str {
+    fn until(&mut self, stops: &[u8]) -> &'t str {
         self.peek();
         let rest = &self.text[self.at..];
-        let word = &rest[..rest.bytes().position(|byte| stops.contains(&byte)).unwrap_or(rest.len())];
+        let found = match stops {
+            // What vectors of digits end with.
+            [first, second] => memchr2(*first, *second, rest.as_bytes()),
+            _ => rest.bytes().position(|byte| stops.contains(&byte)),
+        };
+        let word = &rest[..found.unwrap_or(rest.len())];
         self.at += word.len();
         word.trim_end()
     }
@@ -252,11 +258,13 @@ impl Scanner<'_> {
     /// The cells of one dense subspace: a list, nested or not, or hexadecimal digits; a number if there is only one.
     fn dense(&mut self, builder: &TensorBuilder) -> Result<Vec<f64>, Rejection> {
         if self.peek() != Some('[') {
-            let word = self.until(b",}").to_owned();
-            return match parse_cell(&word) {
-                Some(value) if builder.tensor_type().dimensions.is_empty() => Ok(vec![value]),
-                _ => parse_hex(&word, builder),
-            };
+            let word = self.until(b",}");
+            if builder.tensor_type().dimensions.is_empty()
+                && let Some(value) = parse_cell(word)
+            {
+                return Ok(vec![value]);
+            }
+            return parse_hex(word, builder);
         }
         let mut cells = Vec::new();
         let mut depth = 0;

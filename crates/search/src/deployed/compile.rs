@@ -71,7 +71,8 @@ impl Deployed {
             }
             schemas.push(Rc::new(deployed));
         }
-        (Deployed { application, schemas, seal_key: [0; 16], statements: Statements::default() }, faults)
+        let fingerprint = application.fingerprint();
+        (Deployed { application, schemas, fingerprint, seal_key: [0; 16], statements: Statements::default() }, faults)
     }
 }
 
@@ -124,7 +125,7 @@ pub(crate) fn with_features(
     profile: &DeployedProfile,
     names: &[String],
 ) -> Result<DeployedProfile, Rejection> {
-    let DeployedProfile { profile, fields, properties, models, .. } = profile;
+    let DeployedProfile { profile, fields, properties, analysis, models, .. } = profile;
     let environment = ProfileEnvironment { schema, profile, models, fields, properties };
     let score = environment.compile(&SourceText::built_in("0"))?;
     let programs = names.iter().filter_map(|name| {
@@ -139,6 +140,7 @@ pub(crate) fn with_features(
         global: None,
         profile: profile.clone(),
         properties: properties.clone(),
+        analysis: analysis.clone(),
         models: models.clone(),
         fields: fields.clone(),
     })
@@ -182,8 +184,8 @@ pub(crate) fn compile(
 ) -> Result<DeployedProfile, Rejection> {
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
-    crate::ranking::group_statistics::check(&properties)
-        .and_then(|()| Analysis::from_properties(&properties).map(|_| ()))
+    let analysis = crate::ranking::group_statistics::check(&properties)
+        .and_then(|()| Analysis::from_properties(&properties))
         .map_err(|rejection| rejection.within(&format!("rank profile '{}'", profile.name)))?;
     let environment = ProfileEnvironment { schema, profile, models, fields: &fields, properties: &properties };
     let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });
@@ -210,7 +212,8 @@ pub(crate) fn compile(
         global: global.map(|expression| environment.compile_global(expression)).transpose()?,
         profile: profile.clone(),
         models: models.clone(),
-        properties,
+        properties: Rc::new(properties),
+        analysis: Rc::new(analysis),
         fields,
     })
 }

@@ -21,6 +21,7 @@ use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{BlockSource, Halt, Header, StoredSchema, read_document, removed_of};
 use brooklet_task::{Code, Rejection};
 
+use analysis::Analysis;
 use global_phase::GlobalPhase;
 use statements::Statements;
 
@@ -38,6 +39,8 @@ pub struct Deployed {
     pub application: Application,
     /// Its schemas, in its order.
     pub schemas: Vec<Rc<DeployedSchema>>,
+    /// The application's fingerprint: partial results of another are not merged.
+    pub(crate) fingerprint: u64,
     /// The host's key, that continuations are sealed with.
     pub seal_key: [u8; 16],
     /// Queries parsed lately.
@@ -78,7 +81,9 @@ pub struct DeployedProfile {
     /// Features shown in summaries.
     pub summary_features: Vec<(String, Program)>,
     /// The profile's rank properties.
-    pub properties: RankProperties,
+    pub properties: Rc<RankProperties>,
+    /// What they ask of words.
+    pub(crate) analysis: Rc<Analysis>,
     /// The application's models.
     pub(crate) models: Rc<ModelFiles>,
 }

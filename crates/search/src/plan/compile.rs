@@ -304,11 +304,15 @@ fn for_schema(
     check_summary(schema, summary)?;
     let inputs = Inputs::bind(properties, profile, embeddings)?;
     let mut rank_properties = profile.properties.clone();
-    properties.rank_properties().for_each(|(_, name, value)| rank_properties.replace(name, value));
+    properties.rank_properties().for_each(|(_, name, value)| Rc::make_mut(&mut rank_properties).replace(name, value));
     if let Some(time) = freshness(properties, now)? {
-        rank_properties.replace(NOW, &time.to_string());
+        Rc::make_mut(&mut rank_properties).replace(NOW, &time.to_string());
     }
-    let analysis = Analysis::from_properties(&rank_properties)?;
+    // What the request says nothing of is as it was when the profile was compiled.
+    let analysis = match Rc::ptr_eq(&rank_properties, &profile.properties) {
+        true => profile.analysis.clone(),
+        false => Rc::new(Analysis::from_properties(&rank_properties)?),
+    };
     let binding = (sole, profile.ranks_words());
     let item = within_place(query.item.clone(), properties, position_field(&schema.schema, properties))?;
     let bound = bind(&item, (schema, &analysis), binding, (&inputs, significance), statement(properties), issues)?;

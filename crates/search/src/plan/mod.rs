@@ -56,9 +56,9 @@ pub(crate) struct SchemaPlan {
     /// Name of the summary class.
     pub(crate) summary_class: String,
     /// The profile's rank properties and the request's over them.
-    pub(crate) rank_properties: RankProperties,
+    pub(crate) rank_properties: Rc<RankProperties>,
     /// How words are understood.
-    pub(crate) analysis: Analysis,
+    pub(crate) analysis: Rc<Analysis>,
     /// The words that were looked for with slips: known once matching is done.
     pub(crate) forgiven: Vec<Forgiven>,
     /// Phases that decide anew about the best hits.

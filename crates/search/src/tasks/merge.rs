@@ -85,7 +85,7 @@ impl Merge {
             query.set_zone(clock)?;
         }
         let plan = query.plan();
-        let application = query.deployed.application.fingerprint();
+        let application = query.deployed.fingerprint;
         let mut merged = Partial { application, clock: clock.unwrap_or_default(), ..Partial::default() };
         if let Ok(plan) = &plan {
             merged.issues = plan.issues.clone();

@@ -75,7 +75,7 @@ impl Search {
     pub(crate) fn open(query: &Rc<Query>, place: &PartitionVersion, outcome: Outcome, floor: Floor) -> Search {
         let mut reads = Reads::new(query.residency.clone());
         let plan = Search::check(query, place, outcome);
-        let application = query.deployed.application.fingerprint();
+        let application = query.deployed.fingerprint;
         let mut found =
             Partial { application, clock: Clock { now: query.now, zone: 0 }, partitions: 1, ..Partial::default() };
         let stage = match plan {
