@@ -34,6 +34,7 @@ export function localClient({ cluster, limits, secret, languageModel, onProblem 
     url: NOWHERE,
     fetch: noting(underWay, (url, init) => gateway.answer(url, init as LocalRequest)),
     keepsDotSegments: true,
+    takesParameters: true,
     closed: closed.signal,
     ...(languageModel === undefined ? {} : { languageModel }),
   });

@@ -19,6 +19,8 @@ export interface ConnectOptions {
   readonly fetch?: Fetch;
   /** Whether that `fetch` sends the path as it is given, so that documents may be called `.` and `..`. */
   readonly keepsDotSegments?: boolean;
+  /** @internal Whether that `fetch` takes the `parameters` of a search as they are: what it asks is in this process. */
+  readonly takesParameters?: boolean;
   /** What the server asks for where it has admin keys: one of those, or a token for some groups. */
   readonly key?: string;
   /** The same, from who gives tokens: asked before every request, so that it can give the next one before the last is over. */
@@ -156,6 +158,7 @@ function exchangeOf(options: ConnectOptions): ExchangeOptions {
     retry,
     headers = {},
     keepsDotSegments = false,
+    takesParameters = false,
     closed,
     key,
     token = key && (() => key),
@@ -167,8 +170,8 @@ function exchangeOf(options: ConnectOptions): ExchangeOptions {
       plain(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await key()}` } });
   };
   const send = token ? withToken(token) : plain;
-  const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
-  return { url: baseUrl(options.url), ...sending, closed };
+  const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry } };
+  return { url: baseUrl(options.url), ...sending, keepsDotSegments, takesParameters, closed };
 }
 
 /** How those of the deploy interface are. */
@@ -182,6 +185,7 @@ const OPTIONS = Object.keys({
   configUrl: true,
   fetch: true,
   keepsDotSegments: true,
+  takesParameters: true,
   key: true,
   token: true,
   headers: true,

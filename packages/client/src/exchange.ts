@@ -38,6 +38,8 @@ export interface ExchangeOptions {
   readonly retry: Required<RetryOptions>;
   /** Whether `fetch` sends `%2E%2E` as it stands. The platform's does not: it takes it for a step up. */
   readonly keepsDotSegments: boolean;
+  /** Whether `fetch` takes parameters as they are, beside what it takes otherwise. */
+  readonly takesParameters: boolean;
   /** Aborted when nothing may be asked any more; its reason is the error of every call after that. */
   readonly closed: AbortSignal | undefined;
 }
@@ -48,6 +50,8 @@ export interface ExchangeRequest {
   /** Path and parameters, encoded. */
   readonly target: string;
   readonly body?: string | UnsharedBytes;
+  /** In place of a body: what a JSON object says. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
   readonly contentType?: string;
   readonly signal?: AbortSignal | undefined;
   /** A status that is an answer although it is no success. */
@@ -96,14 +100,17 @@ export function isWorthAnother(
 }
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
-  const { method, target, body, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
+  const { method, target, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
+  const parameters = options.takesParameters ? request.parameters : undefined;
+  const body = parameters === undefined ? bodyOf(request) : undefined;
   signal?.throwIfAborted();
   options.closed?.throwIfAborted();
   const headers: Record<string, string> = { ...options.headers };
-  if (body !== undefined) headers["content-type"] = contentType;
+  if (body !== undefined || parameters !== undefined) headers["content-type"] = contentType;
   // A name of dots, as only `pathSegment` writes it: the platform before a server at the edge would take it for a step of the path.
   if (target.includes("/%2E")) headers["x-brooklet-target"] = (options.url + target).replace(/^\w+:\/\/[^/]+/, "");
-  const init = { method, headers, body: body ?? null, signal: signal ?? null };
+  const sentAs = parameters === undefined ? { body: body ?? null } : { parameters };
+  const init = { method, headers, signal: signal ?? null, ...sentAs };
   let status: number;
   let text: string;
   let cause: unknown;
@@ -128,6 +135,10 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
     });
   }
   throw failure(status, json, text, cause);
+}
+
+function bodyOf({ body, parameters }: ExchangeRequest): string | UnsharedBytes | undefined {
+  return parameters === undefined ? body : JSON.stringify(parameters);
 }
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */

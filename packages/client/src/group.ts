@@ -492,8 +492,8 @@ export class Group {
     signal: AbortSignal | undefined,
     isExact = false,
   ): Promise<WireResult> {
-    const body = JSON.stringify({ ...asked, "streaming.groupname": this.name });
-    const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true, isExact } as const;
+    const parameters = { ...asked, "streaming.groupname": this.name };
+    const request = { method: "POST", target: "/search/", parameters, signal, isRepeatable: true, isExact } as const;
     const answer = await exchange(this.#place.exchange, request);
     return answer.json as WireResult;
   }

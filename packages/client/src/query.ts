@@ -11,7 +11,7 @@ import {
   typedText,
   vectorParameters,
 } from "@brooklet/answers/search";
-import { suggestion } from "@brooklet/wire";
+import { type CellDigits, suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { checked, invalidArgument, refuseUnknown } from "./error.ts";
@@ -22,7 +22,7 @@ import { CONTROL_MARKS, type HighlightForm, hasMarks } from "./hit/marks.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
-import { type Numbers, plainRow, rowJson } from "./schema/tensor.ts";
+import { type Numbers, plainRow, rowValue } from "./schema/tensor.ts";
 import type {
   CollapseBy,
   CommonSearchOptions,
@@ -305,14 +305,14 @@ function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<str
 export function checkedVector(
   schema: AnySchema,
   { field, vector }: { readonly field: string; readonly vector: Numbers },
-): readonly number[] | string {
+): readonly number[] | string | CellDigits {
   const { codec, definition } = schema.fields[field] ?? {};
   const outcome = (codec?.near ?? codec)?.zod.safeParse(vector);
   if (outcome?.success === true) {
     // A profile of one's own may declare the vector with other cells, which would take other digits.
     const isDeclared = Object.values(schema.ranking).some(({ inputs }) => inputs?.[field] !== undefined);
     const cell = definition?.type.kind === "tensor" && !isDeclared ? definition.type.cell : undefined;
-    return cell === undefined ? plainRow(vector) : rowJson(cell, vector);
+    return cell === undefined ? plainRow(vector) : rowValue(cell, vector);
   }
   const reason =
     outcome?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;

@@ -6,6 +6,8 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const TWO_32 = 2 ** 32;
+/** Whether this machine has numbers in memory as the border has them. */
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
 interface Memory {
   readonly bytes: Uint8Array;
@@ -15,7 +17,7 @@ interface Memory {
 const FIRST_BYTES = 256;
 /** What a writer may leave to the next at most: one large request must not hold its memory for ever. */
 const SPARE_BYTES_MAX = 64 << 10;
-/** Texts up to here are looked at letter by letter, which is faster than to have them encoded. */
+/** Texts up to here are looked at letter by letter, which is faster than to have them encoded or decoded. */
 const SHORT_TEXT = 64;
 /** Longer ones of up to so many UTF-16 units are encoded where they are to stand, in room for the longest that they may become. */
 const UNITS_IN_PLACE_MAX = 16 << 10;
@@ -82,6 +84,14 @@ export class Writer {
     this.varint(value.length);
     const at = this.#take(value.length);
     this.#bytes.set(value, at);
+    return this;
+  }
+
+  /** Numbers of 32 bits, as bytes. */
+  f32s(values: Float32Array): this {
+    if (IS_LITTLE_ENDIAN) return this.bytes(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+    this.varint(4 * values.length);
+    for (const value of values) this.f32(value);
     return this;
   }
 
@@ -200,7 +210,10 @@ export class Reader {
   }
 
   text(): string {
-    return decoder.decode(this.bytes());
+    const bytes = this.bytes();
+    return bytes.length <= SHORT_TEXT && isAscii(bytes)
+      ? String.fromCharCode.apply(null, bytes as never)
+      : decoder.decode(bytes);
   }
 
   /** All that is left: a view into what is read. */
@@ -236,6 +249,12 @@ export class Reader {
     this.#at += count;
     return from;
   }
+}
+
+/** Whether all bytes are letters of their own. */
+function isAscii(bytes: Uint8Array): boolean {
+  for (let at = 0; at < bytes.length; at += 1) if ((bytes[at] as number) >= 0x80) return false;
+  return true;
 }
 
 function exact(value: number): number {

@@ -20,6 +20,9 @@ export function encodeQuery(request: SearchRequest, nowSeconds: number): QueryBy
   const writer = new Writer().u64(nowSeconds).varint(request.properties.length);
   for (const [name, value] of request.properties) writer.text(name).text(value);
   writer.bytes(request.body).text(request.accept ?? "");
+  const { vectors = [] } = request;
+  if (vectors.length > 0) writer.varint(vectors.length);
+  for (const [name, cells] of vectors) writer.text(name).f32s(cells);
   return writer.finishFor((written) => written.slice() as QueryBytes);
 }
 

@@ -110,6 +110,8 @@ export interface Mutation {
 export interface SearchRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
+  /** Inputs that are vectors, by the names of their parameters, beside the others: their cells, for their digits. */
+  readonly vectors?: readonly (readonly [name: string, cells: Float32Array])[];
   /** The `Accept` header: which format the answer may have. None: JSON. */
   readonly accept?: string;
   /** For the host: how long the caller has waited for it by now, in queues, which counts as time it took. */

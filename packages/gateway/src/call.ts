@@ -2,6 +2,8 @@
  * One request and its answer, in the shape all routes work on. It is not the Web's `Request`, because that one passes
  * the path through `URL`, which collapses `..` and would let `…/group/u1/../u2/x` change owner.
  */
+import type { Parameter } from "./parameters.ts";
+
 /** What comes before the body of a request. */
 export interface CallHead {
   readonly method: string;
@@ -21,12 +23,23 @@ export interface Call extends CallHead {
   readonly address?: string | undefined;
   /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
   body(limitBytes: number): Promise<Uint8Array>;
+  /**
+   * What the JSON object says that is the body, as texts by name, where nobody has to read it to know that its values are plain and
+   * that it is not above the limit. It is a body in any case.
+   */
+  plainBody?(limitBytes: number): PlainBody | undefined;
   /** Aborted when the client goes away before it has its answer; nothing where it cannot. */
   readonly gone: AbortSignal | undefined;
   /** The body as sent, part by part as it is taken. Throws if the client goes away before its end. */
   stream(): AsyncIterable<Uint8Array>;
   /** Sends an answer by itself, where the platform has a shorter way than a `Response`. Does not throw. */
   readonly send?: (reply: Reply) => void;
+}
+
+/** The values of a JSON object that are texts, numbers and switches, as texts; and vectors, for their digits. */
+export interface PlainBody {
+  readonly properties: readonly Parameter[];
+  readonly vectors: readonly (readonly [name: string, cells: Float32Array])[];
 }
 
 /** An answer. Header names are in lower case. */
@@ -57,8 +70,14 @@ export class BodyLimit extends Error {
   }
 }
 
+/** A URL with a path, without parameters, a fragment, or letters that have to be encoded. */
+const PLAIN_URL = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+\/[!$-;=@-~]*$/i;
+
 /** The target of a URL that is given as text, without normalising it. */
 export function rawTargetOf(url: string): string {
+  // That of a plain URL stands there as it is sent.
+  const path = url.indexOf("/", url.indexOf("://") + 3);
+  if (path > 0 && PLAIN_URL.test(url)) return url.slice(path);
   const withoutFragment = url.split("#", 1)[0] ?? "";
   const target = withoutFragment.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, "");
   // As a browser sends it: bytes of UTF-8, encoded.

@@ -2,14 +2,17 @@
  * Requests that come from this process, and their answers, without the classes of the Web for them: in Node those load a whole
  * HTTP client before the first is made. What is asked and answered is what it would be over HTTP.
  */
-import { type UnsharedBytes, withCause } from "@brooklet/wire";
-import { BodyLimit, type Call, concatenate, NO_BYTES, type Reply } from "./call.ts";
+import { CellDigits, type UnsharedBytes, withCause } from "@brooklet/wire";
+import { BodyLimit, type Call, concatenate, NO_BYTES, type PlainBody, type Reply } from "./call.ts";
+import type { Parameter } from "./parameters.ts";
 
 /** What is asked: what `fetch` is given, with headers by name. */
 export interface LocalRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | null;
+  /** In place of a body: what a JSON object says. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal | null;
 }
 
@@ -30,24 +33,35 @@ export class LocalCall implements Call {
   readonly #host: string;
   readonly #fields = new Map<string, string>();
   readonly #body: LocalRequest["body"];
+  readonly #parameters: LocalRequest["parameters"];
 
   /** With `send` the answer is given to that. */
   constructor(target: string, host: string, request: LocalRequest, send?: (reply: Reply) => void) {
-    const { method = "GET", headers = {}, body, signal } = request;
-    [this.method, this.target, this.#host, this.#body] = [method, target, host, body];
+    const { method = "GET", headers = {}, body, parameters, signal } = request;
+    this.method = method;
+    this.target = target;
+    this.#host = host;
+    this.#body = body;
+    this.#parameters = parameters;
     this.gone = signal ?? undefined;
     let bytes = 0;
-    for (const [name, given] of Object.entries(headers)) {
-      const value = given.trim();
+    for (const name of Object.keys(headers)) {
+      const value = (headers[name] as string).trim();
       bytes += name.length + value.length;
       this.#fields.set(name.toLowerCase(), value);
     }
-    [this.headerCount, this.headerBytes] = [this.#fields.size, bytes];
+    this.headerCount = this.#fields.size;
+    this.headerBytes = bytes;
     if (send !== undefined) this.send = send;
   }
 
   header(name: string): string | undefined {
     return this.#fields.get(name) ?? (name === "host" ? this.#host : undefined);
+  }
+
+  plainBody(limitBytes: number): PlainBody | undefined {
+    if (this.#parameters === undefined || this.#fields.has("content-encoding")) return undefined;
+    return plainValues(this.#parameters, limitBytes);
   }
 
   async body(limitBytes: number): Promise<Uint8Array> {
@@ -62,15 +76,61 @@ export class LocalCall implements Call {
   }
 
   #bytes(): Uint8Array {
-    return typeof this.#body === "string" ? encoder.encode(this.#body) : (this.#body ?? NO_BYTES);
+    const body = this.#parameters === undefined ? this.#body : JSON.stringify(this.#parameters);
+    return typeof body === "string" ? encoder.encode(body) : (body ?? NO_BYTES);
   }
+}
+
+/** What a UTF-16 unit, and what stands around a name and its value, take of a JSON text at most. */
+const UNIT_BYTES_MAX = 6;
+const PAIR_BYTES = 6;
+const DIGITS_OF_CELL = 8;
+/** Most values that are taken for what they are, and what they may have of letters together. */
+const PLAIN_COUNT_MAX = 64;
+const PLAIN_UNITS_MAX = 64 << 10;
+
+/** The values of a JSON object as the core has them of one; nothing where they are not all plain, or may be too long. */
+function plainValues(parameters: Readonly<Record<string, unknown>>, limitBytes: number): PlainBody | undefined {
+  const properties: Parameter[] = [];
+  const vectors: (readonly [string, Float32Array])[] = [];
+  let units = 0;
+  for (const name of Object.keys(parameters)) {
+    const value = parameters[name];
+    if (value === undefined) continue;
+    units += name.length;
+    if (value instanceof CellDigits) {
+      units += DIGITS_OF_CELL * value.cells.length;
+      vectors.push([name, value.cells]);
+      continue;
+    }
+    const isPlain = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+    if (!isPlain) return undefined;
+    const text = typeof value === "string" ? value : String(value);
+    units += text.length;
+    properties.push([name, text]);
+  }
+  const count = properties.length + vectors.length;
+  if (units > PLAIN_UNITS_MAX || count > PLAIN_COUNT_MAX) return undefined;
+  return units * UNIT_BYTES_MAX + count * PAIR_BYTES + 2 <= limitBytes ? { properties, vectors } : undefined;
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** The last URL whose host was looked for, up to its path: mostly they are all of one. */
+let lastOrigin = "";
+let lastHost = "";
+
 /** The host of a URL that is given as text. */
 export function hostOf(url: string): string {
+  if (lastOrigin !== "" && url.startsWith(lastOrigin)) return lastHost;
+  lastHost = hostWithin(url);
+  const path = url.indexOf("/", url.indexOf("://") + 3);
+  lastOrigin = path > 0 && url.includes("://") ? url.slice(0, path + 1) : "";
+  return lastHost;
+}
+
+function hostWithin(url: string): string {
   return /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(url)?.[1]?.toLowerCase() ?? "";
 }
 

@@ -13,9 +13,9 @@ import { echo } from "./echo.ts";
 const FORMAT = "presentation.format";
 
 /** The same search in the plain chain, answered in JSON. */
-export function plainSearch({ properties, body }: SearchRequest): SearchRequest {
+export function plainSearch({ properties, ...asked }: SearchRequest): SearchRequest {
   // A parameter of the URL counts more than one of the body, and the last of one name.
-  return { properties: [...properties, ["searchChain", "vespa"], [FORMAT, "json"]], body, accept: "" };
+  return { ...asked, properties: [...properties, ["searchChain", "vespa"], [FORMAT, "json"]], accept: "" };
 }
 
 /** The parameters of a chain with a language model. */

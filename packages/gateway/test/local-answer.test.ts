@@ -1,4 +1,6 @@
 /** That a request of this process is answered as `fetch` answers it, whatever becomes of it. */
+import type { SearchRequest } from "@brooklet/partition";
+import { CellDigits } from "@brooklet/wire";
 import { describe, expect, test } from "vitest";
 import { createGateway, type LocalRequest } from "../src/index.ts";
 import { fakeCluster } from "./fake-cluster.ts";
@@ -94,6 +96,62 @@ describe.each(PATHS)("%s", (path) => {
       ]);
     },
   );
+});
+
+const yql = "select * from mail where subject contains @word";
+const asked: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  "texts, numbers and switches": { yql, word: "a", hits: 5, timeout: "2s", "presentation.timing": true },
+  "letters beyond ASCII, and halves of them": { yql, word: 'é \u{1f600} \ud800 \u0000 " \\' },
+  "numbers of every size": { yql, word: 1e21, offset: -0, a: 5e-324, b: 0.1 },
+  "what is not there": { yql, word: undefined },
+  "no value": { yql, word: null },
+  "what is no number": { yql, word: Number.NaN },
+  "a list": { yql, word: [1, 2] },
+  "an object of names": { yql, ranking: { profile: "unranked" } },
+  "an object that is a value": { yql, "input.query(q)": { a: 1 } },
+  "a vector": { yql, word: "a", "input.query(q)": new CellDigits([1, -2, 0.1]) },
+  "a vector where a number is wanted": { yql, word: "a", hits: new CellDigits([1]) },
+  "a vector that is a text elsewhere": { yql, word: new CellDigits([1.5]) },
+  "a vector that names the group": { yql, word: "a", "streaming.groupname": new CellDigits([2]) },
+  "a group that is named": { yql, word: "a", "streaming.groupname": "alice" },
+  "a group that cannot be": { yql, word: "a", "streaming.groupname": "" },
+  "a parameter that is not supported": { yql, word: "a", recall: "+x:y" },
+  "a wrong number": { yql, word: "a", hits: "many" },
+  "more than a body may be": { yql, word: "x".repeat(990) },
+  "what is only as a body too long": { yql, word: "\u0001".repeat(170) },
+  "many values": Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`p${at}`, "x"])),
+};
+
+describe.each(Object.entries(asked))("a search that says %s", (_, parameters) => {
+  test("is answered as its JSON is", async () => {
+    const request = { method: "POST", headers: json };
+    const fetched = await made().fetch(`${URL_OF}/search/`, { ...request, body: JSON.stringify(parameters) });
+    const answered = await made().answer(`${URL_OF}/search/`, { ...request, parameters });
+    expect(answered.status).toBe(fetched.status);
+    expect(await answered.text()).toBe(await fetched.text());
+    // The URL goes before either.
+    const target = `${URL_OF}/search/?hits=1000000000`;
+    const over = await made().fetch(target, { ...request, body: JSON.stringify(parameters) });
+    expect(await (await made().answer(target, { ...request, parameters })).text()).toBe(await over.text());
+  });
+});
+
+test("what a search says is not written and read where it is plain", async () => {
+  const cluster = fakeCluster();
+  const gateway = createGateway({ cluster });
+  const q = new CellDigits([1, 2]);
+  const parameters = { yql, word: "é", hits: 5, "input.query(q)": q, "streaming.groupname": "alice" };
+  await gateway.answer(`${URL_OF}/search/`, { method: "POST", headers: json, parameters });
+  const [search] = cluster.asked as unknown as readonly { readonly request: SearchRequest }[];
+  const { properties, vectors, body } = search?.request ?? {};
+  expect(properties).toEqual([
+    ["yql", yql],
+    ["word", "é"],
+    ["hits", "5"],
+    ["streaming.groupname", "alice"],
+  ]);
+  expect(vectors).toEqual([["input.query(q)", Float32Array.of(1, 2)]]);
+  expect(body).toHaveLength(0);
 });
 
 test("another host is refused as over HTTP", async () => {

@@ -21,6 +21,7 @@ export { type Base64Alphabet, decodeBase64, encodeBase64 } from "./base64.ts";
 export type { UnsharedBytes } from "./bytes.ts";
 export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
+export { CellDigits, digitsOf } from "./digits.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";
 export { type DocumentNamePart, documentNameProblem, illegalCodePoint } from "./document-name.ts";
 export { echo } from "./echo.ts";

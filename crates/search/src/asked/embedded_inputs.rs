@@ -39,7 +39,10 @@ pub(crate) fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec
     let profile = properties.value("ranking.profile").unwrap_or("default");
     let mut wanted = Vec::new();
     for (_, input, text) in properties.inputs() {
-        let Some(call) = EmbedCall::read(&text) else { continue };
+        if text.cells().is_some() {
+            continue;
+        }
+        let Some(call) = EmbedCall::read(text) else { continue };
         let call = call?;
         let text = text_of(&call, properties)?;
         // What says nothing is a tensor of zeros.
@@ -47,7 +50,7 @@ pub(crate) fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec
             continue;
         }
         for schema in &deployed.schemas {
-            let declared = schema.profile(profile).and_then(|profile| profile.profile.input(&input));
+            let declared = schema.profile(profile).and_then(|profile| profile.profile.input(input));
             if let Some(InputType::Tensor(target)) = declared.map(|input| &input.input_type) {
                 wanted.push(wanted_of(target, &call, text.clone()));
             }

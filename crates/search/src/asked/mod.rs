@@ -7,6 +7,7 @@ pub(crate) mod known_parameters;
 pub(crate) mod parse;
 pub(crate) mod period;
 pub(crate) mod properties;
+pub(crate) mod property_text;
 pub(crate) mod query_profile;
 pub(crate) mod request;
 pub(crate) mod scope;

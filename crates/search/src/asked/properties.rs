@@ -6,6 +6,7 @@ use brooklet_query::surroundings::Parameters;
 use brooklet_task::{Code, Rejection, limits};
 
 use super::known_parameters;
+use super::property_text::PropertyText;
 
 /// Aliases of parameters, matched in any case (query-api, parameters).
 pub(crate) const ALIASES: [(&str, &str); 45] = [
@@ -85,7 +86,7 @@ pub(crate) struct Property {
     pub(crate) name: Cow<'static, str>,
     /// The name as it was given.
     pub(crate) given: String,
-    pub(crate) value: String,
+    pub(crate) value: PropertyText,
     pub(crate) source: Source,
 }
 
@@ -108,7 +109,7 @@ impl Properties {
             let text = std::str::from_utf8(body)
                 .map_err(|_| Rejection::new(Code::IllegalQuery, "Json parse error.: the body is not UTF-8"))?;
             for (given, value, written) in brooklet_query::flatten(text)? {
-                let name = full_name(&given);
+                let (name, value) = (full_name(&given), PropertyText::from(value));
                 // Of two values the last counts.
                 properties.unplain.retain(|(known, _)| *known != name);
                 if written != Written::Plain {
@@ -118,10 +119,18 @@ impl Properties {
             }
         }
         for (given, value) in url {
-            let (given, value) = (given.to_owned(), value.to_owned());
+            let (given, value) = (given.to_owned(), PropertyText::from(value.to_owned()));
             properties.put(Property { name: full_name(&given), given, value, source: Source::Url })?;
         }
         Ok(properties)
+    }
+
+    /// Puts vectors over what is there, as the digits of their cells would be from the body.
+    pub(crate) fn put_vectors(&mut self, vectors: Vec<(&str, Box<[f32]>)>) -> Result<(), Rejection> {
+        vectors.into_iter().try_for_each(|(given, cells)| {
+            let (name, value) = (full_name(given), PropertyText::of_cells(cells));
+            self.put(Property { name, given: given.to_owned(), value, source: Source::Body })
+        })
     }
 
     fn put(&mut self, property: Property) -> Result<(), Rejection> {
@@ -144,7 +153,7 @@ impl Properties {
 
     /// The value of a parameter by its full name.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
-        self.property(name).map(|known| known.value.as_str())
+        self.property(name).map(|known| &*known.value)
     }
 
     /// Whether a value is said by the query profile, by its full name.
@@ -229,19 +238,18 @@ impl Properties {
         Ok(Some((milliseconds.ceil() as u32).min(limits::TIMEOUT_MAX_MS)))
     }
 
-    /// The given query features: name as given, name of the feature, text.
-    pub(crate) fn inputs(&self) -> Vec<(String, String, String)> {
-        let inputs = self.entries.iter().filter_map(|known| {
+    /// The given query features: name as given, name of the feature, value.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = (&str, &str, &PropertyText)> {
+        self.entries.iter().filter_map(|known| {
             let feature = known.name.strip_prefix("input.query(")?.strip_suffix(')')?;
-            Some((known.given.clone(), feature.to_owned(), known.value.clone()))
-        });
-        inputs.collect()
+            Some((known.given.as_str(), feature, &known.value))
+        })
     }
 
     /// The rank properties of the request: name as given, name of the property, text.
     pub(crate) fn rank_properties(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.entries.iter().filter_map(|Property { name, given, value, .. }| {
-            Some((given.as_str(), name.strip_prefix("ranking.properties.")?, value.as_str()))
+            Some((given.as_str(), name.strip_prefix("ranking.properties.")?, &**value))
         })
     }
 
@@ -251,13 +259,13 @@ impl Properties {
             let feature = ["ranking.features.", "input."].iter().find_map(|prefix| name.strip_prefix(prefix))?;
             // A name without parentheses is no feature but somebody's own parameter.
             let is_feature = feature.contains('(') && !feature.starts_with("query(") || name.starts_with("ranking.");
-            is_feature.then_some((feature, value.as_str(), given.as_str()))
+            is_feature.then_some((feature, &**value, given.as_str()))
         })
     }
 
     /// Parameters whose names begin so, without that beginning.
     pub(crate) fn beginning<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.entries.iter().filter_map(move |known| Some((known.name.strip_prefix(prefix)?, known.value.as_str())))
+        self.entries.iter().filter_map(move |known| Some((known.name.strip_prefix(prefix)?, &*known.value)))
     }
 }
 
@@ -265,7 +273,7 @@ impl Parameters for Properties {
     fn get(&self, name: &str) -> Option<&str> {
         // `@name` means the parameter as it was written in the request.
         let as_given = self.entries.iter().find(|known| known.given == name);
-        as_given.or_else(|| self.property(name)).map(|known| known.value.as_str())
+        as_given.or_else(|| self.property(name)).map(|known| &*known.value)
     }
 }
 
@@ -299,7 +307,7 @@ mod tests {
         let properties =
             properties(&[("Count", "5"), ("ranking.features.query(q)", "1"), ("rankfeature.query(w)", "2")]);
         assert_eq!(properties.count("hits").unwrap(), Some(5));
-        assert_eq!(properties.inputs().len(), 2);
+        assert_eq!(properties.inputs().count(), 2);
     }
 
     #[test]

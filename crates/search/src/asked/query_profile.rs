@@ -104,7 +104,7 @@ impl Properties {
         let given = |name: &str| self.get(name).map(str::to_owned);
         for value in profiles.values(profile, &given) {
             let name = full_name(&value.name);
-            let property = Property { name, given: value.name, value: value.text, source: Source::QueryProfile };
+            let property = Property { name, given: value.name, value: value.text.into(), source: Source::QueryProfile };
             match self.entries.iter_mut().find(|known| known.name == property.name) {
                 Some(known) if value.overridable && known.source != Source::QueryProfile => {}
                 Some(known) => *known = property,
@@ -114,7 +114,7 @@ impl Properties {
         self.substitute()?;
         for Property { name, value, .. } in &mut self.entries {
             if profiles.field_type(profile, name) == Some(&FieldType::Boolean) {
-                *value = value.eq_ignore_ascii_case("true").to_string();
+                *value = value.eq_ignore_ascii_case("true").to_string().into();
             }
         }
         let has = |name: &str| self.value(&full_name(name)).is_some_and(|value| !value.is_empty());
@@ -155,7 +155,7 @@ impl Properties {
         for index in 0..self.entries.len() {
             let Property { value, source, .. } = &self.entries[index];
             if *source == Source::QueryProfile && value.contains("%{") {
-                self.entries[index].value = self.substituted(value, DEPTH_MAX, &mut budget)?;
+                self.entries[index].value = self.substituted(value, DEPTH_MAX, &mut budget)?.into();
             }
         }
         Ok(())

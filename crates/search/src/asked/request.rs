@@ -29,8 +29,11 @@ impl Request {
             given.push((reader.text()?, reader.text()?));
         }
         let (body, accept) = (reader.bytes()?, reader.text()?);
+        let vectors = if reader.remaining() > 0 { vectors(reader)? } else { Vec::new() };
         let rendering = Rendering::accepted(accept);
-        let (properties, read) = match Properties::read(given, body) {
+        let read = Properties::read(given, body)
+            .and_then(|mut properties| properties.put_vectors(vectors).map(|()| properties));
+        let (properties, read) = match read {
             Ok(properties) => (properties, Ok(())),
             Err(rejection) => (Properties::default(), Err(rejection)),
         };
@@ -51,6 +54,15 @@ impl Request {
         self.rendering = Rendering::new(&self.properties, accept)?;
         Ok(())
     }
+}
+
+/// Inputs by their names, as cells.
+fn vectors<'a>(reader: &mut Reader<'a>) -> Result<Vec<(&'a str, Box<[f32]>)>, Rejection> {
+    let cells = |bytes: &[u8]| match bytes.as_chunks::<4>() {
+        (cells, []) => Ok(cells.iter().map(|cell| f32::from_le_bytes(*cell)).collect()),
+        _ => Err(Rejection::new(Code::Internal, "a vector ends within a cell")),
+    };
+    (0..reader.count(2)?).map(|_| Ok((reader.text()?, cells(reader.bytes()?)?))).collect()
 }
 
 /// Checks how the values of a body are written, before anything is made of them.

@@ -45,17 +45,23 @@ impl Inputs {
             inputs.values.insert(input.name.clone(), value);
         }
         for (parameter, name, text) in properties.inputs() {
-            let declared = profile.profile.input(&name).map(|input| &input.input_type);
-            if let Some(InputType::Tensor(of)) = declared
-                && let Some(made) = embedded_inputs::read(&text, of, properties, embeddings)
+            let declared = profile.profile.input(name).map(|input| &input.input_type);
+            if let (Some(InputType::Tensor(of)), Some(cells)) = (declared, text.cells())
+                && let Some(tensor) = Tensor::of_floats(of, cells)
             {
-                let tensor = made.map_err(|refusal| refusal.within(&format!("query({})", Rejection::quote(&name))))?;
-                inputs.set(name, tensor_value(tensor));
+                inputs.set(name.to_owned(), tensor_value(tensor));
                 continue;
             }
-            let value = read(&text, declared)
-                .map_err(|reason| cannot_set(&parameter, &name, &text, declared, profile, reason))?;
-            inputs.set(name, value);
+            if let Some(InputType::Tensor(of)) = declared
+                && let Some(made) = embedded_inputs::read(text, of, properties, embeddings)
+            {
+                let tensor = made.map_err(|refusal| refusal.within(&format!("query({})", Rejection::quote(name))))?;
+                inputs.set(name.to_owned(), tensor_value(tensor));
+                continue;
+            }
+            let value =
+                read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
+            inputs.set(name.to_owned(), value);
         }
         inputs.take_rank_properties(properties, profile)?;
         for (feature, text, given) in properties.overrides() {

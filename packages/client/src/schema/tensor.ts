@@ -1,4 +1,5 @@
 /** Tensor values: what they are in TypeScript for each kind of type, and their JSON. */
+import { CellDigits, digitsOf } from "@brooklet/wire";
 import { unexpectedAnswer } from "../error.ts";
 import { type Check, lists, numbers, objects, records, texts, values } from "./check.ts";
 import { type Codec, mapValues, record } from "./codec.ts";
@@ -121,6 +122,14 @@ export function rowJson(cell: CellType, numbers: Numbers): readonly number[] | s
   return cell === "int8" || !(numbers instanceof Float64Array) ? plainRow(numbers) : digitsOf(numbers);
 }
 
+/** The same for a request, where cells of 32 bits need not be written as digits before somebody reads them. */
+export function rowValue(cell: CellType, numbers: Numbers): readonly number[] | string | CellDigits {
+  if (numbers instanceof Float32Array && cell !== "int8") return new CellDigits(numbers);
+  if (cell !== "float" || numbers instanceof Int8Array) return rowJson(cell, numbers);
+  const digits = new CellDigits(numbers);
+  return digits.cells.every(Number.isFinite) ? digits : plainRow(numbers);
+}
+
 /** Numbers as numbers. */
 export function plainRow(numbers: Numbers): readonly number[] {
   return Array.isArray(numbers) ? numbers : Array.from(numbers);
@@ -130,36 +139,6 @@ export function plainRow(numbers: Numbers): readonly number[] {
 function floatDigits(numbers: readonly number[] | Float64Array): string | undefined {
   const cells = new Float32Array(numbers);
   return cells.every(Number.isFinite) ? digitsOf(cells) : undefined;
-}
-
-/** How this machine keeps the bytes of a number. */
-const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
-/** The two digits of each byte, as they lie in memory. */
-const DIGITS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) => {
-  const digits = byte.toString(16).padStart(2, "0");
-  const [first, second] = [digits.charCodeAt(0), digits.charCodeAt(1)];
-  return IS_LITTLE_ENDIAN ? first | (second << 8) : (first << 8) | second;
-});
-const DIGIT_DECODER = new TextDecoder("latin1");
-
-function digitsOf(numbers: Float32Array | Float64Array | Int8Array): string {
-  const { buffer, byteOffset, byteLength } = numbers;
-  const digits = new Uint16Array(byteLength);
-  if (numbers instanceof Int8Array) {
-    for (let at = 0; at < byteLength; at += 1) digits[at] = DIGITS[(numbers[at] as number) & 0xff] as number;
-    return DIGIT_DECODER.decode(digits);
-  }
-  const words = new Uint32Array(buffer, byteOffset, byteLength / 4);
-  // Of a number of 64 bits the low half is first where numbers are little-endian.
-  const flip = IS_LITTLE_ENDIAN && numbers instanceof Float64Array ? 1 : 0;
-  for (let at = 0, to = 0; at < words.length; at += 1) {
-    const word = words[at ^ flip] as number;
-    digits[to++] = DIGITS[word >>> 24] as number;
-    digits[to++] = DIGITS[(word >>> 16) & 0xff] as number;
-    digits[to++] = DIGITS[(word >>> 8) & 0xff] as number;
-    digits[to++] = DIGITS[word & 0xff] as number;
-  }
-  return DIGIT_DECODER.decode(digits);
 }
 
 function readRow(values: unknown): number[] {

@@ -57,6 +57,7 @@ export interface Bounds {
   readonly rates: GroupRates | undefined;
 }
 
+const NOTHING: readonly (readonly [name: string, value: string])[] = [];
 /** What names the documents that a query is about. */
 const SCOPE_PARAMETERS = ["streaming.groupname", "streaming.userid", "streaming.selection"];
 const RESTRICTION = "model.restrict";
@@ -276,6 +277,8 @@ export class Authority {
   }
 
   #saidFor(query: QueryHandle): readonly (readonly [name: string, value: string])[] {
+    // Who may do everything need say nothing.
+    if (this.grant === undefined && this.#assumed === undefined) return NOTHING;
     const said: (readonly [string, string])[] = [];
     if (!SCOPE_PARAMETERS.some((name) => query.parameter(name) !== undefined)) {
       if (this.#assumed !== undefined) said.push(["streaming.groupname", this.#assumed]);

@@ -19,7 +19,8 @@ const KINDS: readonly RequestKind[] = ["document", "search", "deploy", "other"];
 /** Answers since the start. */
 export class RequestCounters {
   readonly startedAtMs: number = Date.now();
-  readonly #counts = new Map<string, number>();
+  /** By kind, then by the first digit of the status. */
+  readonly #counts: Readonly<Record<RequestKind, number[]>> = { document: [], search: [], deploy: [], other: [] };
 
   /** How long answers of each kind took, from when the request came. */
   readonly durations: ReadonlyMap<RequestKind, Histogram> = new Map(KINDS.map((kind) => [kind, new Histogram()]));
@@ -27,12 +28,16 @@ export class RequestCounters {
   /** Counts one answer. */
   count(kind: RequestKind, status: number, arrivedMs?: number): void {
     if (arrivedMs !== undefined) this.durations.get(kind)?.add((performance.now() - arrivedMs) / 1_000);
-    const name = `${kind}.${Math.floor(status / 100)}xx`;
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    const counts = this.#counts[kind];
+    const digit = Math.floor(status / 100);
+    counts[digit] = (counts[digit] ?? 0) + 1;
   }
 
   /** Name and count, by name. */
   entries(): readonly (readonly [name: string, count: number])[] {
-    return [...this.#counts].sort(([left], [right]) => (left < right ? -1 : 1));
+    const named = KINDS.flatMap((kind) =>
+      Array.from(this.#counts[kind], (count, digit) => [`${kind}.${digit}xx`, count ?? 0] as const),
+    );
+    return named.filter(([, count]) => count > 0).sort(([left], [right]) => (left < right ? -1 : 1));
   }
 }

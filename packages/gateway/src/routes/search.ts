@@ -52,6 +52,9 @@ async function search(call: Call, context: GatewayContext): Promise<Reply | Prep
   const accept = call.header("accept") ?? "";
   const mediaType = call.method === "POST" ? mediaTypeOf(call.header("content-type")) : "";
   if (mediaType === "application/json") {
+    // Parameters of the URL go before those of the body, wherever they stand there.
+    const plain = fromUrl.length === 0 ? call.plainBody?.(context.limits.bodyBytes) : undefined;
+    if (plain !== undefined) return await ask({ ...plain, body: NO_BYTES, accept }, call, context);
     return withBody(call, context, async (body) => {
       if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
       return ask({ properties: fromUrl, body, accept }, call, context);
