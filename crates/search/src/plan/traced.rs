@@ -81,7 +81,7 @@ fn features(properties: &Properties) -> Vec<String> {
         false => format!(" {name}={{{}}}", values.join(", ")),
     };
     let given = properties.rank_properties().map(|(_, name, value)| format!("{name}=[{value}]"));
-    let inputs = properties.inputs().into_iter().map(|(_, name, value)| format!("query({name})={value}"));
+    let inputs = properties.inputs().map(|(_, name, value)| format!("query({name})={}", &**value));
     let overrides = properties.overrides().map(|(name, value, _)| format!("{name}={value}"));
     vec![[set("rankproperties", given.collect()), set("rankfeatures", inputs.chain(overrides).collect())].concat()]
 }

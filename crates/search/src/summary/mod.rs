@@ -125,14 +125,12 @@ pub(crate) struct Summarizer {
 }
 
 /// What is shown of one hit, read and computed.
-struct Content<'p> {
+struct Content {
     document: Document,
     /// For each field the elements it shows, if it shows only some.
     elements: Vec<Option<BTreeSet<u32>>>,
     /// Names of the objects of features, names of the features, their values.
-    features: Vec<(&'static str, &'p [(String, Program)], Vec<Feature>)>,
-    /// The plan that lists all features, and their values.
-    listed: Option<(Rc<SchemaPlan>, Vec<Feature>)>,
+    features: Vec<(&'static str, Vec<String>, Vec<Feature>)>,
 }
 
 impl Summarizer {
@@ -211,12 +209,9 @@ impl Summarizer {
             for (shown, elements) in self.fields.iter().zip(&content.elements) {
                 any |= shown.write(elements.as_ref(), &content.document, id, of, presentation, out);
             }
-            let listed = content.listed.as_ref();
-            let listed = listed.map(|(plan, values)| ("rankfeatures", &plan.profile.match_features[..], values));
-            let features = content.features.iter().map(|(name, programs, values)| (*name, *programs, values));
-            for (name, programs, values) in features.chain(listed) {
+            for (name, names, values) in &content.features {
                 out.key(name);
-                write_features(programs, values, presentation, out);
+                write_features(names, values, presentation, out);
                 any = true;
             }
             out.end_object();
@@ -254,14 +249,14 @@ impl Summarizer {
     }
 
     /// Reads and computes what is shown. All of it notes what it misses before the first of it halts.
-    fn content<'p>(
+    fn content(
         &mut self,
-        of: &'p SchemaPlan,
+        of: &SchemaPlan,
         id: &str,
         spot: Spot<'_>,
         ranker: &mut Ranker,
         reads: &mut Reads,
-    ) -> Result<Content<'p>, Halt> {
+    ) -> Result<Content, Halt> {
         let document = self.document(&of.schema, id, spot, reads);
         let selects = self.fields.iter().any(|shown| matches!(shown.how, How::Selected(Some(_))));
         let summary_features =
@@ -285,15 +280,19 @@ impl Summarizer {
         }
         let mut features = Vec::new();
         let profile = &of.profile;
+        let names = |programs: &[(String, Program)]| programs.iter().map(|(text, _)| text.clone()).collect();
         for (shown, name, programs, values) in [
             (self.match_features, MATCH_FEATURES, &profile.match_features, match_features?),
             (self.summary_features, "summaryfeatures", &profile.summary_features, summary_features),
         ] {
             if shown {
-                features.push((name, &programs[..], values));
+                features.push((name, names(programs), values));
             }
         }
-        Ok(Content { document, elements, features, listed: rank_features? })
+        if let Some((plan, values)) = rank_features? {
+            features.push(("rankfeatures", names(&plan.profile.match_features), values));
+        }
+        Ok(Content { document, elements, features })
     }
 
     /// The stored fields the summary shows. Without any nothing is read, and of attributes alone only their columns are.
@@ -476,15 +475,9 @@ fn render_of(presentation: &Presentation) -> Render {
     }
 }
 
-/// Writes features by their names.
-fn write_features(
-    programs: &[(String, Program)],
-    values: &[Feature],
-    presentation: &Presentation,
-    out: &mut dyn ValueWriter,
-) {
+fn write_features(names: &[String], values: &[Feature], presentation: &Presentation, out: &mut dyn ValueWriter) {
     out.begin_object();
-    for ((name, _), value) in programs.iter().zip(values) {
+    for (name, value) in names.iter().zip(values) {
         out.key(name);
         match value {
             Feature::Number(number) => out.double(*number),
