@@ -72,6 +72,7 @@ export const CONTENTS = [
       ["benchmarks", "Benchmarks"],
       ["compatibility", "Compatibility with Vespa"],
       ["changelog", "Changelog"],
+      ["performance", "Where time goes"],
       ["abi", "The border of the core"],
       ["segment-format", "Segment format"],
     ],
