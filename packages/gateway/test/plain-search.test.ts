@@ -84,8 +84,10 @@ describe("a search", () => {
     if (asked !== undefined) expect(guessed.asked).toEqual(asked);
   });
 
-  test("where a group is said by the server, or a chain may be meant, is opened", async () => {
+  test("where a group is said by the server, or has a rate, or a chain may be meant, is opened", async () => {
     expect(await ask(named("alice"), { group: "alice" })).toMatchObject({ status: 200, opened: 1, asked: ["g:alice"] });
+    const groupRate = { requestsPerSecond: 1, burstSeconds: 1, groups: 9 };
+    expect(await ask(named("alice"), { limits: { groupRate } })).toMatchObject({ status: 200, opened: 1 });
     const cluster = plainCluster();
     cluster.report = { ...REPORT, searchChains: [{ id: "rag", settings: [] }] } as unknown as typeof REPORT;
     expect(await ask(named("alice"), {}, cluster)).toMatchObject({ opened: 1 });
