@@ -28,7 +28,7 @@ describe("the schema file", () => {
     });
     const listed = String(visit).match(/brooklet\.values.*/g);
     expect(listed).toEqual([
-      'brooklet.values(state): "to%20come %c3%a9t%c3%a9 done"',
+      'brooklet.values(state): "to%20come %C3%A9t%C3%A9 done"',
       "brooklet.values(kinds): a",
       "brooklet.values(weights): x",
       "brooklet.values(people.role): host",

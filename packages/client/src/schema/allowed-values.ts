@@ -18,7 +18,5 @@ function addField(name: string, { values, members = {} }: FieldDefinition, prope
 
 /** A text without spaces, quotes, and whatever else a schema file would have to quote in a way of its own. */
 function written(value: string): string {
-  const escaped = (character: string): string =>
-    Array.from(new TextEncoder().encode(character), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-  return value.replace(/[^A-Za-z0-9_.-]/gu, escaped);
+  return encodeURIComponent(value).replace(/[!'()*~]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 }
