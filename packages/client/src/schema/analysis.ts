@@ -1,6 +1,7 @@
 /**
- * How the words of a query are understood beyond their letters: settings that a schema puts into its rank profiles. Vespa
- * itself does not know them in streaming mode, and deploys them as rank properties without effect.
+ * Settings that a schema puts into its rank profiles: how the words of a query are understood beyond their letters, and which
+ * texts a field of `oneOf` may have, by which the server refuses every other one. Vespa itself does not know them in streaming
+ * mode, and deploys them as rank properties without effect.
  */
 import type { FieldDefinition, FieldMap } from "./field.ts";
 import type { Stemming } from "./language.ts";
@@ -42,7 +43,14 @@ export function analysisOf(
 function addField(name: string, definition: FieldDefinition, properties: Record<string, string>): void {
   if (definition.stemming !== undefined) properties[`brooklet.stemming(${name})`] = languagesOf(definition.stemming);
   if (definition.hasGrams === true) properties[`brooklet.grams(${name})`] = "true";
+  if (definition.values !== undefined)
+    properties[`brooklet.values(${name})`] = definition.values.map(written).join(" ");
   for (const [member, of] of Object.entries(definition.members ?? {})) addField(`${name}.${member}`, of, properties);
+}
+
+/** A text without spaces, quotes, and whatever else a schema file would have to quote in a way of its own. */
+function written(value: string): string {
+  return encodeURIComponent(value).replace(/[!'()*~]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 }
 
 function languagesOf(stemming: Stemming): string {

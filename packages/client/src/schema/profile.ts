@@ -4,7 +4,6 @@
  */
 
 import { chunkScoresName, hybridProfileName, nearProfileName } from "@brooklet/answers/search";
-import { allowedValuesOf } from "./allowed-values.ts";
 import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
@@ -91,10 +90,6 @@ export function profilesOf(
   const settings = analysisOf(fields, words.length > 0, analysis);
   for (const [name, profile] of profiles)
     if (parentsOf(name, profile).length === 0) profiles.set(name, withSettings(profile, settings));
-  const values = allowedValuesOf(fields);
-  const usual = profiles.get("default");
-  if (usual !== undefined && Object.keys(values).length > 0)
-    profiles.set("default", { ...usual, properties: { ...values, ...usual.properties } });
   return profiles;
 }
 
