@@ -14,11 +14,6 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, TaskKind, Want, limits};
 use wasm_bindgen::prelude::*;
 
-/// What all memory of the module is taken from (docs/decisions/0109).
-#[cfg(target_family = "wasm")]
-#[global_allocator]
-static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
-
 /// One instance of the core: a deployed application and what is resident.
 #[wasm_bindgen]
 pub struct Core {

@@ -9,8 +9,8 @@ import { folder } from "./setting.ts";
 
 const MIB = 1 << 20;
 const CACHE_BYTES = 2 * MIB;
-/** What partitions may take at least beside the cache, the blocks of one want, their matches, and the answer. */
-const WORKING_SET_BYTES = 24 * MIB;
+/** What partitions may take at least beside the cache, the blocks of one want, their matches, the plan, and the answer. */
+const WORKING_SET_BYTES = 32 * MIB;
 const DOCUMENTS = 4_000;
 const WORDS = 1_000;
 const VOCABULARY = 50_000;
