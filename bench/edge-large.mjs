@@ -31,9 +31,9 @@ const LONG = { timeoutMs: 120_000 };
 
 const note = schema("note", { title: text(), folder: string(), n: int(), vec: vector(DIMENSIONS) });
 const folderOf = (n) => `f${(n * 7_919) % FOLDERS}`;
-/** No two are alike: each number below 2^32 is spread over the values. */
-const vectorOf = (n) =>
-  Array.from({ length: DIMENSIONS }, (_, at) => ((Math.imul(n + 1, 2 * at + 0x9e3779b1) >>> 8) & 0xff) / 128 - 1);
+/** No two are alike: the first values are the bytes of the number, by which the others look random. */
+const byteOf = (n, at) => (at < 4 ? n >>> (8 * at) : Math.imul(n + 1, 2 * at + 0x9e3779b1) >>> 24) & 0xff;
+const vectorOf = (n) => Array.from({ length: DIMENSIONS }, (_, at) => byteOf(n, at) / 128 - 1);
 const documentOf = (n) => ({
   id: `n${n}`,
   fields: { title: `note about word${n % 50_021} of ${folderOf(n)}`, folder: folderOf(n), n, vec: vectorOf(n) },
