@@ -62,7 +62,7 @@ async function tokenOf(group: string): Promise<string> {
 }
 
 const DOCUMENT = "/document/v1/ns/mail/group/u1";
-const WAYS: readonly (readonly [name: string, method: string, path: string, body?: string])[] = [
+const WAYS: [name: string, method: string, path: string, body?: string][] = [
   ["a put", "POST", `${DOCUMENT}/x`, "{}"],
   ["a get", "GET", `${DOCUMENT}/x`],
   ["a search, also where the token alone says of whom", "GET", "/search/?yql=select"],
@@ -86,24 +86,21 @@ describe("over HTTP", () => {
     };
   }
 
-  test.each(WAYS)(
-    "%s counts, and is refused with 429 when to come again",
-    async (_: string, method: string, path: string, body?: string) => {
-      const ask = gateway(1);
-      const statuses: number[] = [];
-      let last: Response | undefined;
-      for (let count = 0; count < 3; count += 1) {
-        last = await ask(method, path, body);
-        statuses.push(last.status);
-      }
-      expect(statuses[0]).not.toBe(429);
-      const told = await last?.text();
-      expect(told).toContain("limit L-rate");
-      expect(told).toContain('"outcome":"not_applied"');
-      expect([last?.status, Number(last?.headers.get("retry-after"))]).toEqual([429, 1]);
-      expect((await ask("GET", "/document/v1/ns/mail/group/u2/x", undefined, "u2")).status).toBe(404);
-    },
-  );
+  test.each(WAYS)("%s counts, and is refused with 429 when to come again", async (_, method, path, body) => {
+    const ask = gateway(1);
+    const statuses: number[] = [];
+    let last: Response | undefined;
+    for (let count = 0; count < 3; count += 1) {
+      last = await ask(method, path, body);
+      statuses.push(last.status);
+    }
+    expect(statuses[0]).not.toBe(429);
+    const told = await last?.text();
+    expect(told).toContain("limit L-rate");
+    expect(told).toContain('"outcome":"not_applied"');
+    expect([last?.status, Number(last?.headers.get("retry-after"))]).toEqual([429, 1]);
+    expect((await ask("GET", "/document/v1/ns/mail/group/u2/x", undefined, "u2")).status).toBe(404);
+  });
 
   test("removes are not counted; where nothing is said, nothing is", async () => {
     const ask = gateway(1);

@@ -81,7 +81,7 @@ function counted(path: string): { readonly cluster: LocalCluster; readonly core:
       instantiate: () => {
         const raw = instantiate();
         const made: ProxyHandler<typeof raw.Core> = {
-          construct: (Made, given) => counting(new Made(...(given as never))),
+          construct: (Made, given) => counting(new Made(...(given as ConstructorParameters<typeof Made>))),
         };
         return { memory: raw.memory, Core: new Proxy(raw.Core, made) };
       },
