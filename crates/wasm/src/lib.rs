@@ -160,7 +160,7 @@ const FIRST_BYTES: usize = 2 << 20;
 const LITTLE_BYTES: usize = 5 << 19;
 
 thread_local! {
-    /// What is to come in yet before the memory is made as large as it is going to be, and how much it lacks then.
+    /// What is to come in yet before the memory is made as large as it is going to be, and how large that is.
     static ROOM: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
 }
 
@@ -172,8 +172,7 @@ fn reserve(cache_bytes: usize) {
         return;
     }
     grow(FIRST_BYTES);
-    let all = cache_bytes + cache_bytes / 4 + WORKING_BYTES;
-    ROOM.set(Some((LITTLE_BYTES, all.saturating_sub(FIRST_BYTES))));
+    ROOM.set(Some((LITTLE_BYTES, cache_bytes + cache_bytes / 4 + WORKING_BYTES)));
 }
 
 /// Notes that something comes in. When it comes to some MiB, the memory is made as large as it is going to be, at once. The
@@ -181,14 +180,23 @@ fn reserve(cache_bytes: usize) {
 /// of the memory and count it anew as garbage: with a cache that fills, that was two fifths of all time. Pages that nobody
 /// wrote to take no memory of the machine.
 fn comes_in(bytes: usize) {
-    let Some((before, lacking)) = ROOM.get() else { return };
+    let Some((before, all)) = ROOM.get() else { return };
     match before.checked_sub(bytes) {
-        Some(left) => ROOM.set(Some((left, lacking))),
+        Some(left) => ROOM.set(Some((left, all))),
         None => {
             ROOM.set(None);
-            grow(lacking);
+            // It has grown by itself meanwhile.
+            grow(all.saturating_sub(memory_bytes()));
         }
     }
+}
+
+/// What the memory has. Other targets, on which only the compiler looks at this, have none.
+fn memory_bytes() -> usize {
+    #[cfg(target_family = "wasm")]
+    return core::arch::wasm32::memory_size(0) << 16;
+    #[cfg(not(target_family = "wasm"))]
+    0
 }
 
 fn grow(bytes: usize) {
