@@ -357,7 +357,9 @@ export function faultsOf(request: ApiRequest, { status, headers, text }: Answere
   if (status === 405) expect(named.has("allow"), "no allow");
   const isJson = /^application\/json(?:;|$)/.test(named.get("content-type") ?? "");
   const isCbor = /^application\/(?:x-)?cbor/.test(named.get("content-type") ?? "");
-  if (status >= 400) expect(isJson || isCbor, "a failure that is neither JSON nor CBOR");
+  const isXml = /^(?:text|application)\/xml(?:;|$)/.test(named.get("content-type") ?? "");
+  if (isXml) expect(status < 400 || /<error code="\d+">/.test(text), "a failure in XML without a code");
+  else if (status >= 400) expect(isJson || isCbor, "a failure that is neither JSON nor CBOR nor XML");
   if (!isJson || request.method === "HEAD" || status === 204) return faults;
   let answer: Readonly<Record<string, unknown>>;
   try {

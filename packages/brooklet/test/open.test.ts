@@ -128,7 +128,7 @@ describe("documents", () => {
       texts: array(text()),
     });
     const document = {
-      byte: -128,
+      byte: -127,
       half: 0.5,
       small: 1e-7,
       large: Number.MAX_SAFE_INTEGER,
@@ -155,6 +155,17 @@ describe("documents", () => {
     expect(await alice.get(everything, "1")).toEqual(document);
     const fields = Object.keys(document) as (keyof typeof document)[];
     expect((await alice.search(everything, { fields })).hits[0]?.fields).toEqual(document);
+  });
+
+  test("have the least number of a type, and hits show it as one that is not set, as those of a Vespa do", async () => {
+    const tiny = schema("tiny", { one: types.byte().optional(), two: int().optional(), all: array(int()) });
+    const db = await open({ schemas: [tiny] });
+    onTestFinished(() => db.close());
+    const alice = db.group("alice");
+    const document = { one: -128, two: -2_147_483_648, all: [-2_147_483_648] };
+    await alice.put(tiny, "1", document);
+    expect(await alice.get(tiny, "1")).toEqual(document);
+    expect((await alice.search(tiny)).hits[0]?.fields).toEqual({ all: [-2_147_483_648] });
   });
 
   test("are refused with the server's reason when they make no sense", async () => {
