@@ -101,16 +101,14 @@ export function isWorthAnother(
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
   const { method, target, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
-  const parameters = options.takesParameters ? request.parameters : undefined;
-  const body = parameters === undefined ? bodyOf(request) : undefined;
+  const sent = sentOf(options, request);
   signal?.throwIfAborted();
   options.closed?.throwIfAborted();
   const headers: Record<string, string> = { ...options.headers };
-  if (body !== undefined || parameters !== undefined) headers["content-type"] = contentType;
+  if (sent.body !== null) headers["content-type"] = contentType;
   // A name of dots, as only `pathSegment` writes it: the platform before a server at the edge would take it for a step of the path.
   if (target.includes("/%2E")) headers["x-brooklet-target"] = (options.url + target).replace(/^\w+:\/\/[^/]+/, "");
-  const sentAs = parameters === undefined ? { body: body ?? null } : { parameters };
-  const init = { method, headers, signal: signal ?? null, ...sentAs };
+  const init = { method, headers, signal: signal ?? null, ...sent };
   let status: number;
   let text: string;
   let cause: unknown;
@@ -137,8 +135,13 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   throw failure(status, json, text, cause);
 }
 
-function bodyOf({ body, parameters }: ExchangeRequest): string | UnsharedBytes | undefined {
-  return parameters === undefined ? body : JSON.stringify(parameters);
+/** What a request says beside its target. */
+function sentOf(
+  { takesParameters }: ExchangeOptions,
+  { body, parameters }: ExchangeRequest,
+): { readonly body?: string | UnsharedBytes | null; readonly parameters?: ExchangeRequest["parameters"] } {
+  if (parameters === undefined) return { body: body ?? null };
+  return takesParameters ? { parameters } : { body: JSON.stringify(parameters) };
 }
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */

@@ -56,8 +56,11 @@ impl Request {
     }
 }
 
+/// An input by its name, as cells.
+type Vector<'a> = (&'a str, Box<[f32]>);
+
 /// Inputs by their names, as cells.
-fn vectors<'a>(reader: &mut Reader<'a>) -> Result<Vec<(&'a str, Box<[f32]>)>, Rejection> {
+fn vectors<'a>(reader: &mut Reader<'a>) -> Result<Vec<Vector<'a>>, Rejection> {
     let cells = |bytes: &[u8]| match bytes.as_chunks::<4>() {
         (cells, []) => Ok(cells.iter().map(|cell| f32::from_le_bytes(*cell)).collect()),
         _ => Err(Rejection::new(Code::Internal, "a vector ends within a cell")),

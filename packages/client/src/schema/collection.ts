@@ -59,7 +59,7 @@ export function weightedSet<Element extends Field>(element: Element): WeightedSe
     type: { kind: "weightedset", element: type } as const,
     indexing,
     settings,
-    ...(values && { values }),
+    values,
   };
   return makeField(definition, recordCodec(element.codec, INT));
 }

@@ -45,7 +45,7 @@ export interface FieldDefinition {
   /** Whether it is matched by n-grams. */
   readonly hasGrams?: boolean;
   /** The texts that it may have; the server refuses every other. */
-  readonly values?: readonly string[];
+  readonly values?: readonly string[] | undefined;
   /** Whether its integers are read exactly, also those that a number would round. */
   readonly isExact?: boolean;
   /** The distance of two of its vectors. */

@@ -110,35 +110,32 @@ function rowProblem(value: unknown, length: number): string {
   return `${expected}, got ${String(value[wrong])} at ${wrong}`;
 }
 
-/**
- * Numbers of a document or a request as JSON: the hexadecimal digits of their bits, most significant first, as Vespa takes them,
- * which is shorter than numbers and much faster to write and to read. Numbers that digits cannot say exactly stay numbers.
- */
+/** Numbers of a document as JSON: as `rowValue`, written out. */
 export function rowJson(cell: CellType, numbers: Numbers): readonly number[] | string {
-  if (numbers instanceof Int8Array || numbers instanceof Float32Array)
-    // Cells of int8 take digits of no other width.
-    return cell === "int8" && numbers instanceof Float32Array ? plainRow(numbers) : digitsOf(numbers);
-  if (cell === "float") return floatDigits(numbers) ?? plainRow(numbers);
-  return cell === "int8" || !(numbers instanceof Float64Array) ? plainRow(numbers) : digitsOf(numbers);
+  const value = rowValue(cell, numbers);
+  return value instanceof CellDigits ? value.toJSON() : value;
 }
 
-/** The same for a request, where cells of 32 bits need not be written as digits before somebody reads them. */
+/**
+ * Numbers of a document or a request: the hexadecimal digits of their bits, most significant first, as Vespa takes them, which is
+ * shorter than numbers and much faster to write and to read. Numbers that digits cannot say exactly stay numbers; cells of 32 bits
+ * are not written as digits before somebody reads them.
+ */
 export function rowValue(cell: CellType, numbers: Numbers): readonly number[] | string | CellDigits {
-  if (numbers instanceof Float32Array && cell !== "int8") return new CellDigits(numbers);
-  if (cell !== "float" || numbers instanceof Int8Array) return rowJson(cell, numbers);
-  const digits = new CellDigits(numbers);
-  return digits.cells.every(Number.isFinite) ? digits : plainRow(numbers);
+  if (numbers instanceof Int8Array) return digitsOf(numbers);
+  // Cells of int8 take digits of no other width.
+  if (cell === "int8") return plainRow(numbers);
+  if (cell === "float" || numbers instanceof Float32Array) {
+    const digits = new CellDigits(numbers);
+    // What is too large for cells of 32 bits is refused by its number.
+    return numbers instanceof Float32Array || digits.cells.every(Number.isFinite) ? digits : plainRow(numbers);
+  }
+  return numbers instanceof Float64Array ? digitsOf(numbers) : plainRow(numbers);
 }
 
 /** Numbers as numbers. */
 export function plainRow(numbers: Numbers): readonly number[] {
   return Array.isArray(numbers) ? numbers : Array.from(numbers);
-}
-
-/** The digits of cells of 32 bits, which is what becomes of the numbers; nothing if one is too large for that. */
-function floatDigits(numbers: readonly number[] | Float64Array): string | undefined {
-  const cells = new Float32Array(numbers);
-  return cells.every(Number.isFinite) ? digitsOf(cells) : undefined;
 }
 
 function readRow(values: unknown): number[] {
