@@ -245,6 +245,7 @@ describe("queries", () => {
     // What becomes of the numbers later is another query's business.
     near.vector.fill(0);
     expect(JSON.stringify(nearest.parameters["input.query(vec)"])).toBe(`"3f00000000000000bf800000"`);
+    expect(String(nearest.parameters["input.query(vec)"])).toBe("3f00000000000000bf800000");
     const both = query(mail, { near, text: "a", limit: 150, where: mail.conditions.unread.is(true) });
     const close = `distanceThreshold: ${Math.acos(0.15)}`;
     expect(both.yql).toBe(

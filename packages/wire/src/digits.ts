@@ -30,6 +30,10 @@ export class CellDigits {
     this.cells = new Float32Array(numbers);
   }
 
+  toString(): string {
+    return digitsOf(this.cells);
+  }
+
   toJSON(): string {
     return digitsOf(this.cells);
   }
