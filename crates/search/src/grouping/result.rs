@@ -42,6 +42,15 @@ impl Writing<'_> {
         Walker { of: self, sources, path: Vec::new(), text: String::new() }.contents(0, 0, out);
         out.end_object();
     }
+
+    /// The relevance of a group of a list: its own score, or where it stands if another order was asked for.
+    pub(super) fn relevance(&self, (table, list): (usize, usize), group: u32, (at, length): (usize, usize)) -> f64 {
+        let list = &self.groups.templates[table].lists[list];
+        match list.order.is_empty() {
+            true => self.groups.tables[list.table].ranks[group as usize],
+            false => (length - at) as f64 / length as f64,
+        }
+    }
 }
 
 /// On the way through what is shown.
@@ -104,8 +113,8 @@ impl Walker<'_> {
         out.end_object();
     }
 
-    fn groups(&mut self, table: usize, list: usize, group: u32, out: &mut dyn ValueWriter) {
-        let list = &self.of.groups.templates[table].lists[list];
+    fn groups(&mut self, table: usize, list_at: usize, group: u32, out: &mut dyn ValueWriter) {
+        let list = &self.of.groups.templates[table].lists[list_at];
         let (Some(label), Some(shown)) = (&list.label, self.of.page.list(list.table, group)) else { return };
         self.begin_list("grouplist", label, list.max, (shown.offset, shown.total), out);
         if !shown.elements.is_empty() {
@@ -113,10 +122,7 @@ impl Walker<'_> {
             out.begin_array();
             let length = shown.elements.len();
             for (at, group) in shown.elements.iter().enumerate() {
-                let relevance = match list.order.is_empty() {
-                    true => self.of.groups.tables[list.table].ranks[*group as usize],
-                    false => (length - at) as f64 / length as f64,
-                };
+                let relevance = self.of.relevance((table, list_at), *group, (at, length));
                 self.path.push((shown.offset + at) as u32);
                 self.group(list.table, *group, relevance, out);
                 self.path.pop();

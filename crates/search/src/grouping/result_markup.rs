@@ -68,17 +68,14 @@ impl Walker<'_> {
         out.end();
     }
 
-    fn groups(&mut self, table: usize, list: usize, group: u32, out: &mut Markup) {
-        let list = &self.of.groups.templates[table].lists[list];
+    fn groups(&mut self, table: usize, list_at: usize, group: u32, out: &mut Markup) {
+        let list = &self.of.groups.templates[table].lists[list_at];
         let (Some(label), Some(shown)) = (&list.label, self.of.page.list(list.table, group)) else { return };
         out.begin("grouplist", &[("label", label)]);
         self.continuations(list.max, (shown.offset, shown.total), out);
         let length = shown.elements.len();
         for (at, group) in shown.elements.iter().enumerate() {
-            let relevance = match list.order.is_empty() {
-                true => self.of.groups.tables[list.table].ranks[*group as usize],
-                false => (length - at) as f64 / length as f64,
-            };
+            let relevance = self.of.relevance((table, list_at), *group, (at, length));
             self.path.push((shown.offset + at) as u32);
             self.group(list.table, *group, relevance, out);
             self.path.pop();
