@@ -17,6 +17,11 @@ export function cacheFolder() {
   return process.env.BROOKLET_PEERS_FOLDER ?? join(caches, "brooklet-peers");
 }
 
+/** The version of a package that was installed for a peer. */
+export function versionOf(name) {
+  return JSON.parse(readFileSync(join(cacheFolder(), "npm", "node_modules", name, "package.json"), "utf8")).version;
+}
+
 function ran(command, words, options = {}) {
   process.stderr.write(`${[command, ...words].join(" ")}\n`);
   const { status, error } = spawnSync(command, words, { stdio: ["ignore", 2, 2], ...options });
