@@ -44,7 +44,7 @@ function duckdb({ folder }) {
     for (let from = 0; from < documents.length; from += ROWS_OF_CHUNK) {
       const rows = documents.slice(from, from + ROWS_OF_CHUNK);
       const chunk = DuckDBDataChunk.create(types, rows.length);
-      const column = (valueOf) => rows.map(valueOf);
+      const column = (read) => rows.map(read);
       chunk.setColumns([
         column(({ number }) => number),
         column(({ time }) => time),

@@ -23,8 +23,8 @@ function fieldsOf({ vectors, texts }) {
 
 /** A batch of documents as columns. */
 function columnsOf(schema, documents) {
-  const numbers = (valueOf) =>
-    arrow.makeData({ type: new arrow.Int32(), data: Int32Array.from(documents, valueOf), length: documents.length });
+  const numbers = (read) =>
+    arrow.makeData({ type: new arrow.Int32(), data: Int32Array.from(documents, read), length: documents.length });
   const makers = {
     id: () => numbers(({ number }) => number),
     part: () => numbers(({ group }) => group),
