@@ -34,6 +34,8 @@ export interface Opened {
   readonly problems: readonly unknown[];
   /** The core that serves. */
   readonly core: Core;
+  /** All that were made; the first serves. */
+  readonly cores: readonly Core[];
 }
 
 /** Opens a directory with the built core. */
@@ -50,7 +52,7 @@ export function openCore(path: string, cacheBytes: number = CACHE_BYTES): Opened
   onTestFinished(() => cluster.close());
   const [core] = cores;
   if (core === undefined) throw new Error("the cluster made no core");
-  return { cluster, problems, core };
+  return { cluster, problems, core, cores };
 }
 
 /** The id of a note. */

@@ -68,3 +68,18 @@ test("a stored rank profile that cannot be compiled is told, and refused by its 
   const found = await searchNotes(cluster, "alice", QUERY, { ranking: "own" });
   expect(found.hits.map(({ relevance }) => relevance)).toEqual([5]);
 });
+
+test("the package that is stored is served on: no other core reads it", async () => {
+  const path = join(folder(), "data");
+  const bytes = packageOf({ note: noteOf("4.0") });
+  const first = openCore(path);
+  const begun = await first.cluster.deploy(bytes);
+  await first.cluster.close();
+
+  const { cluster, cores } = openCore(path);
+  expect(await cluster.deploy(bytes)).toEqual(begun);
+  expect(cores).toHaveLength(1);
+  // Another one is read by a core of its own first.
+  await cluster.deploy(packageOf({ note: noteOf("5.0") }));
+  expect(cores).toHaveLength(2);
+});
