@@ -1,6 +1,7 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
 import type { Reranker } from "@brooklet/client";
 import type { Answered, AuditListener } from "@brooklet/gateway";
+import type { OperatorLimits } from "@brooklet/gateway/node";
 import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
@@ -58,6 +59,12 @@ export interface ServeOptions {
    * A feed is one request. 0, which is usual: as many as there are.
    */
   readonly requestsPerGroup?: number;
+  /** Documents that each group may have; what comes beyond is refused with 507, but for removes. 0, which is usual: as many as there is room for. */
+  readonly documentsPerGroup?: number;
+  /** Bytes that may be stored of each group, likewise. */
+  readonly bytesPerGroup?: number;
+  /** Any limit by its name, as `{ bodyBytes: 16 << 20 }`; `/limits` tells all of them. What is said by an option of its own counts more. */
+  readonly limits?: OperatorLimits;
   /** Connections of one address at a time, 128 by default. */
   readonly connectionsPerAddress?: number;
   /**
@@ -142,6 +149,9 @@ const OPTIONS = {
   deploys: CHECKS.flag,
   wrongCredentials: CHECKS.count,
   requestsPerGroup: CHECKS.count,
+  documentsPerGroup: CHECKS.count,
+  bytesPerGroup: CHECKS.count,
+  limits: CHECKS.settings,
   connectionsPerAddress: CHECKS.count,
   trustedProxies: CHECKS.texts,
   onAnswered: CHECKS.listener,

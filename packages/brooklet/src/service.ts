@@ -1,7 +1,7 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
-import { DEFAULT_LIMITS, LOOPBACK_HOSTS } from "@brooklet/gateway";
-import { adminKeysOf, demandGuard, type ServerOptions, startServer } from "@brooklet/gateway/node";
-import type { Cluster } from "@brooklet/partition";
+import { LOOPBACK_HOSTS } from "@brooklet/gateway";
+import { adminKeysOf, demandGuard, type ReadLimits, readLimits, startServer } from "@brooklet/gateway/node";
+import type { Cluster, GroupQuotaLimits } from "@brooklet/partition";
 import { deployDirectory } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
@@ -29,11 +29,12 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   const { adminKeys = adminKeysOf(), tokens } = options;
   const guard = { adminKeys, ...given({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
   // Said before a data directory is touched.
+  const limits = limitsOf(options);
   await demandGuard(host, guard);
   demandGroupOfMcp(options, guard);
   const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
   const audit = await auditOf(options.audit, onProblem);
-  const cluster = await clusterOf(options, outbound);
+  const cluster = await clusterOf(options, outbound, limits.groups);
   try {
     if (options.application !== undefined) await deployDirectory(cluster, options.application);
     const mcp = await mcpOf(cluster, options.mcp);
@@ -52,14 +53,12 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         group: options.group,
         reranker: options.reranker,
         mcp,
-        limits: limitsOf(options),
+        limits: limits.gateway,
+        groupLimits: limits.groups,
         audit: audit?.listener,
         onAnswered: options.onAnswered,
         trustedProxies: options.trustedProxies,
-        connectionLimits:
-          options.connectionsPerAddress === undefined
-            ? undefined
-            : { connectionsOfAddress: options.connectionsPerAddress },
+        connectionLimits: limits.connections,
         onDefect: onProblem,
       }),
     });
@@ -89,10 +88,11 @@ async function begin(options: ServeOptions): Promise<RunningService> {
 }
 
 /** What is served: a data directory, memory, or a store that others serve too. */
-async function clusterOf(options: ServeOptions, outbound: Outbound): Promise<Cluster> {
+async function clusterOf(options: ServeOptions, outbound: Outbound, groups: ReadLimits["groups"]): Promise<Cluster> {
   const { path, threads, store } = options;
   const usual = {
     outbound,
+    ...given({ quotas: quotasOf(groups) }),
     ...given({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
     ...given({ models: options.models, onProblem: options.onProblem }),
   };
@@ -104,13 +104,29 @@ async function clusterOf(options: ServeOptions, outbound: Outbound): Promise<Clu
   return await openSharedCluster({ store, ...usual, ...given({ peerAddress: options.peerAddress }) });
 }
 
-/** Limits that are not the usual ones. */
-function limitsOf({ wrongCredentials: failures, requestsPerGroup }: ServeOptions): ServerOptions["limits"] {
-  const { wrongCredentials, groupRate } = DEFAULT_LIMITS;
-  return {
-    ...(failures !== undefined && { wrongCredentials: { ...wrongCredentials, failures, failuresPerMinute: failures } }),
-    ...(requestsPerGroup !== undefined && { groupRate: { ...groupRate, requestsPerSecond: requestsPerGroup } }),
-  };
+/** Limits that are not the usual ones: what an option of its own says counts more than the list. */
+function limitsOf(options: ServeOptions): ReadLimits {
+  const { limits = {}, wrongCredentials: failures, requestsPerGroup, connectionsPerAddress } = options;
+  const { documentsPerGroup, bytesPerGroup } = options;
+  return readLimits({
+    ...limits,
+    ...(failures !== undefined && {
+      wrongCredentials: { ...limits.wrongCredentials, failures, failuresPerMinute: failures },
+    }),
+    ...(requestsPerGroup !== undefined && {
+      groupRate: { ...limits.groupRate, requestsPerSecond: requestsPerGroup },
+    }),
+    ...given({ connectionsOfAddress: connectionsPerAddress, documentsPerGroup, bytesPerGroup }),
+  });
+}
+
+/** What each group may have; nothing: as much as there is room for. */
+function quotasOf({
+  documentsPerGroup: documents = 0,
+  bytesPerGroup: bytes = 0,
+}: ReadLimits["groups"]): GroupQuotaLimits | undefined {
+  if (documents === 0 && bytes === 0) return undefined;
+  return { ...(documents > 0 && { documents }), ...(bytes > 0 && { bytes }) };
 }
 
 /** The members that are set. */

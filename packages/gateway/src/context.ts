@@ -21,6 +21,8 @@ export interface ServerState {
 export interface Surroundings {
   readonly cluster: Cluster;
   readonly limits: GatewayLimits;
+  /** What is told at `/limits`. */
+  readonly shownLimits: object;
   readonly bodies: Bodies;
   readonly documents: Admission;
   readonly feeds: Admission;

@@ -36,6 +36,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly cluster: Cluster;
   /** Limits other than the defaults. */
   readonly limits?: Partial<GatewayLimits>;
+  /** All limits that hold here, told at `/limits`; those of the gateway by default. */
+  readonly shownLimits?: Readonly<Record<string, object>>;
   /** The port to tell clients of the deploy interface. Asked at each such request; 8080 by default. */
   readonly containerPort?: () => number;
   /** What the server around knows of itself. */
@@ -93,6 +95,7 @@ export function houseOf(options: GatewayOptions): House {
   const surroundings: Surroundings = {
     cluster: options.cluster,
     limits,
+    shownLimits: options.shownLimits ?? limits,
     bodies: new Bodies(limits, options.gunzip ?? webGunzip),
     documents: new Admission(limits.documents),
     feeds: new Admission(limits.feeds),

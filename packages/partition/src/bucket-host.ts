@@ -24,6 +24,7 @@ import {
 import { applyToSelected, type VisitPlace, visitBucket } from "./bucket-visit.ts";
 import type {
   Erasure,
+  GroupUsage,
   MassOperation,
   MassOutcome,
   PartitionKey,
@@ -46,6 +47,7 @@ import { BucketShards } from "./shards/bucket-shards.ts";
 import { bucketOfName } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
 import { ShardStore } from "./shards/shard-store.ts";
+import { usageOf } from "./stored-count.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** An engine that can be given an application. */
@@ -111,6 +113,7 @@ export class BucketHost {
       shard: (name) => this.shard(name),
       visit: (...asked) => this.visit(...asked),
       erasePartition: (name) => this.#erase(name as PartitionKey),
+      usage: (name) => this.#usage(name),
     });
     this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
     if (application !== undefined) this.deploy(application);
@@ -181,6 +184,11 @@ export class BucketHost {
     const bucket = this.#bucketFor(key);
     const { engine } = this.#options;
     return erasePartition({ bucket, engine, maintenance: this.#maintenance, onProblem: this.#tell }, key);
+  }
+
+  #usage(name: string): GroupUsage {
+    const { engine } = this.#options;
+    return usageOf({ bucket: this.#bucketFor(name), engine, onProblem: this.#tell }, name as PartitionKey);
   }
 
   /** Whether the device is full. */

@@ -200,6 +200,14 @@ export interface Erasure {
   readonly backups?: readonly StoredBackup[];
 }
 
+/** What is stored of a group. */
+export interface GroupUsage {
+  /** How many there are; nothing: they cannot be counted, as something of them is damaged or a query profile hides some. */
+  readonly documents?: number;
+  /** Bytes of its segments and operations. */
+  readonly bytes: number;
+}
+
 /** What a thread did and holds, and the searches that are with it and wait for it. */
 export type ClusterFigures = ThreadFigures & { readonly searchesRunning: number; readonly searchesQueued: number };
 
@@ -224,6 +232,8 @@ export interface Cluster {
   overload?(key?: PartitionKey): string | undefined;
   /** What is wrong with it, each in one sentence; nothing: a query was just answered and a write was stored within the last minute. */
   health?(): Promise<readonly string[]>;
+  /** What is stored of a group, counted now. */
+  usage?(key: PartitionKey): Promise<GroupUsage>;
   /** What each of its threads did and holds. */
   figures?(): Promise<readonly ClusterFigures[]>;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */

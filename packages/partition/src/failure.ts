@@ -93,6 +93,12 @@ export function tailFull(operations: number, cause: unknown): ServiceError {
   return new ServiceError({ code: "TAIL_FULL", status: 503, number: 10, message, outcome: "not_applied", cause });
 }
 
+/** A write that would have a group exceed what it may have (L-group). */
+export function overQuota(of: "documents" | "bytes", most: number, now: number): ServiceError {
+  const message = `The group may have ${most} ${of} and has ${now} (limit L-group): remove some, removes are always taken`;
+  return new ServiceError({ code: "INSUFFICIENT_STORAGE", status: 507, number: 19, message, outcome: "not_applied" });
+}
+
 function meaning(code: string, status: number, number: number, message: string, outcome: Meaning["outcome"]): Meaning {
   return { code, status, number, message, outcome };
 }

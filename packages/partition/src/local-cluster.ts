@@ -12,6 +12,7 @@ import {
   type FeedOptions,
   type Gate,
   type GateTarget,
+  type GroupUsage,
   type LoadOutcome,
   type MassOperation,
   type MassOutcome,
@@ -47,12 +48,15 @@ import { Health } from "./health/health.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
+import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import { LargeGroups } from "./shards/large-groups.ts";
 import { bucketOfName, checkKey } from "./shards/shard.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** How long an erasure may wait for a bucket that is elsewhere. */
 const ERASE_MS = 60_000;
+/** The same of a count. */
+const COUNT_MS = 10_000;
 
 /** A core of one cluster, which may have the first application at once. */
 export interface ClusterEngine extends DeployableEngine {
@@ -77,6 +81,8 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   readonly shardBytes?: number;
   /** What is kept back on the device for what gives space. */
   readonly reserve?: Reserve | undefined;
+  /** What each group may have; as much as there is room for, unless it is said. */
+  readonly quotas?: GroupQuotaLimits;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
   readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
@@ -93,6 +99,7 @@ export class LocalCluster implements Cluster {
   readonly #health: Health;
   readonly #models: ModelSurroundings;
   readonly #gate: Gate;
+  readonly #quotas: GroupQuotas | undefined;
   #report: DeployReport | undefined;
   /** What the core said of the stored application, as long as none was deployed. */
   #restored: DeployReport | undefined;
@@ -153,11 +160,18 @@ export class LocalCluster implements Cluster {
       surroundings,
       onProblem: onProblem ?? (() => undefined),
     });
+    this.#quotas = options.quotas && new GroupQuotas(options.quotas, (key) => this.usage(key));
   }
 
   partition(key: PartitionKey): EmbeddingHandle {
     checkKey(key);
-    return this.#models.around(this.#gate === OPEN_GATE ? this.#shared(key) : this.#gated(key));
+    const partition = this.#models.around(this.#gate === OPEN_GATE ? this.#shared(key) : this.#gated(key));
+    return this.#quotas?.around(key, partition) ?? partition;
+  }
+
+  usage(key: PartitionKey): Promise<GroupUsage> {
+    checkKey(key);
+    return this.#gate.pass({ keys: [key] }, "read", COUNT_MS, () => this.#large.usage(key));
   }
 
   /** A partition, or the shards that it was split into. */
@@ -204,9 +218,12 @@ export class LocalCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
-      load: async (key, load, timeoutMs) =>
-        (await this.#gate.elsewhere?.(key)?.load(load, timeoutMs)) ??
-        (await this.#large.load(key, load, timeoutMs, (own) => this.here(key).load(own, timeoutMs))),
+      load: async (key, load, timeoutMs) => {
+        const work = async (of: Load): Promise<readonly LoadOutcome[]> =>
+          (await this.#gate.elsewhere?.(key)?.load(of, timeoutMs)) ??
+          (await this.#large.load(key, of, timeoutMs, (own) => this.here(key).load(own, timeoutMs)));
+        return (await this.#quotas?.load(key, load, this.partition(key), work)) ?? (await work(load));
+      },
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
@@ -310,7 +327,9 @@ export class LocalCluster implements Cluster {
   async erase(key: PartitionKey): Promise<Erasure> {
     checkKey(key);
     return await this.#gate.pass({ keys: [key] }, "write", ERASE_MS, async () => {
-      return withBackups(await this.#large.erase(key), this.#options.storage);
+      const erasure = await this.#large.erase(key);
+      this.#quotas?.forget(key);
+      return withBackups(erasure, this.#options.storage);
     });
   }
 

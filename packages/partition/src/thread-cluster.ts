@@ -13,6 +13,7 @@ import type {
   Erasure,
   FedOperation,
   FeedOptions,
+  GroupUsage,
   LoadOutcome,
   MassOperation,
   MassOutcome,
@@ -40,6 +41,7 @@ import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } f
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { LaneLimits } from "./query/lane.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
+import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import type { AskShard, ShardWork } from "./shards/bucket-shards.ts";
 import { LargeGroups } from "./shards/large-groups.ts";
 import { bucketOfName, checkKey } from "./shards/shard.ts";
@@ -61,6 +63,8 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   /** Bytes from which on a group is split into shards; none is, unless it is said. */
   readonly shardBytes?: number;
   readonly surroundings: Surroundings;
+  /** What each group may have; as much as there is room for, unless it is said. */
+  readonly quotas?: GroupQuotaLimits;
   /** The places of each thread for searches, if not the usual. */
   readonly lane?: LaneLimits;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
@@ -78,6 +82,7 @@ export class ThreadCluster implements Cluster {
   readonly #large: LargeGroups;
   readonly #health: Health;
   readonly #models: ModelSurroundings;
+  readonly #quotas: GroupQuotas | undefined;
   #report: DeployReport | undefined;
   #deploying = false;
   #queries = 0;
@@ -108,6 +113,7 @@ export class ThreadCluster implements Cluster {
       surroundings,
       onProblem,
     });
+    this.#quotas = options.quotas && new GroupQuotas(options.quotas, (key) => this.usage(key));
     this.#health = new Health({
       cluster: this,
       buckets: this.#threads.map((_, thread) => thread),
@@ -136,7 +142,13 @@ export class ThreadCluster implements Cluster {
       get: (request, timeoutMs) =>
         this.#large.get(key, request, timeoutMs, () => thread.call("get", () => request, key, timeoutMs)),
     };
-    return this.#models.around(partition);
+    const embedding = this.#models.around(partition);
+    return this.#quotas?.around(key, embedding) ?? embedding;
+  }
+
+  usage(key: PartitionKey): Promise<GroupUsage> {
+    checkKey(key);
+    return this.#large.usage(key);
   }
 
   feed(
@@ -145,13 +157,14 @@ export class ThreadCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
-      load: (key, load, timeoutMs) => {
+      load: async (key, load, timeoutMs) => {
         const whole = (own: Load): Promise<readonly LoadOutcome[]> => {
           // Copied, as a group that has become large is asked once more.
           const packed = (by: Packing): Load => ({ ...own, operations: by.copy(own.operations) });
           return this.#threadOf(this.bucketOf(key)).call("load", packed, key, timeoutMs);
         };
-        return this.#large.load(key, load, timeoutMs, whole);
+        const work = (of: Load): Promise<readonly LoadOutcome[]> => this.#large.load(key, of, timeoutMs, whole);
+        return (await this.#quotas?.load(key, load, this.partition(key), work)) ?? (await work(load));
       },
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
@@ -244,7 +257,9 @@ export class ThreadCluster implements Cluster {
 
   async erase(key: PartitionKey): Promise<Erasure> {
     checkKey(key);
-    return withBackups(await this.#large.erase(key), this.#options.storage);
+    const erasure = await this.#large.erase(key);
+    this.#quotas?.forget(key);
+    return withBackups(erasure, this.#options.storage);
   }
 
   /** Gives half of the documents of a group, or of the shard of a name, to a new shard. */

@@ -2,7 +2,7 @@
 
 import { Core, instantiate, Writer } from "@brooklet/core";
 import { expect, onTestFinished } from "vitest";
-import { LocalCluster } from "../src/local-cluster.ts";
+import { LocalCluster, type LocalClusterOptions } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { directory } from "./setting.ts";
@@ -39,7 +39,11 @@ export interface Opened {
 }
 
 /** Opens a directory with the built core. */
-export function openCore(path: string, cacheBytes: number = CACHE_BYTES): Opened {
+export function openCore(
+  path: string,
+  cacheBytes: number = CACHE_BYTES,
+  more: Partial<Pick<LocalClusterOptions, "quotas" | "partitions">> = {},
+): Opened {
   const problems: unknown[] = [];
   const cores: Core[] = [];
   const onProblem = (problem: unknown): void => void problems.push(problem);
@@ -48,7 +52,8 @@ export function openCore(path: string, cacheBytes: number = CACHE_BYTES): Opened
     cores.push(core);
     return core;
   };
-  const cluster = new LocalCluster({ storage: directory(path), makeEngine, surroundings: nodeSurroundings, onProblem });
+  const storage = directory(path);
+  const cluster = new LocalCluster({ storage, makeEngine, surroundings: nodeSurroundings, onProblem, ...more });
   onTestFinished(() => cluster.close());
   const [core] = cores;
   if (core === undefined) throw new Error("the cluster made no core");

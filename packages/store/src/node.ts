@@ -25,4 +25,10 @@ export {
   secretIn,
 } from "./node/data-directory.ts";
 export { checkDirectory, type DirectoryReport, type RepairOptions, repairDirectory } from "./node/directory-check.ts";
+export {
+  type BucketLook,
+  type DirectoryLook,
+  type LockHolder,
+  lookAtDirectory,
+} from "./node/directory-look.ts";
 export { DiskReserve, RESERVE_BYTES, type SharedReserve } from "./node/disk-reserve.ts";

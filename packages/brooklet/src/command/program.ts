@@ -4,9 +4,8 @@ import { StartError } from "@brooklet/gateway/node";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LOG_LEVELS } from "../node/log.ts";
-import { runAuditGroup, runAuditVerify } from "./audit.ts";
-import { runBackup, runBackups, runRestore } from "./backup.ts";
-import { runCheck, runRepair } from "./check.ts";
+import { port, positive, whole } from "./arguments.ts";
+import { addDirectoryCommands } from "./directory-program.ts";
 import { runEvaluate } from "./evaluate.ts";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed/feed.ts";
@@ -26,7 +25,6 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const URL_DEFAULT = "http://localhost:8080";
 const PORT_DEFAULT = 8080;
-const PORT_MAX = 65_535;
 const CONCURRENCY_DEFAULT = 64;
 
 /** Runs a command line; gives the exit code: 0 done, 1 failed, 2 called wrongly. */
@@ -72,9 +70,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addMcp(program, surroundings);
   addModel(program, surroundings);
   addPlan(program, surroundings);
-  addBackup(program, surroundings);
-  addCheck(program, surroundings);
-  addAudit(program, surroundings);
+  addDirectoryCommands(program, surroundings);
   addKey(program, surroundings);
   addToken(program, surroundings);
   return program;
@@ -123,6 +119,9 @@ function addServe(program: Command, surroundings: Surroundings): void {
       whole,
     )
     .option("--group-rate <count>", "requests of one group in a second, more are refused (0: no limit)", whole)
+    .option("--group-documents <count>", "documents that each group may have, more are refused (0: no limit)", whole)
+    .option("--group-bytes <count>", "bytes that may be stored of each group, likewise (0: no limit)", whole)
+    .option("--limits <file>", "limits by their names, as JSON: /limits tells all there are")
     .option("--connections-per-address <count>", "connections of one address at a time (128)", positive)
     .option(
       "--trusted-proxy <network...>",
@@ -381,79 +380,6 @@ function count(text: string): number {
   throw new InvalidArgumentError("Give a number, as in 250, 1.5k, 2M or 10B.");
 }
 
-function addBackup(program: Command, surroundings: Surroundings): void {
-  const target =
-    "a folder, or s3://bucket/prefix (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL_S3)";
-  program
-    .command("backup")
-    .description(
-      "back up a data directory, which may be served meanwhile; only what is new since the last time is stored",
-    )
-    .argument("<dir>", "the data directory")
-    .argument("<target>", target)
-    .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", positive)
-    .option("--json", "print the result as JSON")
-    .addHelpText("after", "\nBROOKLET_BACKUP_KEY or BROOKLET_BACKUP_KEY_FILE: what it is encrypted with (AES-256-GCM).")
-    .action((directory: string, to: string, options: Parameters<typeof runBackup>[2]) =>
-      runBackup(directory, to, options, surroundings),
-    );
-  program
-    .command("backups")
-    .description("list the backups of a target, the latest last")
-    .argument("<target>", target)
-    .option("--json", "print the result as JSON")
-    .action((from: string, options: Parameters<typeof runBackups>[1]) => runBackups(from, options, surroundings));
-  program
-    .command("restore")
-    .description("make a data directory of a backup, at a new path, after everything of it was verified")
-    .argument("<target>", target)
-    .argument("<dir>", "a path where there is nothing")
-    .option("--backup <id>", "which backup (default: the latest)")
-    .option("--json", "print the result as JSON")
-    .action((from: string, directory: string, options: Parameters<typeof runRestore>[2]) =>
-      runRestore(from, directory, options, surroundings),
-    );
-}
-
-function addCheck(program: Command, surroundings: Surroundings): void {
-  program
-    .command("check")
-    .description("read everything in a data directory that nobody serves, and say what is not as it was written")
-    .argument("<dir>", "the data directory")
-    .option("--json", "print the result as JSON")
-    .action((directory: string, options: Parameters<typeof runCheck>[1]) => runCheck(directory, options, surroundings));
-  program
-    .command("repair")
-    .description("take what is there of a damaged data directory for all there is, and say what is lost")
-    .argument("<dir>", "the data directory; the files of damaged buckets are kept in it as they were")
-    .option("--drop", "delete operations and segments that are damaged, which are refused otherwise")
-    .option("--json", "print the result as JSON")
-    .action((directory: string, options: Parameters<typeof runRepair>[1]) =>
-      runRepair(directory, options, surroundings),
-    );
-}
-
-function addAudit(program: Command, surroundings: Surroundings): void {
-  const audit = program
-    .command("audit")
-    .description("what serve --audit has written: whether it is whole, and of whom");
-  audit
-    .command("verify")
-    .description("read the file from its beginning: fails where a line was changed, left out or put in")
-    .argument("<file>", "the file")
-    .option("--last <hash>", "the hash of a line that has to be there, as an earlier run printed it")
-    .option("--json", "print the result as JSON")
-    .action((file: string, options: Parameters<typeof runAuditVerify>[1]) =>
-      runAuditVerify(file, options, surroundings),
-    );
-  audit
-    .command("group")
-    .description("print what a group is called in the file")
-    .argument("<name>", "the group")
-    .option("--data <dir>", "the data directory of the server", "./data")
-    .action((name: string, options: Parameters<typeof runAuditGroup>[1]) => runAuditGroup(name, options, surroundings));
-}
-
 function addKey(program: Command, surroundings: Surroundings): void {
   program
     .command("key")
@@ -477,21 +403,4 @@ function addToken(program: Command, surroundings: Surroundings): void {
 /** Not the server's own variable: where that is set, a command that is sent to another server must not show its key there. */
 function credential(): Option {
   return new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY");
-}
-
-function whole(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Give an integer that is not negative.");
-}
-
-function positive(text: string): number {
-  const value = whole(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError("Give a positive integer.");
-}
-
-function port(text: string): number {
-  const value = whole(text);
-  if (value <= PORT_MAX) return value;
-  throw new InvalidArgumentError(`Give a port from 0 to ${PORT_MAX}.`);
 }

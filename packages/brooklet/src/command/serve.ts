@@ -9,6 +9,7 @@ import { Log, type LogFormat, type LogLevel } from "../node/log.ts";
 import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
+import { limitsIn } from "./limits-file.ts";
 import { storeAt } from "./store.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -46,6 +47,9 @@ export interface ServeCommand {
   readonly tokenKeys?: string;
   readonly tokenAlgorithm: string;
   readonly groupRate?: number;
+  readonly groupDocuments?: number;
+  readonly groupBytes?: number;
+  readonly limits?: string;
   readonly connectionsPerAddress?: number;
   readonly trustedProxy?: readonly string[];
   readonly log?: LogFormat;
@@ -110,6 +114,9 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     onProblem: voice.fail,
     ...(voice.onAnswered === undefined ? {} : { onAnswered: voice.onAnswered }),
     ...(command.groupRate === undefined ? {} : { requestsPerGroup: command.groupRate }),
+    ...(command.groupDocuments === undefined ? {} : { documentsPerGroup: command.groupDocuments }),
+    ...(command.groupBytes === undefined ? {} : { bytesPerGroup: command.groupBytes }),
+    ...(command.limits === undefined ? {} : { limits: limitsIn(command.limits) }),
     ...(command.connectionsPerAddress === undefined ? {} : { connectionsPerAddress: command.connectionsPerAddress }),
     ...(command.trustedProxy === undefined ? {} : { trustedProxies: command.trustedProxy }),
     ...(group === undefined ? {} : { group }),

@@ -3,6 +3,7 @@ import { Core, instantiate, loadModule } from "@brooklet/core";
 import {
   type Cluster,
   type DeployReport,
+  type GroupQuotaLimits,
   type LaneLimits,
   LocalCluster,
   type LocalClusterOptions,
@@ -31,6 +32,8 @@ export interface OpenClusterOptions {
   readonly shardBytes?: number;
   /** What is kept back on the device for what gives space, bytes; nothing unless it is said, of "usual" what L-disk says. */
   readonly reserveBytes?: number | "usual";
+  /** What each group may have; as much as there is room for, unless it is said. */
+  readonly quotas?: GroupQuotaLimits;
   /** The places of each thread for searches, if not the usual. */
   readonly lane?: LaneLimits;
   /** Embedders, and where the models of the application are. */
@@ -67,7 +70,7 @@ type ClusterSurroundings = Omit<LocalClusterOptions, "storage" | "makeEngine" | 
 
 /** What every cluster of this process has around it: timers, models, and how those are reached. */
 export function surroundingsOf(
-  { keepRemovesSeconds, outbound = OWN_OUTBOUND, models = {} }: Omit<OpenClusterOptions, "path">,
+  { keepRemovesSeconds, quotas, outbound = OWN_OUTBOUND, models = {} }: Omit<OpenClusterOptions, "path">,
   onProblem: (error: unknown) => void,
 ): ClusterSurroundings {
   const embedder = new ApplicationEmbedders(models, outbound);
@@ -77,7 +80,7 @@ export function surroundingsOf(
   const { objections } = outbound;
   const asked = { embedder, modelRunner, objections };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  return { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes };
+  return { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes, ...(quotas && { quotas }) };
 }
 
 /** Throws if a part of the installation is not there: it would be the first write that found out. */

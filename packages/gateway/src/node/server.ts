@@ -15,10 +15,12 @@ import { StartError } from "../start-error.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { nodeGunzip } from "./gunzip.ts";
 import { type CallHandler, Listener } from "./listener.ts";
+import { type GroupLimits, shownLimits } from "./operator-limits.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 /** How to serve. */
-export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip" | "digest"> {
+export interface ServerOptions
+  extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip" | "digest" | "shownLimits"> {
   /** Address to listen on; the loopback address by default. */
   readonly host?: string;
   /** Port of documents, queries, and everything else. 0: the system chooses. */
@@ -27,6 +29,8 @@ export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "contain
   readonly configPort?: number;
   /** Must be said to listen where others can reach it, without any key. */
   readonly insecureAllowAnonymous?: boolean;
+  /** What groups may have, to be told with the other limits: who keeps them is the cluster. */
+  readonly groupLimits?: Partial<GroupLimits>;
   /** Limits of connections other than the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
   /** Addresses and networks of proxies before this server, whose word is taken for where a request came from. None by default. */
@@ -57,6 +61,11 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
     ...(isLoopback(host) ? { allowedHosts: LOOPBACK_HOSTS } : {}),
     ...options,
     cluster,
+    shownLimits: shownLimits({
+      gateway: options.limits ?? {},
+      connections: options.connectionLimits ?? {},
+      groups: options.groupLimits ?? {},
+    }),
     gunzip: nodeGunzip,
     digest: nodeDigest,
     containerPort: () => containerPort,

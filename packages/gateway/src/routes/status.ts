@@ -24,6 +24,7 @@ export const STATUS_ROUTES: Readonly<Record<string, StatusRoute>> = {
   "/state/v1": (_, call) => jsonReply(200, { resources: resources(call) }),
   "/readyz": readiness,
   "/metrics": prometheus,
+  "/limits": ({ shownLimits }) => jsonReply(200, { limits: shownLimits }),
   "/state/v1/health": health,
   "/state/v1/version": () => jsonReply(200, { version: VESPA_VERSION }),
   "/state/v1/metrics": (context) => jsonReply(200, stateMetrics(context)),

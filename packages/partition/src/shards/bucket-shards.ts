@@ -9,6 +9,7 @@ import type {
   Answer,
   Erasure,
   GetRequest,
+  GroupUsage,
   LoadOutcome,
   OperationRequest,
   Outcome,
@@ -90,6 +91,11 @@ export interface ShardWork {
   };
   /** The same of a shard; nothing: there is none of that attempt. */
   readonly drop: { readonly with: { readonly made: number }; readonly gives: readonly ShardName[] | undefined };
+  /** What is stored of a partition; the shards that it was split into have to be asked too. Nothing: there is none of that attempt. */
+  readonly usage: {
+    readonly with: { readonly made: number | undefined };
+    readonly gives: { readonly usage: GroupUsage; readonly offspring: readonly ShardName[] } | undefined;
+  };
   /** Erases a partition whose shards are gone. */
   readonly remove: { readonly with: undefined; readonly gives: Erasure };
 }
@@ -112,6 +118,7 @@ export interface ShardHost {
   shard(name: string): ShardStore;
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
   erasePartition(name: string): Erasure;
+  usage(name: string): GroupUsage;
 }
 
 /** What is known of one shard in this thread. */
@@ -180,6 +187,7 @@ export class BucketShards {
           await nothing(this.#keep(name, { ...filling(this.#record(name), attempt), isOpen: true })),
         erase: async () => this.#erase(name),
         drop: async ({ made }) => this.#drop(name, made),
+        usage: async ({ made }) => this.#usage(name, made),
         remove: async () => this.#remove(name),
       };
     return await tasks[task](given);
@@ -317,6 +325,12 @@ export class BucketShards {
     this.#keep(name, { ...record, isErased: true });
     this.#end(name);
     return offspring(record);
+  }
+
+  #usage(name: string, made: number | undefined): ShardWork["usage"]["gives"] {
+    const record = this.#record(name);
+    if (made !== undefined && record?.made !== made) return undefined;
+    return { usage: this.#host.usage(name), offspring: record === undefined ? [] : offspring(record) };
   }
 
   #remove(name: string): Erasure {

@@ -8,6 +8,7 @@ import type {
   Answer,
   Erasure,
   GetRequest,
+  GroupUsage,
   LoadOutcome,
   MassOperation,
   MassOutcome,
@@ -238,6 +239,21 @@ export class LargeGroups {
     for (const child of offspring) counts.push(...(await this.#drop(key, child)));
     const { documents } = await ask(name, "remove", undefined);
     return [...counts, documents];
+  }
+
+  /** What is stored of a group, in whatever shards it has. */
+  async usage(key: PartitionKey): Promise<GroupUsage> {
+    let [documents, bytes]: [number | undefined, number] = [0, 0];
+    const add = async (name: string, made: number | undefined): Promise<void> => {
+      const told = await this.#options.ask(name, "usage", { made });
+      if (told === undefined) return;
+      const { documents: own } = told.usage;
+      documents = documents === undefined || own === undefined ? undefined : documents + own;
+      bytes += told.usage.bytes;
+      for (const child of told.offspring) await add(objectName(key, child.number), child.made);
+    };
+    await add(key, undefined);
+    return { ...(documents !== undefined && { documents }), bytes };
   }
 
   /** Splits the groups and shards that have become large, unless it is under way. */

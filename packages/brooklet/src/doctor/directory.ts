@@ -1,0 +1,133 @@
+/** What is wrong with a data directory, its device, and the models of what is deployed there. */
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { asPackage, Core, instantiate } from "@brooklet/core";
+import { DataDirectory, type DirectoryLook, lookAtDirectory, MODELS_FOLDER, RESERVE_BYTES } from "@brooklet/store/node";
+import { openDatabase } from "../node/database.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+const LOG_BYTES_MANY = 64 << 20;
+const MIB = 1 << 20;
+const SHARE_LOW = 0.05;
+const CORE_CACHE_BYTES = 1 << 20;
+const CORE_KEY_BYTES = 16;
+
+/** Looks at a directory. */
+export function lookAt(path: string): DirectoryLook {
+  return lookAtDirectory(path, openDatabase);
+}
+
+/** Examines a directory, all but its models. */
+export function directoryFindings(look: DirectoryLook): readonly Finding[] {
+  return [
+    directoryFinding(look),
+    permissionsFinding(look),
+    lockFinding(look),
+    diskFinding(look.path),
+    ...bucketFindings(look),
+  ];
+}
+
+function directoryFinding({ path, buckets, problem: what }: DirectoryLook): Finding {
+  if (what !== undefined)
+    return problem("data directory", `${path}: ${what}`, "give another --data, or restore a backup to a new path");
+  if (buckets === undefined) return ok("data directory", `${path} is not there yet, and will be made`);
+  const bytes = buckets.reduce((sum, one) => sum + one.bytes + one.logBytes, 0);
+  return ok("data directory", `${path}: ${buckets.length} buckets, ${mib(bytes)}`);
+}
+
+function permissionsFinding({ path, open }: DirectoryLook): Finding {
+  const there = existing(path);
+  try {
+    accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    return problem("permissions", `${there} cannot be written to (${code})`, "give it to the user that serves");
+  }
+  if (open.length === 0) return ok("permissions", `${there} can be written to, and its files are its owner's`);
+  const some = `${open.slice(0, 3).join(", ")}${open.length > 3 ? ` and ${open.length - 3} more` : ""}`;
+  return warning("permissions", `others than its owner may read ${some}`, `chmod -R go-rwx ${path}`);
+}
+
+function lockFinding({ holder }: DirectoryLook): Finding {
+  if (holder === undefined) return ok("lock", "no process has the directory");
+  const { pid, name } = holder;
+  return ok("lock", pid === undefined ? "another process has it" : `process ${pid} (${name}) has it`);
+}
+
+function diskFinding(path: string): Finding {
+  const { bavail, blocks, bsize } = statfsSync(existing(path));
+  const [free, all] = [bavail * bsize, blocks * bsize];
+  const reserve = statSync(join(path, "reserve"), { throwIfNoEntry: false })?.size;
+  const room = `${mib(free)} of ${mib(all)} are free`;
+  if (reserve === 0)
+    return problem("disk", `${room}, and the reserve was given up: what grows is refused`, "give the device more room");
+  const wanted = reserve === undefined ? 2 * RESERVE_BYTES : RESERVE_BYTES;
+  if (free < wanted) return problem("disk", `${room}: too few to write`, "give the device more room");
+  if (free < SHARE_LOW * all) return warning("disk", room, "give the device more room before it is full");
+  return ok("disk", reserve === undefined ? room : `${room}, and ${mib(reserve)} are kept back`);
+}
+
+function bucketFindings({ buckets = [], holder }: DirectoryLook): readonly Finding[] {
+  const damaged = buckets.filter((one) => one.problem !== undefined);
+  const [first] = damaged;
+  const stored =
+    first && `bucket ${first.bucket}: ${first.problem}${damaged.length > 1 ? `; ${damaged.length - 1} more` : ""}`;
+  const logs = buckets.reduce((most, { logBytes }) => Math.max(most, logBytes), 0);
+  return [
+    stored === undefined
+      ? ok(
+          "stored data",
+          "headers, versions, heads and generations of all buckets agree; brooklet check reads all of it",
+        )
+      : problem(
+          "stored data",
+          stored,
+          "brooklet check tells all of it; a backup has it, or brooklet repair goes on without",
+        ),
+    logs <= LOG_BYTES_MANY
+      ? ok("logs", `the longest write-ahead log has ${mib(logs)}`)
+      : warning(
+          "logs",
+          `a write-ahead log has ${mib(logs)}`,
+          holder === undefined ? "serve it once: the log is emptied" : "look for what reads for long: a backup, a copy",
+        ),
+  ];
+}
+
+/** Examines the models of what is deployed in a directory. */
+export async function modelsFinding({ path, buckets, holder }: DirectoryLook): Promise<Finding> {
+  if (buckets === undefined) return ok("models", "nothing is deployed");
+  if (holder !== undefined) return ok("models", "are looked for by the process that has the directory: ask /readyz");
+  const application = applicationOf(path);
+  if (application === undefined) return ok("models", "nothing is deployed");
+  const key = new Uint8Array(CORE_KEY_BYTES);
+  const core = new Core({ instantiate, cacheBytes: CORE_CACHE_BYTES, sealKey: key, onTrap: () => undefined });
+  const { ranking, embedders } = core.models(asPackage(application));
+  const addresses = [...ranking, ...embedders];
+  if (addresses.length === 0) return ok("models", "none are named by address");
+  const { ModelFiles } = await import("@brooklet/models/node");
+  const there = new Set((await new ModelFiles({ folder: join(path, MODELS_FOLDER) }).list()).map(({ url }) => url));
+  const missing = addresses.filter((address) => !there.has(address));
+  if (missing.length === 0) return ok("models", `${addresses.length} are there`);
+  const what = `${missing.length} of ${addresses.length} are not downloaded yet: ${missing[0]}`;
+  return warning("models", what, `brooklet model pull ${missing[0]} --model-cache ${join(path, MODELS_FOLDER)}`);
+}
+
+function applicationOf(path: string): Uint8Array | undefined {
+  const directory = DataDirectory.open(path, openDatabase);
+  try {
+    return directory.readApplication()?.bytes;
+  } finally {
+    directory.close();
+  }
+}
+
+/** The nearest folder above a path that is there, or itself. */
+function existing(path: string): string {
+  return existsSync(path) ? path : existing(dirname(path));
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / MIB).toFixed(bytes < 10 * MIB ? 1 : 0)} MiB`;
+}

@@ -1,0 +1,113 @@
+/** What of a machine and an installation a server needs. */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { loadModule } from "@brooklet/core";
+import { openDatabase, sqliteNotice } from "../node/database.ts";
+import { type Finding, ok, problem, warning } from "./finding.ts";
+
+/** Releases of Node that every change is tested with. */
+const NODE_TESTED = [20, 22, 24];
+const NODE_OLDEST = [20, 19] as const;
+const SQLITE_OLDEST = [3, 51, 3] as const;
+/** Descriptors that a server with all its connections and files takes. */
+const FILES_WANTED = 2_048;
+/** Before this nobody can have installed it. */
+const OLDEST_MS = Date.UTC(2025, 0, 1);
+const NEWEST_MS = Date.UTC(2100, 0, 1);
+/** Files of the future: what clocks of two machines may differ. */
+const AHEAD_MS = 60_000;
+
+/** Examines Node. */
+export function nodeFinding(version: string = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const isOld = major < NODE_OLDEST[0] || (major === NODE_OLDEST[0] && minor < NODE_OLDEST[1]);
+  if (isOld) return problem("node", `Node ${version} is older than ${NODE_OLDEST.join(".")}`, "install a later Node");
+  if (!NODE_TESTED.includes(major))
+    return warning("node", `Node ${version} is none that is tested`, `use Node ${NODE_TESTED.join(", ")}`);
+  return ok("node", `Node ${version}`);
+}
+
+/** Examines the library of SQLite. */
+export function sqliteFinding(): Finding {
+  try {
+    const sql = openDatabase();
+    const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
+    sql.close();
+    const parts = version.split(".").map(Number);
+    const at = SQLITE_OLDEST.findIndex((part, index) => parts[index] !== part);
+    if (at >= 0 && (parts[at] ?? 0) < (SQLITE_OLDEST[at] ?? 0))
+      return problem(
+        "sqlite",
+        `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}`,
+        "install better-sqlite3 anew",
+      );
+    const notice = sqliteNotice();
+    if (notice !== undefined)
+      return warning("sqlite", `SQLite ${version}; ${notice}`, "npm install better-sqlite3, with its build scripts");
+    return ok("sqlite", `SQLite ${version}, of better-sqlite3`);
+  } catch (error) {
+    return problem("sqlite", (error as Error).message, "npm install better-sqlite3, with its build scripts");
+  }
+}
+
+/** Examines the core. */
+export function coreFinding(): Finding {
+  try {
+    loadModule();
+    return ok("core", "its WebAssembly module is there");
+  } catch (error) {
+    return problem(
+      "core",
+      `its WebAssembly module cannot be loaded: ${(error as Error).message}`,
+      "install brooklet anew",
+    );
+  }
+}
+
+/** Examines the clock; `writtenMs` is the newest time that a file was written. */
+export function clockFinding(writtenMs: number, nowMs: number = Date.now()): Finding {
+  const now = new Date(nowMs).toISOString();
+  if (nowMs < OLDEST_MS || nowMs > NEWEST_MS)
+    return problem("clock", `it is ${now} here`, "set the clock: tokens and expiry go by it");
+  if (writtenMs > nowMs + AHEAD_MS) {
+    const ahead = `files of the directory were written at ${new Date(writtenMs).toISOString()}, and it is ${now}`;
+    return warning("clock", ahead, "set the clock: tokens and expiry go by it");
+  }
+  return ok("clock", now);
+}
+
+/** Examines how many files may be open. */
+export function filesFinding(limits: string | undefined = limitsOfSystem()): Finding {
+  const [, most] = /^Max open files\s+(\d+|unlimited)/m.exec(limits ?? "") ?? [];
+  if (most === undefined) return ok("open files", "the system does not say how many may be open");
+  const isFew = most !== "unlimited" && Number(most) < FILES_WANTED;
+  if (isFew)
+    return warning(
+      "open files",
+      `${most} may be open, and 1,024 connections want ${FILES_WANTED}`,
+      `ulimit -n ${FILES_WANTED}`,
+    );
+  return ok("open files", `${most} may be open`);
+}
+
+/** Examines whether a port can be listened on. */
+export async function portFinding(host: string, port: number, isServed: boolean): Promise<Finding> {
+  const failure = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    const server = createServer();
+    server.once("error", resolve);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+  if (failure === undefined) return ok("port", `${port} of ${host} is free`);
+  if (failure.code === "EADDRINUSE" && isServed) return ok("port", `${port} of ${host} is listened on`);
+  const remedy =
+    failure.code === "EACCES" ? "use a port from 1024 on" : "stop what listens there, or serve with --port";
+  return problem("port", `${port} of ${host} cannot be listened on (${failure.code ?? failure.message})`, remedy);
+}
+
+function limitsOfSystem(): string | undefined {
+  try {
+    return readFileSync("/proc/self/limits", "utf8");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,170 @@
+/** `brooklet doctor`: each thing that keeps a server from working is found, and one that is well is told to be. */
+import { chmodSync, existsSync, readdirSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { runCommandLine } from "../src/command/program.ts";
+import type { Finding } from "../src/doctor/finding.ts";
+import { clockFinding, filesFinding, nodeFinding } from "../src/doctor/machine.ts";
+import { open, schema, text } from "../src/index.ts";
+import { openDatabase } from "../src/node/database.ts";
+import { folder } from "./served.ts";
+
+const note = schema("note", { body: text() });
+
+async function filled(): Promise<string> {
+  const data = join(folder(), "data");
+  const database = await open({ path: data, schemas: [note] });
+  for (const group of ["alice", "bob", "carol"]) await database.group(group).put(note, "1", { body: "b" });
+  await database.close();
+  return data;
+}
+
+interface Examined {
+  readonly code: number;
+  readonly findings: ReadonlyMap<string, Finding>;
+  readonly all: readonly Finding[];
+}
+
+async function doctor(data: string, ...words: string[]): Promise<Examined> {
+  const printed: string[] = [];
+  const code = await runCommandLine(["doctor", "--data", data, "--port", "0", "--json", ...words], {
+    print: (line) => printed.push(line),
+    warn: (line) => printed.push(line),
+    progress: () => undefined,
+    input: (async function* () {})(),
+    untilEnded: async () => undefined,
+  });
+  const { findings } = JSON.parse(printed.join("\n")) as { findings: readonly Finding[] };
+  return { code, all: findings, findings: new Map(findings.map((one) => [one.name, one])) };
+}
+
+const statesOf = ({ all }: Examined, ...but: string[]): readonly string[] =>
+  all.filter(({ name, state }) => state !== "ok" && !but.includes(name)).map(({ name, state }) => `${name} ${state}`);
+
+test("nothing is wrong with a directory that is well, or that is not there yet, and neither is changed", async () => {
+  const data = await filled();
+  const before = readdirSync(join(data, "buckets")).join();
+  const well = await doctor(data);
+  expect([well.code, statesOf(well, "node", "sqlite", "open files", "disk")]).toEqual([0, []]);
+  expect(well.findings.get("data directory")?.found).toMatch(/16 buckets, .*MiB/);
+  expect(readdirSync(join(data, "buckets")).join()).toBe(before);
+  const none = join(folder(), "none");
+  const fresh = await doctor(none);
+  expect([fresh.code, statesOf(fresh, "node", "sqlite", "open files", "disk")]).toEqual([0, []]);
+  expect(existsSync(none)).toBe(false);
+});
+
+test("who has a directory is told, and that is nothing wrong", async () => {
+  const data = await filled();
+  const database = await open({ path: data, schemas: [note] });
+  onTestFinished(() => database.close());
+  await database.group("alice").put(note, "2", { body: "b" });
+  const { code, findings } = await doctor(data);
+  expect([code, findings.get("lock")?.found]).toEqual([0, expect.stringMatching(/process has it|process \d+ \(/)]);
+  // Looked at while it is served: it goes on.
+  await database.group("alice").put(note, "3", { body: "b" });
+});
+
+test.each<[string, (data: string) => void, string, RegExp]>([
+  ["a file that is cut", (data) => truncateSync(join(data, "buckets", "003.sqlite"), 0), "stored data", /003|bucket 3/],
+  [
+    "a file that is none",
+    (data) => writeFileSync(join(data, "buckets", "004.sqlite"), "x".repeat(200)),
+    "stored data",
+    /bucket 4: not an SQLite/,
+  ],
+  ["a later release's", (data) => later(data), "stored data", /bucket 5: format version 99/],
+  ["a generation that is further", (data) => further(data), "stored data", /behind what was stored/],
+  [
+    "a descriptor of a later release",
+    (data) => writeFileSync(join(data, "brooklet.json"), '{"version":9,"minReader":9,"buckets":16}'),
+    "data directory",
+    /directory version 9/,
+  ],
+])("%s is found", async (_, harm, name, told) => {
+  const data = await filled();
+  harm(data);
+  const examined = await doctor(data);
+  expect([examined.code, examined.findings.get(name)?.state]).toEqual([1, "problem"]);
+  expect(examined.findings.get(name)?.found).toMatch(told);
+  expect(examined.findings.get(name)?.remedy).not.toBe(undefined);
+});
+
+test("somebody else's folder is told to be that", async () => {
+  const other = folder();
+  writeFileSync(join(other, "mail.txt"), "");
+  const { code, findings } = await doctor(other);
+  expect([code, findings.get("data directory")?.found]).toEqual([1, expect.stringContaining("not a data directory")]);
+});
+
+function later(data: string): void {
+  const sql = openDatabase(join(data, "buckets", "005.sqlite"));
+  sql.run("PRAGMA user_version = 99");
+  sql.checkpoint?.(true);
+  sql.close();
+}
+
+/** Puts the files of a bucket back to what they were before a write. */
+function further(data: string): void {
+  const written = readdirSync(join(data, "buckets")).filter((name) => name.endsWith(".sqlite"));
+  for (const name of written) {
+    const sql = openDatabase(join(data, "buckets", name));
+    // What only the generation beside it knows: there was more.
+    const [row] = sql.all<{ count: number }>("SELECT count(*) AS count FROM partition");
+    if ((row?.count ?? 0) > 0) {
+      sql.run("DELETE FROM operation");
+      sql.run("UPDATE about SET value = 1 WHERE name = 'next_operation'");
+      sql.checkpoint?.(true);
+      sql.close();
+      return;
+    }
+    sql.close();
+  }
+}
+
+test("files that others may read, a port that is taken, and limits that are none are told", async () => {
+  const data = await filled();
+  chmodSync(join(data, "secret"), 0o644);
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as { port: number };
+  const limits = join(folder(), "limits.json");
+  writeFileSync(limits, '{ "bodyByte": 1 }');
+  const { code, findings } = await doctor(data, "--port", `${port}`, "--limits", limits);
+  expect(code).toBe(1);
+  expect(findings.get("permissions")).toMatchObject({ state: "warning", found: expect.stringContaining("secret") });
+  expect(findings.get("port")).toMatchObject({
+    state: "problem",
+    found: expect.stringContaining(`${port} of 127.0.0.1`),
+  });
+  expect(findings.get("limits")).toMatchObject({
+    state: "problem",
+    found: expect.stringContaining("'bodyBytes' is meant"),
+  });
+  expect(statSync(join(data, "secret")).mode & 0o777).toBe(0o644);
+});
+
+test("a server that all can reach and that asks nobody for a key would not start", async () => {
+  const { code, findings } = await doctor(join(folder(), "none"), "--host", "0.0.0.0");
+  expect([code, findings.get("admin keys")?.state]).toEqual([1, "problem"]);
+});
+
+test("clocks, releases of Node and bounds of the system are judged", async () => {
+  expect(nodeFinding("18.20.0").state).toBe("problem");
+  expect(nodeFinding("20.18.9").state).toBe("problem");
+  expect(nodeFinding("20.19.0").state).toBe("ok");
+  expect(nodeFinding("23.1.0").state).toBe("warning");
+  expect(clockFinding(0, Date.UTC(1970, 0, 2)).state).toBe("problem");
+  const now = Date.UTC(2027, 0, 1);
+  expect(clockFinding(now - 1, now).state).toBe("ok");
+  expect(clockFinding(now + 3_600_000, now).state).toBe("warning");
+  expect(filesFinding("Max open files            1024                 4096                 files").state).toBe(
+    "warning",
+  );
+  expect(filesFinding("Max open files            65536                65536                files").state).toBe("ok");
+  const data = await filled();
+  utimesSync(join(data, "secret"), new Date("2090-01-01"), new Date("2090-01-01"));
+  expect((await doctor(data)).findings.get("clock")?.state).toBe("warning");
+});
