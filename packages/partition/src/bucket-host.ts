@@ -43,11 +43,11 @@ import { Partition } from "./partition.ts";
 import { type BucketFound, searchBucket } from "./query/bucket-search.ts";
 import { FoundParts } from "./query/found-parts.ts";
 import { ownTime, type Waiting } from "./query/query-models.ts";
+import { usageOf } from "./quotas/stored-count.ts";
 import { BucketShards } from "./shards/bucket-shards.ts";
 import { bucketOfName } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
 import { ShardStore } from "./shards/shard-store.ts";
-import { usageOf } from "./stored-count.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** An engine that can be given an application. */

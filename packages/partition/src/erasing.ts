@@ -6,7 +6,7 @@ import type { Storage } from "@brooklet/store";
 import type { Erasure, PartitionKey } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
 import type { Maintenance } from "./maintenance.ts";
-import { type CountingPlace, countOf } from "./stored-count.ts";
+import { type CountingPlace, countOf } from "./quotas/stored-count.ts";
 
 /** Where an erasure works. */
 export interface ErasurePlace extends CountingPlace {

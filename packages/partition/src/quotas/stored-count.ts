@@ -2,12 +2,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { type Engine, encodeQuery } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
-import type { GroupUsage, PartitionKey } from "./cluster.ts";
-import { Deadline } from "./deadline.ts";
-import { drive } from "./drive.ts";
-import { serviceError } from "./failure.ts";
-import { placeOf, sourceOf } from "./place.ts";
-import { groupOf } from "./shards/shard.ts";
+import type { GroupUsage, PartitionKey } from "../cluster.ts";
+import { Deadline } from "../deadline.ts";
+import { drive } from "../drive.ts";
+import { serviceError } from "../failure.ts";
+import { placeOf, sourceOf } from "../place.ts";
+import { groupOf } from "../shards/shard.ts";
 
 /** Where documents are counted. */
 export interface CountingPlace {
