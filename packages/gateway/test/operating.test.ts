@@ -34,6 +34,23 @@ test("ready, where queries are answered and documents stored", async () => {
   expect(JSON.parse((await ask("/state/v1/health")).text)).toMatchObject({ status: { code: "up" } });
 });
 
+test("metrics of a store that several servers share say what it is billed for", async () => {
+  const asked = { puts: 3, gets: 5, lists: 2, removes: 1, bytesWritten: 700, bytesRead: 900, bucketsOwned: 4 };
+  const ask = gatewayOf(Object.assign(fakeCluster(), { sharedStore: () => asked }));
+  const { text } = await ask("/metrics");
+  const told = text.split("\n").filter((line) => line.startsWith("brooklet_store_"));
+  expect(told).toEqual([
+    'brooklet_store_requests_total{request="put"} 3',
+    'brooklet_store_requests_total{request="get"} 5',
+    'brooklet_store_requests_total{request="list"} 2',
+    'brooklet_store_requests_total{request="delete"} 1',
+    'brooklet_store_bytes_total{direction="written"} 700',
+    'brooklet_store_bytes_total{direction="read"} 900',
+    "brooklet_store_buckets_owned 4",
+  ]);
+  expect((await gatewayOf(fakeCluster())("/metrics")).text).not.toContain("brooklet_store_");
+});
+
 test("metrics of Prometheus: each line is a comment or a sample, of kinds and threads, never of a group", async () => {
   const figures = { buckets: 2, commits: 7, logBytes: 3, fileBytes: 9, freeBytes: 1, folds: 4, foldMs: 1_500 };
   const more = { foldsFailed: 0, foldsQueued: 1, memoryBytes: 5, residentBytes: 6, blockHits: 8, blockMisses: 2 };

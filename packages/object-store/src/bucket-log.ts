@@ -454,7 +454,7 @@ export class BucketLog {
     const { value, blobs } = await captured;
     const stored = await this.#again(() => log.snapshot(name));
     const before = await openSnapshot(stored);
-    if (before.upTo >= upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
+    if (before.upTo > upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
     const bytes = await encodeFrame({ value: { upTo, writer, state: value }, blobs });
     const outcome = await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag));
     if (outcome === "taken") {

@@ -428,6 +428,16 @@ export class BucketReplica implements Replica {
     this.#removing = this.#remove(garbage).catch(this.#options.onProblem);
   }
 
+  /** The files that the directory names, its pages among them, and those of segments that are here. */
+  async named(): Promise<ReadonlySet<string>> {
+    const { pages } = this.#directory;
+    const names = new Set([...pages, ...Array.from(this.#segments.values(), ({ file }) => file.name)]);
+    for (const number of pages.keys())
+      for (const { files } of (await this.#pageOf(number)).values())
+        for (const { name } of files.values()) names.add(name);
+    return names;
+  }
+
   /** Settles when files that nothing names are removed. */
   async removed(): Promise<void> {
     await this.#removing;

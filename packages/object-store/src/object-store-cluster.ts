@@ -3,25 +3,28 @@
  * taken it over, and anybody reads it. What a process has of it is a cache: an operation waits until it is there and new enough, is
  * done in one turn as everywhere, and is answered when what it wrote, or read, is in the log.
  */
-import { ServiceError } from "@brooklet/core";
+import type { ServiceError } from "@brooklet/core";
 import {
   type Cluster,
   type ClusterEngine,
   type DeployReport,
   deploymentUnderWay,
   type Gate,
+  type GateKind,
   type GateTarget,
   LocalCluster,
   type LocalClusterOptions,
   type PartitionKey,
+  type SharedStoreFigures,
   serviceError,
 } from "@brooklet/partition";
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
-import { encodeFrame } from "./log-object.ts";
+import { encodeFrame, joined } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
+import { certain, isOutdated, lateError, meaningOf, unlessFenced } from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
 import { encodeRecord } from "./record.ts";
 import {
@@ -34,6 +37,7 @@ import {
   readNewest,
   sleep,
 } from "./store-records.ts";
+import { removeStrayFiles } from "./stray-files.ts";
 
 /** How a cluster over an object store is opened. */
 export interface ObjectStoreClusterOptions
@@ -65,12 +69,19 @@ const GRACE_MS = 50;
 const TIMER_MS_MAX = 2 ** 31 - 1;
 /** How often it is looked whether another gateway has deployed something. */
 const APPLICATION_MS = 1_000;
+/** How often it is looked for files that servers left which were killed. */
+const STRAY_MS = 3_600_000;
 /** How often gateways say that they are there. */
 const PEERS_MS = 5_000;
+
+/** Who is content with what was known a moment ago has it looked for something newer so often. */
+const EVENTUAL_MS = 1_000;
 
 interface SharedBucket {
   readonly log: BucketLog;
   readonly replica: BucketReplica;
+  /** When it was last looked for something newer on behalf of those. */
+  lookedMs: number;
 }
 
 /** Opens a cluster. An empty store is made one. */
@@ -124,6 +135,7 @@ export class ObjectStoreCluster implements Cluster {
     }
     this.#endLooking = [
       surroundings.every(APPLICATION_MS, () => void this.#look().catch(onProblem)),
+      surroundings.every(STRAY_MS, () => void this.removeStrayFiles().catch(unlessFenced(onProblem))),
       surroundings.every(PEERS_MS, () => void this.#peers?.look().catch(onProblem)),
     ];
   }
@@ -166,6 +178,13 @@ export class ObjectStoreCluster implements Cluster {
   get owned(): number {
     return [...this.#buckets.values()].filter(({ log }) => log.isOwner).length;
   }
+
+  sharedStore(): SharedStoreFigures {
+    const { puts, gets, lists, removes, bytesWritten, bytesRead } = this.costs;
+    return { puts, gets, lists, removes, bytesWritten, bytesRead, bucketsOwned: this.owned };
+  }
+
+  figures: NonNullable<Cluster["figures"]> = () => this.#inner.figures();
 
   /** The receipt is given when the snapshot, the log and all files are without the group. */
   erase: Cluster["erase"] = async (key) => {
@@ -218,6 +237,20 @@ export class ObjectStoreCluster implements Cluster {
     this.#inner.restore(newest);
   }
 
+  /** Removes files that servers which were killed left in buckets that are this one's. How many. */
+  async removeStrayFiles(): Promise<number> {
+    const again = againWith(this.#wait);
+    const { files } = this.#options.store;
+    let removed = 0;
+    for (const [number, { log, replica }] of this.#buckets) {
+      if (this.#isClosed) break;
+      const prefix = `file/${number}/`;
+      const own = `${prefix}${this.#writer}-`;
+      removed += await removeStrayFiles({ files, log, replica, prefix, own, again });
+    }
+    return removed;
+  }
+
   /** Folds the tail of a partition now. */
   maintain(key: PartitionKey): Promise<void> {
     return this.#passInTime({ keys: [key] }, "write", Number.POSITIVE_INFINITY, () => this.#inner.maintain(key));
@@ -247,7 +280,7 @@ export class ObjectStoreCluster implements Cluster {
   /** A store that does not answer keeps nobody waiting longer than they would. */
   async #passInTime<Result>(
     target: GateTarget,
-    kind: "read" | "write",
+    kind: GateKind,
     timeoutMs: number,
     work: () => Promise<Result>,
   ): Promise<Result> {
@@ -271,7 +304,7 @@ export class ObjectStoreCluster implements Cluster {
   }
 
   /** Brings what an operation needs, and answers when that is known to be true. */
-  async #pass<Result>(target: GateTarget, kind: "read" | "write", work: () => Promise<Result>): Promise<Result> {
+  async #pass<Result>(target: GateTarget, kind: GateKind, work: () => Promise<Result>): Promise<Result> {
     const keys = "keys" in target ? target.keys : undefined;
     const numbers =
       keys === undefined ? [(target as { readonly bucket: number }).bucket] : keys.map((key) => this.#numberOf(key));
@@ -280,7 +313,7 @@ export class ObjectStoreCluster implements Cluster {
       try {
         return await this.#passOnce(shared, keys, kind, work);
       } catch (error) {
-        const isFenced = error instanceof Fenced && (kind === "read" || error.outcome === "not_applied");
+        const isFenced = error instanceof Fenced && (kind !== "write" || error.outcome === "not_applied");
         const isWorthAnother = isFenced || isOutdated(error);
         if (!isWorthAnother || attempt === ATTEMPTS || this.#isClosed) throw serviceError(meaningOf(error));
       }
@@ -290,12 +323,16 @@ export class ObjectStoreCluster implements Cluster {
   async #passOnce<Result>(
     shared: readonly SharedBucket[],
     keys: readonly string[] | undefined,
-    kind: "read" | "write",
+    kind: GateKind,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    const wanted = kind === "write" || this.#isOutdated(shared, keys) ? "own" : "fresh";
+    const isEventual = kind === "eventual";
+    const newEnough = isEventual ? "begun" : "fresh";
+    const wanted = kind === "write" || this.#isOutdated(shared, keys) ? "own" : newEnough;
+    if (isEventual) this.#lookBeside(shared);
     // Whoever owns a bucket reads while it is asked whether that is still so.
-    const proofs = wanted === "own" ? [] : shared.filter(({ log }) => log.isOwner).map(({ log }) => log.fresh());
+    const proofs =
+      wanted === "own" || isEventual ? [] : shared.filter(({ log }) => log.isOwner).map(({ log }) => log.fresh());
     for (const proof of proofs) proof.catch(() => undefined);
     for (const { log } of shared) if (!log.isOwner) await log[wanted]();
     const held = await this.#hold(shared, keys);
@@ -309,20 +346,31 @@ export class ObjectStoreCluster implements Cluster {
       }));
       try {
         const result = await work();
-        const unwritten = before.filter(({ log, submitted }) => kind === "read" || log.submitted === submitted);
+        const unwritten = before.filter(({ log, submitted }) => kind !== "write" || log.submitted === submitted);
         // What was refused wrote nothing: it has to be asked whether what it was refused for was the newest.
         if (kind === "write") proofs.push(...unwritten.map(({ log }) => log.fresh()));
         for (const { log } of shared) await log.confirmed();
         await Promise.all(proofs);
         if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied");
         // What another wrote until this was asked was not here yet when it was read.
-        if (unwritten.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
+        if (!isEventual && unwritten.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
         return result;
       } catch (error) {
         throw before.some(({ log, epoch }) => log.epoch !== epoch) ? certain(error, before) : error;
       }
     } finally {
       for (const release of held) release();
+    }
+  }
+
+  /** Looks for something newer beside those who do not wait for it. */
+  #lookBeside(shared: readonly SharedBucket[]): void {
+    const nowMs = this.#options.surroundings.sharedMs();
+    for (const bucket of shared) {
+      if (nowMs - bucket.lookedMs < EVENTUAL_MS) continue;
+      bucket.lookedMs = nowMs;
+      // A store that is away is heard of by who has to wait for it.
+      bucket.log.fresh().catch(() => undefined);
     }
   }
 
@@ -391,7 +439,7 @@ export class ObjectStoreCluster implements Cluster {
       pause: (attempt) => this.#wait(pauseMs(attempt)),
       onProblem,
     });
-    return { log, replica };
+    return { log, replica, lookedMs: Number.NEGATIVE_INFINITY };
   }
 
   /** What the inner cluster has of a bucket: each time that it begins anew, another. */
@@ -440,40 +488,6 @@ export class ObjectStoreCluster implements Cluster {
   }
 }
 
-/** What is certain of work in which a bucket was taken over: nothing, if something of this gateway was won since it began. */
-function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Fenced {
-  const isUnknown = error instanceof Fenced && error.outcome === "unknown";
-  return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
-}
-
-function lateError(outcome: "not_applied" | "unknown"): ServiceError {
-  const message = "Timed out while the object store was waited for";
-  return new ServiceError({ code: "TIMED_OUT", status: 504, number: 12, message, outcome });
-}
-
-function isOutdated(error: unknown): boolean {
-  return error instanceof Outdated || (error instanceof ServiceError && error.cause instanceof Outdated);
-}
-
-function meaningOf(error: unknown): unknown {
-  if (error instanceof Fenced || error instanceof Outdated) {
-    const outcome = error instanceof Fenced ? error.outcome : "not_applied";
-    const message = "Another gateway has taken the bucket over meanwhile; try again";
-    return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
-  }
-  return error;
-}
-
 function randomName(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-function joined(blocks: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const block of blocks) {
-    bytes.set(block, at);
-    at += block.length;
-  }
-  return bytes;
 }

@@ -45,6 +45,23 @@ function faultyStore(memory: ObjectMemory, random: () => number): ReturnType<typ
   });
 }
 
+/** Has the last gateway own everything and remove what the others left; then all that is stored is named. How much was left. */
+async function strayOf(last: ObjectStoreCluster, memory: ObjectMemory): Promise<number> {
+  for (let group = 0; group < GROUPS; group += 1)
+    for (let name = 0; name < DOCUMENTS; name += 1)
+      await put(last, `group${group}`, `d${name}`, { title: "the last note", seen: 0 });
+  const before = memory.files.size;
+  const removed = await last.removeStrayFiles();
+  expect(await last.removeStrayFiles(), "nothing is left").toBe(0);
+  await last.close();
+  const { cluster: reader } = await openCluster(memoryObjectStore(memory));
+  for (let group = 0; group < GROUPS; group += 1)
+    for (let name = 0; name < DOCUMENTS; name += 1)
+      expect(await get(reader, `group${group}`, `d${name}`)).toEqual({ title: "the last note", seen: 0 });
+  expect(removed).toBeLessThanOrEqual(before);
+  return removed;
+}
+
 interface Known {
   /** The newest value that was acknowledged to somebody. */
   acknowledged: number;
@@ -61,7 +78,7 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
   const open = async (): Promise<ObjectStoreCluster> => (await openCluster(faultyStore(memory, random))).cluster;
   const clusters = await Promise.all(Array.from({ length: GATEWAYS }, open));
   const known = new Map<string, Known>();
-  const reached = { changed: 0, refused: 0, unknown: 0, failed: 0, restarts: 0 };
+  const reached = { changed: 0, refused: 0, unknown: 0, failed: 0, restarts: 0, sweeps: 0, stray: 0 };
   let steps = 0;
 
   const read = async (cluster: ObjectStoreCluster, group: string, name: string): Promise<number | undefined> => {
@@ -91,6 +108,11 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
       clusters[index] = await open();
       // Whoever is at work on the one before goes on, and does not know.
       if (random() < 0.5) void cluster.close().catch(() => undefined);
+      return;
+    }
+    if (random() < 0.01) {
+      reached.sweeps += 1;
+      await cluster.removeStrayFiles().catch(() => undefined);
       return;
     }
     const seen = await read(cluster, group, name);
@@ -145,6 +167,7 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
     const { seen } = (await get(last, group, name)) as { readonly seen: number };
     expect(seen, `${place} is at least what was acknowledged`).toBeGreaterThanOrEqual(acknowledged);
   }
+  reached.stray = await strayOf(last, memory);
   expect(reached.changed).toBeGreaterThan(STEPS / 20);
   expect(reached.refused).toBeGreaterThan(0);
   console.log(reached);

@@ -17,7 +17,7 @@ import type {
 } from "@brooklet/core";
 import type { StoredBackup } from "@brooklet/store";
 
-import type { ThreadFigures } from "./health/figures.ts";
+import type { SharedStoreFigures, ThreadFigures } from "./health/figures.ts";
 
 export type { Answer, DeployReport, GetRequest, OperationRequest, SearchRequest, Visit };
 
@@ -236,6 +236,8 @@ export interface Cluster {
   usage?(key: PartitionKey): Promise<GroupUsage>;
   /** What each of its threads did and holds. */
   figures?(): Promise<readonly ClusterFigures[]>;
+  /** Where the buckets are in a store that several servers share: what was asked of that. */
+  sharedStore?(): SharedStoreFigures;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
   readonly buckets: number;
   bucketOf(key: PartitionKey): number;
@@ -283,12 +285,7 @@ export interface Gate {
    * Does `work`, which reads or writes partitions, perhaps more than once if what it did before did not happen. What it yields
    * is given back when everybody may know it; after `timeoutMs` nobody waits any more.
    */
-  pass<Result>(
-    target: GateTarget,
-    kind: "read" | "write",
-    timeoutMs: number,
-    work: () => Promise<Result>,
-  ): Promise<Result>;
+  pass<Result>(target: GateTarget, kind: GateKind, timeoutMs: number, work: () => Promise<Result>): Promise<Result>;
   /** Who is to write a partition instead of this process; nothing: this one. */
   elsewhere?(key: PartitionKey): PartitionWriter | undefined;
   /** Brings all of a partition for work that nobody waits for, and keeps it until what it gives is called. */
@@ -296,6 +293,12 @@ export interface Gate {
   /** Whether this process is to look after a bucket: whether documents are past their time, for one. */
   maintains(bucket: number): boolean;
 }
+
+/**
+ * What goes through a gate: a read sees all that was acknowledged before it began, unless it is `eventual`: then what was known here a
+ * moment ago is enough.
+ */
+export type GateKind = "read" | "eventual" | "write";
 
 /** Whoever writes a partition. Nothing: it could not be reached, and certainly did nothing. */
 export interface PartitionWriter {

@@ -11,6 +11,7 @@ export type {
   FedOperation,
   FeedOptions,
   Gate,
+  GateKind,
   GateTarget,
   GetRequest,
   GroupUsage,
@@ -33,6 +34,7 @@ export type {
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
+export type { SharedStoreFigures } from "./health/figures.ts";
 export { SHARD_BYTES } from "./limits.ts";
 export { type ClusterEngine, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { Partition } from "./partition.ts";

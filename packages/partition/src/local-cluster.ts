@@ -1,5 +1,5 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import { asPackage, encodeQuery, type Load, type PackageBytes, type Query } from "@brooklet/core";
+import { asPackage, encodeQuery, type Load, type PackageBytes, type Query, ServiceError } from "@brooklet/core";
 import { bucketOf, type PartitionsOf, type Reserve, type StoredApplication } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -11,6 +11,7 @@ import {
   type FedOperation,
   type FeedOptions,
   type Gate,
+  type GateKind,
   type GateTarget,
   type GroupUsage,
   type LoadOutcome,
@@ -232,21 +233,27 @@ export class LocalCluster implements Cluster {
   query(request: SearchRequest): QueryHandle {
     const startMs = beganMs(request);
     const query = this.#host.query(encodeQuery(request, Math.floor(Date.now() / 1_000)));
-    return new ClusterQuery(query, this.#placeOf(query), startMs);
+    try {
+      return new ClusterQuery(query, this.#placeOf(query), startMs);
+    } catch (error) {
+      query[Symbol.dispose]();
+      throw error;
+    }
   }
 
   #placeOf(query: Query): QueryPlace {
+    const kind = this.#gate === OPEN_GATE ? "read" : consistencyOf(query);
     return {
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
       models: this.#models.ofQueries(),
-      searchPartition: (key, _, waiting) => this.#searchOf(key, query, waiting),
+      searchPartition: (key, _, waiting) => this.#searchOf(key, query, kind, waiting),
       searchBucket: async (step, _, waiting) => {
         const { bucket, keys } = step;
         try {
           const search = (of: SearchStep): Promise<BucketFound> => this.#host.searchBucket(query, of, waiting);
           const target = keys === undefined ? { bucket } : { keys };
-          return await this.#gate.pass(target, "read", waiting.timeoutMs, () =>
+          return await this.#gate.pass(target, kind, waiting.timeoutMs, () =>
             this.#large.searchBucket(query, step, search),
           );
         } catch (error) {
@@ -259,12 +266,12 @@ export class LocalCluster implements Cluster {
     };
   }
 
-  #searchOf(key: PartitionKey, query: Query, waiting: CallerWaiting): PartitionSearch {
+  #searchOf(key: PartitionKey, query: Query, kind: GateKind, waiting: CallerWaiting): PartitionSearch {
     if (this.#gate === OPEN_GATE) return this.#host.partition(key).search(query, waiting);
     let search: PartitionSearch | undefined;
     return {
       goOn: (outputs) =>
-        this.#gate.pass({ keys: [key] }, "read", waiting.timeoutMs, async () => {
+        this.#gate.pass({ keys: [key] }, kind, waiting.timeoutMs, async () => {
           // What failed before, or turned out not to be true, is begun anew.
           if (outputs === undefined) {
             search?.[Symbol.dispose]();
@@ -440,6 +447,15 @@ export class LocalCluster implements Cluster {
     this.#options.storage.close();
     await this.#models.close();
   }
+}
+
+/** How new what a query sees has to be. Throws where its parameter says neither. */
+function consistencyOf(query: Query): GateKind {
+  const said = query.parameter("consistency") ?? "strict";
+  if (said === "strict") return "read";
+  if (said === "eventual") return "eventual";
+  const message = `Parameter 'consistency' must be 'strict' or 'eventual', not '${said.slice(0, 40)}'`;
+  throw new ServiceError({ code: "ILLEGAL_QUERY", status: 400, number: 3, message });
 }
 
 function targetOf({ bucket, key }: VisitStep): GateTarget {

@@ -1,11 +1,12 @@
 /** `/metrics` in the text form of Prometheus. Never by group: that would tell about one tenant and never end. */
-import type { ClusterFigures } from "@brooklet/partition";
+import type { ClusterFigures, SharedStoreFigures } from "@brooklet/partition";
 import type { GatewayContext } from "../context.ts";
 import type { Admission } from "./admission.ts";
 import { BOUNDS } from "./histogram.ts";
 
 type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [labels: Labels, value: number];
+type Teller = (name: string, help: string, type: "counter" | "gauge", samples: readonly Sample[]) => void;
 
 /** What is told of each thread, and whether it only grows. */
 const OF_THREADS: readonly (readonly [
@@ -35,7 +36,7 @@ const OF_THREADS: readonly (readonly [
 export async function prometheusText(context: GatewayContext): Promise<string> {
   const { counters, bodies, cluster, operation } = context;
   const lines: string[] = [];
-  const tell = (name: string, help: string, type: "counter" | "gauge", samples: readonly Sample[]): void => {
+  const tell: Teller = (name, help, type, samples) => {
     if (samples.length > 0) lines.push(`# HELP brooklet_${name} ${help}`, `# TYPE brooklet_${name} ${type}`);
     for (const [labels, value] of samples) lines.push(`brooklet_${name}${labelled(labels)} ${value}`);
   };
@@ -70,7 +71,21 @@ export async function prometheusText(context: GatewayContext): Promise<string> {
     const samples = threads.map((figures, thread): Sample => [{ thread }, of(figures)]);
     tell(name, help, isCounter ? "counter" : "gauge", samples);
   }
+  const shared = cluster.sharedStore?.();
+  if (shared !== undefined) tellSharedStore(shared, tell);
   return `${lines.join("\n")}\n`;
+}
+
+/** What was asked of the store that several servers share: what it costs. */
+function tellSharedStore(shared: SharedStoreFigures, tell: Teller): void {
+  const { puts, gets, lists, removes, bytesWritten, bytesRead, bucketsOwned } = shared;
+  const samples = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
+    Object.entries(counts).map(([value, count]) => [{ [label]: value }, count]);
+  const requests = samples("request", { put: puts, get: gets, list: lists, delete: removes });
+  tell("store_requests_total", "Requests made of the object store", "counter", requests);
+  const bytes = samples("direction", { written: bytesWritten, read: bytesRead });
+  tell("store_bytes_total", "Bytes that were stored there and read", "counter", bytes);
+  tell("store_buckets_owned", "Buckets that this server writes", "gauge", [[{}, bucketsOwned]]);
 }
 
 function queuesOf(context: GatewayContext): Readonly<Record<string, Pick<Admission, "running" | "queued">>> {

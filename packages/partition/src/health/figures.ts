@@ -1,5 +1,18 @@
 /** Figures of threads, for whoever looks after a server. */
 
+/** What was asked, since its start, of a store that several servers share, and what this one has of it. */
+export interface SharedStoreFigures {
+  /** Requests, which is what a store of others bills. */
+  readonly puts: number;
+  readonly gets: number;
+  readonly lists: number;
+  readonly removes: number;
+  readonly bytesWritten: number;
+  readonly bytesRead: number;
+  /** Buckets that this server writes. */
+  readonly bucketsOwned: number;
+}
+
 /** What a thread of buckets did since its start, and what it holds. Nothing of it is about one group. */
 export interface ThreadFigures {
   /** Buckets that are open. */

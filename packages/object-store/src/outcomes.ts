@@ -1,0 +1,38 @@
+/** What a caller is told where a bucket was taken over, or the store took too long: above all, whether anything was done. */
+import { ServiceError } from "@brooklet/core";
+import { type BucketLog, Fenced } from "./bucket-log.ts";
+import { Outdated } from "./bucket-replica.ts";
+
+/** What is certain of work in which a bucket was taken over: nothing, if something of this gateway was won since it began. */
+export function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Fenced {
+  const isUnknown = error instanceof Fenced && error.outcome === "unknown";
+  return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
+}
+
+/** What a caller is told whose time is over. */
+export function lateError(outcome: "not_applied" | "unknown"): ServiceError {
+  const message = "Timed out while the object store was waited for";
+  return new ServiceError({ code: "TIMED_OUT", status: 504, number: 12, message, outcome });
+}
+
+/** Whether what was read was forgotten meanwhile. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof Outdated || (error instanceof ServiceError && error.cause instanceof Outdated);
+}
+
+/** What a caller is told of a failure. */
+export function meaningOf(error: unknown): unknown {
+  if (error instanceof Fenced || error instanceof Outdated) {
+    const outcome = error instanceof Fenced ? error.outcome : "not_applied";
+    const message = "Another gateway has taken the bucket over meanwhile; try again";
+    return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
+  }
+  return error;
+}
+
+/** Tells of failures, but not of those that a bucket was taken over, which is nobody's fault. */
+export function unlessFenced(tell: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof Fenced) && !isOutdated(error)) tell(error);
+  };
+}

@@ -1,0 +1,52 @@
+/**
+ * Files of a bucket that nothing names: a server that was killed stored them, and never what would have named them. What is there when
+ * it is looked may still come to be named by its writer, if that one owns the bucket; so the owner looks, stores a snapshot,
+ * and has it proven that it owned the bucket all the while: who wrote it before cannot name anything any more, neither in the log nor in
+ * a snapshot of its own.
+ */
+import type { BucketLog } from "./bucket-log.ts";
+import type { BucketReplica } from "./bucket-replica.ts";
+import type { ObjectFiles } from "./object-store.ts";
+import type { Again } from "./store-records.ts";
+
+/** Where it is looked. */
+export interface StrayFilesOptions {
+  readonly files: ObjectFiles;
+  readonly log: BucketLog;
+  readonly replica: BucketReplica;
+  /** What the names of the bucket's files begin with, and those of this process's own. */
+  readonly prefix: string;
+  readonly own: string;
+  readonly again: Again;
+}
+
+/** Removes them, if this process owns the bucket all the while. How many there were. */
+export async function removeStrayFiles({
+  files,
+  log,
+  replica,
+  prefix,
+  own,
+  again,
+}: StrayFilesOptions): Promise<number> {
+  const { epoch } = log;
+  if (!log.isOwner) return 0;
+  const found: string[] = [];
+  for (let after = ""; ; ) {
+    const names = await again(() => files.names(prefix, after));
+    const last = names.at(-1);
+    if (last === undefined) break;
+    // What is under way here is named by and by, and removed where it turns out to be of no use.
+    found.push(...names.filter((name) => !name.startsWith(own)));
+    after = last;
+  }
+  if (found.length === 0) return 0;
+  await log.collect();
+  const named = await replica.named();
+  // A snapshot is kept of what was confirmed, by who owned the bucket when it was: that nobody else owns it now is asked for.
+  await log.fresh();
+  if (!log.isOwner || log.epoch !== epoch) return 0;
+  const stray = found.filter((name) => !named.has(name));
+  for (const name of stray) await again(() => files.remove(name));
+  return stray.length;
+}

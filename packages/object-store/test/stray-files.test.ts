@@ -1,0 +1,77 @@
+/** What servers that were killed left in the store goes, and nothing else. */
+import { expect, test } from "vitest";
+import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { ObjectStoreCluster } from "../src/object-store-cluster.ts";
+import { NOTE, openCluster, packageOf, put, search } from "./setting.ts";
+
+const GROUPS = 6;
+const EACH = 40;
+
+async function fill(cluster: ObjectStoreCluster, from: number): Promise<void> {
+  for (let number = 0; number < GROUPS * EACH; number += 1)
+    await put(cluster, `g${number % GROUPS}`, `${from}-${number}`, { title: `note ${number}`, seen: number });
+  for (let group = 0; group < GROUPS; group += 1) await cluster.maintain(`g:g${group}`);
+}
+
+async function counted(cluster: ObjectStoreCluster): Promise<readonly number[]> {
+  const counts: number[] = [];
+  for (let group = 0; group < GROUPS; group += 1)
+    counts.push((await search(cluster, "note", [["streaming.groupname", `g${group}`]])).count);
+  return counts;
+}
+
+test("files that nothing names go, whoever stored them, and all documents stay", async () => {
+  const memory = new ObjectMemory();
+  const { cluster: one, problems } = await openCluster(memoryObjectStore(memory));
+  await one.deploy(packageOf({ note: NOTE }));
+  await fill(one, 1);
+  const { cluster: two } = await openCluster(memoryObjectStore(memory));
+  await fill(two, 2);
+  // As one that was killed between a file and the record of it leaves them.
+  for (const bucket of [0, 1]) memory.files.set(`file/${bucket}/${"0".repeat(24)}-7`, new Uint8Array(100));
+  memory.files.set("file/10/of-another-bucket-1", new Uint8Array(100));
+  const whole = Array.from({ length: GROUPS }, () => 2 * EACH);
+  expect(await counted(one)).toEqual(whole);
+  // One that owns nothing removes nothing.
+  expect(await one.removeStrayFiles()).toBe(0);
+  expect(await two.removeStrayFiles()).toBe(2);
+  expect([...memory.files.keys()].filter((name) => name.includes("00000000"))).toEqual([]);
+  expect(memory.files.has("file/10/of-another-bucket-1")).toBe(true);
+  expect(await two.removeStrayFiles()).toBe(0);
+  expect([await counted(one), await counted(two)]).toEqual([whole, whole]);
+  await two.close();
+  const { cluster: three } = await openCluster(memoryObjectStore(memory));
+  expect(await counted(three)).toEqual(whole);
+  expect(problems).toEqual([]);
+});
+
+test("one that loses the bucket while it looks removes nothing", async () => {
+  const memory = new ObjectMemory();
+  let meanwhile: (() => Promise<void>) | undefined;
+  const store = memoryObjectStore(memory);
+  const names = store.files.names.bind(store.files);
+  const { cluster: one } = await openCluster({
+    ...store,
+    files: {
+      ...store.files,
+      names: async (...asked) => {
+        const found = await names(...asked);
+        const work = meanwhile;
+        meanwhile = undefined;
+        await work?.();
+        return found;
+      },
+    },
+  });
+  await one.deploy(packageOf({ note: NOTE }));
+  await fill(one, 1);
+  const { cluster: two } = await openCluster(memoryObjectStore(memory));
+  memory.files.set(`file/0/${"0".repeat(24)}-7`, new Uint8Array(100));
+  meanwhile = () => fill(two, 2);
+  await one.removeStrayFiles().catch(() => 0);
+  const whole = Array.from({ length: GROUPS }, () => 2 * EACH);
+  expect([await counted(one), await counted(two)]).toEqual([whole, whole]);
+  await two.removeStrayFiles();
+  expect(memory.files.has(`file/0/${"0".repeat(24)}-7`)).toBe(false);
+  expect(await counted(two)).toEqual(whole);
+});
