@@ -35,9 +35,9 @@ import {
   type Step,
 } from "../../../packages/partition/test/conversation-rows.ts";
 import { openSql } from "../../../packages/partition/test/setting.ts";
-import { addressOf, startWorkerd } from "../src/node/workerd.ts";
+import { addressOf } from "../src/node/workerd.ts";
 import differences from "./differences.json" with { type: "json" };
-import { objectOf } from "./objects.ts";
+import { objectOf, startTested } from "./objects.ts";
 
 const CACHE_BYTES = 16 << 20;
 const SEAL_KEY_BYTES = 16;
@@ -86,7 +86,7 @@ function worker(): House {
       if (answer !== undefined) return answer;
     }
   };
-  return { send, fold: async (key) => (await groupObject(key)).rest() };
+  return { send, fold: async (key) => groupObject(key).rest() };
 }
 
 /** The answer, or nothing where a kept connection was closed before. */
@@ -109,7 +109,7 @@ function sendOn(agent: http.Agent, { method, target, body, headers = {} }: Reque
 }
 
 /** The object of a partition, asked itself. */
-const groupObject = (key: string): Promise<GroupObject> => objectOf(workerd, "GROUP", key);
+const groupObject = (key: string): GroupObject => objectOf(workerd, "GROUP", key);
 
 /** A gateway of Node, in this process. */
 function gatewayHouse(gateway: Gateway, cluster: LocalCluster): House {
@@ -139,10 +139,9 @@ function localCluster(core: Core, runs: ReturnType<typeof runsOf> = []): LocalCl
 }
 
 async function start(): Promise<void> {
-  workerd = startWorkerd();
+  workerd = startTested();
   url = await addressOf(workerd);
-  const registries = await workerd.getDurableObjectNamespace("REGISTRY");
-  const registry = registries.get(registries.idFromName("registry")) as unknown as { secret(): Promise<Uint8Array> };
+  const registry = objectOf<{ secret(): Promise<Uint8Array> }>(workerd, "REGISTRY", "registry");
   // What comes back of a grouping is sealed: with the same key it is the same.
   sealKey = createHmac("sha256", await registry.secret())
     .update("grouping")
@@ -239,7 +238,7 @@ describe("search and documents", () => {
       }
       await cluster.close();
       for (const key of keysOf([...feedOf(recorded.file), ...(recorded.conversation.steps ?? [])]))
-        await (await groupObject(key)).erase();
+        await groupObject(key).erase();
     }
   });
 });

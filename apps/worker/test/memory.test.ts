@@ -6,8 +6,8 @@ import process from "node:process";
 import { connect, type Group, int, schema, text, vector } from "brooklet";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addressOf, startWorkerd } from "../src/node/workerd.ts";
-import { objectOf } from "./objects.ts";
+import { addressOf } from "../src/node/workerd.ts";
+import { objectOf, startTested } from "./objects.ts";
 
 const OBJECTS = Number(process.env["BROOKLET_WORKER_OBJECTS"] ?? 1_000);
 const DOCUMENTS = 5;
@@ -25,7 +25,7 @@ let workerd: Miniflare;
 let url: string;
 
 beforeAll(async () => {
-  workerd = startWorkerd();
+  workerd = startTested();
   url = await addressOf(workerd);
   await connect({ url, schemas: [note, page] });
 });
@@ -38,10 +38,10 @@ interface GroupObject {
   rest(): Promise<void>;
 }
 
-const groupObject = (name: string): Promise<GroupObject> => objectOf(workerd, "GROUP", `g:${name}`);
+const groupObject = (name: string): GroupObject => objectOf(workerd, "GROUP", `g:${name}`);
 
 async function coreBytes(): Promise<number> {
-  return (await groupObject("u0")).coreBytes();
+  return groupObject("u0").coreBytes();
 }
 
 /** Feeds documents of many groups in one request, which must all be taken. */
@@ -106,7 +106,7 @@ test(
       await connect({ url, schemas: [note, page, schema(more, { title: text() })] });
       expect(await coreBytes()).toBeLessThanOrEqual(CORES_BYTES_MAX);
     }
-    await (await groupObject("large")).rest();
+    await groupObject("large").rest();
     expect(await coreBytes()).toBeLessThanOrEqual(CORES_BYTES_MAX);
     const near = { field: "vec", vector: documents[4_711]?.fields.vec ?? [] } as const;
     const { hits, totalCount } = await large.search(page, { text: "4711", near, limit: 1 });

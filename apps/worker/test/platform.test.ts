@@ -1,13 +1,12 @@
 /** What the platform does with objects, in its runtime: it puts them out of memory while they are written, and has SQLite its own way. */
 import { fileURLToPath } from "node:url";
 import { connect, int, schema, text } from "brooklet";
-import { Miniflare } from "miniflare";
+import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { workerModules } from "../../../tools/worker.mjs";
-import { objectOf } from "./objects.ts";
+import { objectOf, startModules } from "./objects.ts";
 
 const WORKER = fileURLToPath(new URL("tested-worker.ts", import.meta.url));
-const OBJECTS = { GROUP: "Group", DIRECTORY: "Directory", REGISTRY: "Registry", CONTRACT: "Contract" };
 const CASES = 8;
 const WRITERS = 4;
 const WRITES = 60;
@@ -16,11 +15,7 @@ const note = schema("note", { title: text(), n: int() });
 let workerd: Miniflare;
 
 beforeAll(async () => {
-  const objects = Object.entries(OBJECTS).map(([name, className]) => [name, { className, useSQLite: true }]);
-  workerd = new Miniflare({
-    ...(await workerModules(WORKER)),
-    durableObjects: Object.fromEntries(objects),
-  });
+  workerd = startModules(await workerModules(WORKER), ["GROUP", "DIRECTORY", "REGISTRY", "CONTRACT"]);
   await workerd.ready;
 });
 
@@ -29,13 +24,15 @@ afterAll(() => workerd.dispose());
 test("the contract of stores holds over the SQLite of an object", async () => {
   const contract = (name: string) =>
     objectOf<{ cases(): Promise<string[]>; hold(name: string): Promise<void> }>(workerd, "CONTRACT", name);
-  const names = await (await contract("any")).cases();
+  const names = await contract("any").cases();
   expect(names.length).toBeGreaterThanOrEqual(CASES);
   for (const name of names) {
-    const failure = await (await contract(name)).hold(name).then(
-      () => "",
-      (error: unknown) => String(error),
-    );
+    const failure = await contract(name)
+      .hold(name)
+      .then(
+        () => "",
+        (error: unknown) => String(error),
+      );
     expect([name, failure]).toEqual([name, ""]);
   }
 });
@@ -65,7 +62,7 @@ test("what was acknowledged is there when an object is put out of memory again a
     while (open > 0) {
       const before = acknowledged.length;
       await expect.poll(() => open === 0 || acknowledged.length >= before + (WRITERS * WRITES) / (ENDS * 2)).toBe(true);
-      const object = await objectOf<{ end(): Promise<void> }>(workerd, "GROUP", "g:moved");
+      const object = objectOf<{ end(): Promise<void> }>(workerd, "GROUP", "g:moved");
       await object.end().catch(() => undefined);
       ends += 1;
     }

@@ -3,8 +3,8 @@ import { randomBytes } from "node:crypto";
 import { connect, type Group, int, schema, text, vector } from "brooklet";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addressOf, startWorkerd } from "../src/node/workerd.ts";
-import { objectOf } from "./objects.ts";
+import { addressOf } from "../src/node/workerd.ts";
+import { objectOf, startTested } from "./objects.ts";
 
 const note = schema("note", { title: text(), n: int(), vec: vector(8).optional() });
 const DOCUMENTS = 4_000;
@@ -14,7 +14,7 @@ let workerd: Miniflare;
 let group: Group;
 
 beforeAll(async () => {
-  workerd = startWorkerd({ variables: { SHARD_BYTES: String(1 << 20) } });
+  workerd = startTested({ variables: { SHARD_BYTES: String(1 << 20) } });
   const client = await connect({ url: await addressOf(workerd), schemas: [note] });
   group = client.group("large");
 });
@@ -24,7 +24,7 @@ afterAll(() => workerd.dispose());
 /** The rows that were written to a shard of the group since it is awake. */
 async function written(shard: number): Promise<number> {
   type Billing = { billed(): Promise<{ readonly written: number }> };
-  return (await (await objectOf<Billing>(workerd, "GROUP", `g:large\u0001${shard}`)).billed()).written;
+  return (await objectOf<Billing>(workerd, "GROUP", `g:large\u0001${shard}`).billed()).written;
 }
 
 async function answers(): Promise<unknown> {

@@ -18,8 +18,8 @@ import {
 import { strToU8, zipSync } from "fflate";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { addressOf, startWorkerd } from "../src/node/workerd.ts";
-import { objectOf } from "./objects.ts";
+import { addressOf } from "../src/node/workerd.ts";
+import { objectOf, startTested } from "./objects.ts";
 
 const SECOND = "second";
 /** As in src/env.ts, which never changes. */
@@ -39,7 +39,7 @@ let url: string;
 let otherUrl: string;
 
 beforeAll(async () => {
-  workerd = startWorkerd({ second: SECOND });
+  workerd = startTested({ second: SECOND });
   [url, otherUrl] = [await addressOf(workerd), await addressOf(workerd, SECOND)];
   await connect({ url, schemas: [mail, note, big] });
 });
@@ -61,17 +61,17 @@ interface GroupObject {
   rest(): Promise<void>;
 }
 
-const groupObject = (name: string): Promise<GroupObject> => objectOf(workerd, "GROUP", `g:${name}`);
+const groupObject = (name: string): GroupObject => objectOf(workerd, "GROUP", `g:${name}`);
 
 /** The rows of a group's object since it began. */
 async function billed(name: string): Promise<Billed> {
-  const { read, written } = await (await groupObject(name)).billed();
+  const { read, written } = await groupObject(name).billed();
   return { read, written };
 }
 
 /** The rows of the directory that lists a group. */
 async function listed(name: string): Promise<number> {
-  const directory = await objectOf<GroupObject>(
+  const directory = objectOf<GroupObject>(
     workerd,
     "DIRECTORY",
     String(directoryOf(`g:${name}` as PartitionKey, DIRECTORIES)),
@@ -280,7 +280,7 @@ test("reads write no row, a first write five with the alarm and the directory, a
   const fed = (): Promise<void> =>
     feedNotes(bulk, documents, (n) => `${"some words about many things ".repeat(4)}${n}`);
   // With what is folded and settled some seconds later.
-  const settled = async (): Promise<void> => (await groupObject("billed in bulk")).rest();
+  const settled = async (): Promise<void> => groupObject("billed in bulk").rest();
   const written = (await rowsOf("billed in bulk", fed)) + (await rowsOf("billed in bulk", settled));
   expect(written / documents).toBeLessThanOrEqual(0.02);
 });

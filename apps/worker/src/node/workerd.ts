@@ -1,7 +1,7 @@
 /** The Worker on this machine, in the runtime that the platform has too: no account and no network. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { Miniflare, type MiniflareOptions, type WorkerOptions } from "miniflare";
+import { Miniflare, type SharedOptions, type WorkerOptions } from "miniflare";
 
 /** How to start it. */
 export interface WorkerdOptions {
@@ -18,10 +18,11 @@ export interface WorkerdOptions {
 const BUNDLE: string = fileURLToPath(new URL("../../dist/bundle/", import.meta.url));
 const CORE = "core_bg.wasm";
 const HOST = "127.0.0.1";
-const FIRST = "brooklet";
+/** The name of the Worker that has the objects. */
+export const FIRST = "brooklet";
 const OBJECTS = { GROUP: "Group", DIRECTORY: "Directory", REGISTRY: "Registry" };
 /** As in wrangler.jsonc. */
-const COMPATIBILITY_DATE = "2026-04-01";
+export const COMPATIBILITY_DATE = "2026-04-01";
 
 /** A Worker. Others than the first have no objects of their own but those of the first. */
 function worker(name: string, variables: Readonly<Record<string, string>>): WorkerOptions {
@@ -44,15 +45,22 @@ function worker(name: string, variables: Readonly<Record<string, string>>): Work
   };
 }
 
-/** Starts it. It has to be disposed of. */
-export function startWorkerd({ persist, port = 0, second, variables = {} }: WorkerdOptions = {}): Miniflare {
-  const options: MiniflareOptions = {
+/** What the runtime is started with. */
+export function workerdOptions({ persist, port = 0, second, variables = {} }: WorkerdOptions = {}): SharedOptions & {
+  readonly workers: readonly WorkerOptions[];
+} {
+  return {
     host: HOST,
     port,
     workers: [worker(FIRST, variables), ...(second === undefined ? [] : [worker(second, variables)])],
     ...(persist !== undefined && { durableObjectsPersist: persist }),
   };
-  return new Miniflare(options);
+}
+
+/** Starts it. It has to be disposed of. */
+export function startWorkerd(options: WorkerdOptions = {}): Miniflare {
+  const { workers, ...shared } = workerdOptions(options);
+  return new Miniflare({ ...shared, workers: [...workers] });
 }
 
 /** The address of a Worker, without a slash at its end. */
