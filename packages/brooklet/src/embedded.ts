@@ -13,13 +13,13 @@ import { starting, startingError } from "./starting.ts";
 
 /** Opens a database with options that were checked. */
 export async function openHere(options: OpenOptions): Promise<Database> {
-  const { path, schemas, threads, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
+  const { schemas, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
   const given = {
     ...(cacheBytes === undefined ? {} : { cacheBytes }),
     ...(models === undefined ? {} : { models }),
     ...(onProblem === undefined ? {} : { onProblem }),
   };
-  const cluster = options.store === undefined ? await openOwn(path, threads, given) : await openShared(options, given);
+  const cluster = await clusterOf(options, given);
   try {
     const { client, close } = localClient({ cluster, secret, languageModel, onProblem });
     const deployed = await client.deploy(schemas, {
@@ -33,6 +33,21 @@ export async function openHere(options: OpenOptions): Promise<Database> {
   } catch (error) {
     await cluster.close();
     throw error;
+  }
+}
+
+/** What the program opens. */
+async function clusterOf(options: OpenOptions, given: Omit<OpenClusterOptions, "path" | "threads">): Promise<Cluster> {
+  const { path, threads, store, encryptionKey } = options;
+  if (encryptionKey === undefined)
+    return store === undefined ? await openOwn(path, threads, given) : await openShared(options, given);
+  try {
+    const { encryptionKeyOf, NOT_ENCRYPTED } = await import("./node/encryption-key.ts");
+    if (path === undefined || store !== undefined) throw new Error(NOT_ENCRYPTED);
+    const key = await encryptionKeyOf(encryptionKey);
+    return await openOwn(path, threads, { ...given, ...(key && { encryptionKey: key }) });
+  } catch (reason) {
+    throw startingError(reason);
   }
 }
 

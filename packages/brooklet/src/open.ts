@@ -4,6 +4,7 @@ import type { AnySchema, ApplicationOptions, LanguageModel } from "@brooklet/cli
 import type { ObjectStore } from "@brooklet/object-store";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import type { Client } from "./node/connect.ts";
+import type { EncryptionKey } from "./node/encryption-key.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
 
 /** What to open. */
@@ -21,6 +22,11 @@ export interface OpenOptions {
   readonly remove?: boolean;
   /** Threads beside this one that read and write; none unless it is said, so each call runs in this thread. None in memory. */
   readonly threads?: number | false;
+  /**
+   * What the directory is encrypted with, each group under a key of its own: 256 bits, as `brooklet key` prints them, or a function that gives them. A
+   * directory is made so, and stays so.
+   */
+  readonly encryptionKey?: EncryptionKey;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
   /** Embedders that are configured, by the name that schemas have for them; their files are below `models.modelFolder`. */
@@ -55,6 +61,7 @@ const OPTIONS = {
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   threads: (value) => (value === false ? undefined : CHECKS.count(value)),
+  encryptionKey: CHECKS.key,
   cacheBytes: CHECKS.count,
   embedders: CHECKS.settings,
   files: CHECKS.settings,

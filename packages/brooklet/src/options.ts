@@ -14,6 +14,7 @@ type OptionKind =
   | "work"
   | "settings"
   | "count"
+  | "key"
   | "port"
   | "texts"
   | "origins"
@@ -43,6 +44,10 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   textOrListener: unless((value) => isText(value) || isFunction(value), "the name of a file, or a function"),
   work: unless((value) => isFunction(value) || isObject(value), "a function or an object"),
   settings: unless(isObject, "an object with settings"),
+  key: unless(
+    (value) => isText(value) || isFunction(value) || value instanceof Uint8Array,
+    "a key of 256 bits, as brooklet key makes one, or a function that gives it",
+  ),
   count: unless(isWhole(Number.MAX_SAFE_INTEGER), "a whole number from 0 on"),
   port: unless(isWhole(PORT_MAX), `a port, 0 to ${PORT_MAX}`),
   group: (value) => {

@@ -5,6 +5,7 @@ import type { OperatorLimits } from "@brooklet/gateway/node";
 import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
+import type { EncryptionKey } from "./node/encryption-key.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
 
 /** What to serve, and where. */
@@ -93,6 +94,11 @@ export interface ServeOptions {
    * by default, or a hundredth of a smaller device; 0: none.
    */
   readonly reserveBytes?: number;
+  /**
+   * What the directory is encrypted with, each group under a key of its own: 256 bits, as `brooklet key` prints them, or a function that gives them. A
+   * directory is made so, and stays so.
+   */
+  readonly encryptionKey?: EncryptionKey;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
@@ -160,6 +166,7 @@ const OPTIONS = {
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,
   reserveBytes: CHECKS.count,
+  encryptionKey: CHECKS.key,
   cacheBytes: CHECKS.count,
   keepRemovesSeconds: CHECKS.count,
   models: CHECKS.settings,

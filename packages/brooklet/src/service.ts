@@ -5,6 +5,7 @@ import type { Cluster, GroupQuotaLimits } from "@brooklet/partition";
 import { deployDirectory } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
+import { encryptionKeyOf, NOT_ENCRYPTED } from "./node/encryption-key.ts";
 import { guardedOutbound } from "./node/guarded-outbound.ts";
 import type { Outbound } from "./node/outbound.ts";
 import { openCluster } from "./node/threads.ts";
@@ -97,7 +98,9 @@ async function clusterOf(options: ServeOptions, outbound: Outbound, groups: Read
     ...given({ models: options.models, onProblem: options.onProblem }),
   };
   const { reserveBytes = "usual" } = options;
-  if (store === undefined) return openCluster({ ...usual, reserveBytes, ...given({ path, threads }) });
+  const encryptionKey = await encryptionKeyOf(options.encryptionKey);
+  if (store === undefined) return openCluster({ ...usual, reserveBytes, ...given({ path, threads, encryptionKey }) });
+  if (encryptionKey !== undefined) throw new Error(NOT_ENCRYPTED);
   if (path !== undefined || threads !== undefined)
     throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");
   const { openSharedCluster } = await import("./node/object-store.ts");

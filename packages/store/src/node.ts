@@ -25,6 +25,7 @@ export {
   secretIn,
 } from "./node/data-directory.ts";
 export { checkDirectory, type DirectoryReport, type RepairOptions, repairDirectory } from "./node/directory-check.ts";
+export { type EncryptionChoice, isEncrypted } from "./node/directory-key.ts";
 export {
   type BucketLook,
   type DirectoryLook,
@@ -32,3 +33,11 @@ export {
   lookAtDirectory,
 } from "./node/directory-look.ts";
 export { DiskReserve, RESERVE_BYTES, type SharedReserve } from "./node/disk-reserve.ts";
+export {
+  type EncryptedBuckets,
+  encryptedBuckets,
+  encryptedSeals,
+  encryptedStorage,
+  FolderKeys,
+} from "./node/encryption.ts";
+export { KEY_BYTES, KEYS_FOLDER } from "./node/group-keys.ts";

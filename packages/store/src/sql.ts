@@ -53,3 +53,6 @@ export interface SqlConnection extends Sql {
    */
   checkpoint?(truncate: boolean): boolean;
 }
+
+/** Opens or makes the SQLite file `path`; a second opener of a locked file gets an error at once, not after a wait. */
+export type OpenSql = (path: string) => SqlConnection;

@@ -85,7 +85,7 @@ test("a folder that cannot be made is refused with its path (E9)", () => {
 test("a directory of a newer release is refused with both versions", () => {
   const path = made();
   writeFileSync(join(path, "brooklet.json"), JSON.stringify({ version: 9, minReader: 9, buckets: 2 }));
-  expect(() => DataDirectory.open(path, openSql)).toThrow("directory version 9; this release reads version 1");
+  expect(() => DataDirectory.open(path, openSql)).toThrow("directory version 9; this release reads versions 1 and 2");
 });
 
 describe("a second process", () => {

@@ -33,6 +33,8 @@ export interface BackupOptions {
   readonly objects: BackupObjects;
   readonly openSql: OpenSql;
   readonly isSealed: IsSealed;
+  /** Of an encrypted directory: whether a partition has a key. One that lost it since is being erased. */
+  readonly hasKey?: (partition: string) => boolean;
   /** After how many days it may be removed, which the next backup does; never, unless it is said. */
   readonly keepDays?: number;
   /** Told of what is done, for who waits. */
@@ -81,6 +83,7 @@ export async function backUp(options: BackupOptions): Promise<BackupReport> {
     ...entry,
     directory: of,
     ...(application !== undefined && { application }),
+    ...(options.hasKey && { encrypted: true }),
     buckets,
   };
   await objects.write(manifestName(id), manifest);
@@ -106,14 +109,14 @@ async function latestOf(
 type Counts = { -readonly [Name in "partitions" | "operations" | "segments" | "kept" | "storedBytes"]: number };
 
 async function backUpBucket(
-  { directory, objects, openSql, isSealed }: BackupOptions,
+  { directory, objects, openSql, isSealed, hasKey }: BackupOptions,
   identity: { readonly bucket: number; readonly buckets: number },
   before: BucketPart | undefined,
   counts: Counts,
 ): Promise<BucketPart> {
   const moment = new BucketMoment(directory, identity, openSql);
   try {
-    const rows = moment.rows();
+    const rows = hasKey === undefined ? moment.rows() : withKeys(moment.rows(), hasKey);
     demandSealed(rows, isSealed);
     const keys = new Map(rows.partitions.map(([number, key]) => [number, key]));
     const segments: Record<string, SegmentPlace> = {};
@@ -156,6 +159,18 @@ async function backUpBucket(
   } finally {
     moment.close();
   }
+}
+
+/** The rows of partitions whose keys are there: nobody reads those of others. */
+export function withKeys(rows: BucketRows, hasKey: (partition: string) => boolean): BucketRows {
+  const partitions = rows.partitions.filter(([, key]) => hasKey(key));
+  const numbers = new Set(partitions.map(([number]) => number));
+  return {
+    ...rows,
+    partitions,
+    operations: rows.operations.filter(([, partition]) => numbers.has(partition)),
+    segments: rows.segments.filter(([, partition]) => numbers.has(partition)),
+  };
 }
 
 /** Throws if a row is not what was sealed. */

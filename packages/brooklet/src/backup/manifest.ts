@@ -25,6 +25,8 @@ export interface Manifest {
   /** Which directory it is of; what another has is never taken for what this one has. */
   readonly directory: string;
   readonly application?: string;
+  /** What it is of is encrypted, with keys of groups that are in no backup. */
+  readonly encrypted?: true;
   readonly buckets: readonly BucketPart[];
 }
 

@@ -5,7 +5,7 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { type BucketRows, fillBucket, type IsSealed, type OpenSql, restoreDirectory } from "@brooklet/store/node";
-import { demand, demandSealed } from "./backup.ts";
+import { demand, demandSealed, withKeys } from "./backup.ts";
 import { type BackupEntry, LIST } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
 import { unpackBlocks } from "./pack.ts";
@@ -19,15 +19,27 @@ export interface RestoreOptions {
   readonly id?: string;
   readonly openSql: OpenSql;
   readonly isSealed: IsSealed;
+  /** The operator's key of what is encrypted, a folder with a copy of the keys of groups, and whether it has that of a partition. */
+  readonly encryption?: {
+    readonly key: Uint8Array;
+    readonly keys: string;
+    readonly hasKey: (partition: string) => boolean;
+  };
   readonly onProgress?: (line: string) => void;
 }
 
 /** What was restored. */
 export interface RestoreReport extends BackupEntry {
+  /** Partitions whose keys were destroyed, so that nothing of them can be had. */
+  readonly erased: number;
   readonly partitions: number;
   readonly operations: number;
   readonly segments: number;
 }
+
+const WITHOUT_KEYS =
+  "the backup is of an encrypted directory: give the keys of its groups (--keys) and what they are wrapped with (BROOKLET_ENCRYPTION_KEY)";
+const WITH_KEYS = "the backup is of a directory that is not encrypted: give no --keys";
 
 /** The backups of a target, the latest last. */
 export async function backupsIn(objects: BackupObjects): Promise<readonly BackupEntry[]> {
@@ -41,6 +53,7 @@ export async function restore({
   id,
   openSql,
   isSealed,
+  encryption,
   onProgress,
 }: RestoreOptions): Promise<RestoreReport> {
   const list = await backupsIn(objects);
@@ -49,15 +62,20 @@ export async function restore({
     throw new Error(`${objects.target.name}: there is no backup${id === undefined ? "" : ` ${id}`}`);
   const manifest = await demand(objects, entry.id);
   const { application, buckets } = manifest;
-  const counts = { partitions: 0, operations: 0, segments: 0 };
+  if ((manifest.encrypted === true) !== (encryption !== undefined))
+    throw new Error(manifest.encrypted === true ? WITHOUT_KEYS : WITH_KEYS);
+  const counts = { partitions: 0, operations: 0, segments: 0, erased: 0 };
   await restoreDirectory(path, openSql, {
     buckets: buckets.length,
+    ...(encryption && { encryption }),
     application: application === undefined ? undefined : await objects.read(application),
     fill: async (sql, identity) => {
       onProgress?.(`bucket ${identity.bucket + 1} of ${buckets.length}`);
       const part = buckets[identity.bucket];
       if (part === undefined) throw new Error(`${entry.id} has no bucket ${identity.bucket}`);
-      const rows = JSON.parse((await promisify(gunzip)(await objects.read(part.rows))).toString("utf8")) as BucketRows;
+      const all = JSON.parse((await promisify(gunzip)(await objects.read(part.rows))).toString("utf8")) as BucketRows;
+      const rows = encryption === undefined ? all : withKeys(all, encryption.hasKey);
+      counts.erased += all.partitions.length - rows.partitions.length;
       demandSealed(rows, isSealed);
       const blocks = await blocksOf(objects, part.segments, rows, isSealed);
       fillBucket(sql, identity, rows, (segment) => blocks.get(segment) ?? []);

@@ -1,23 +1,27 @@
 /** `brooklet backup`, `brooklet backups` and `brooklet restore`. */
 import { readFileSync } from "node:fs";
 import process from "node:process";
-import { backUp } from "../backup/backup.ts";
+import { type BackupReport, backUp } from "../backup/backup.ts";
 import { BackupObjects } from "../backup/objects.ts";
 import { backupsIn, restore } from "../backup/restore.ts";
 import { targetOf } from "../backup/target.ts";
 import { openDatabase } from "../node/database.ts";
-import { sealing } from "../node/sealing.ts";
+import { sealing, sealsOf, sealsWith } from "../node/sealing.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of `backup`. */
 export interface BackupCommand {
   readonly keepDays?: number;
+  /** Where the keys of groups are copied to. */
+  readonly keysTo?: string;
   readonly json?: boolean;
 }
 
 /** Options of `restore`. */
 export interface RestoreCommand {
   readonly backup?: string;
+  /** A copy of the keys of groups. */
+  readonly keys?: string;
   readonly json?: boolean;
 }
 
@@ -25,18 +29,24 @@ export interface RestoreCommand {
 export async function runBackup(
   directory: string,
   target: string,
-  { keepDays, json }: BackupCommand,
+  { keepDays, keysTo, json }: BackupCommand,
   { print, progress }: Surroundings,
 ): Promise<void> {
   const objects = objectsIn(target);
-  const report = await backUp({
-    directory,
-    objects,
-    openSql: openDatabase,
-    isSealed: sealing(),
-    onProgress: progress,
-    ...(keepDays !== undefined && { keepDays }),
-  });
+  const seals = sealsOf(directory);
+  let report: BackupReport;
+  try {
+    if (keysTo !== undefined && seals.keys === undefined)
+      throw new UsageError(`--keys-to is of an encrypted directory, and ${directory} is none`);
+    const { isSealed, keys } = seals;
+    const hasKey = keys && ((of: string): boolean => keys.of(of) !== undefined);
+    const of = { directory, objects, openSql: openDatabase, isSealed, ...(hasKey && { hasKey }), onProgress: progress };
+    report = await backUp({ ...of, ...(keepDays !== undefined && { keepDays }) });
+    // After it: whatever is in the backup has its key.
+    if (keysTo !== undefined) seals.keys?.copyTo(keysTo);
+  } finally {
+    seals.close();
+  }
   progress("");
   if (json === true) return print(JSON.stringify(report));
   const { partitions, operations, segments, kept, storedBytes, removed } = report;
@@ -64,21 +74,29 @@ export async function runBackups(
 export async function runRestore(
   target: string,
   path: string,
-  { backup, json }: RestoreCommand,
+  { backup, keys: folder, json }: RestoreCommand,
   { print, progress }: Surroundings,
 ): Promise<void> {
   const objects = objectsIn(target);
+  const seals = folder === undefined ? undefined : sealsWith(folder);
+  const encryption = seals && {
+    key: seals.key,
+    keys: folder ?? "",
+    hasKey: (of: string) => seals.keys.of(of) !== undefined,
+  };
   const report = await restore({
     objects,
     path,
     openSql: openDatabase,
-    isSealed: sealing(),
+    isSealed: seals?.isSealed ?? sealing(),
     onProgress: progress,
+    ...(encryption && { encryption }),
     ...(backup !== undefined && { id: backup }),
-  });
+  }).finally(() => seals?.close());
   progress("");
   if (json === true) return print(JSON.stringify(report));
-  const { partitions, operations, segments } = report;
+  const { partitions, operations, segments, erased } = report;
+  if (erased > 0) print(`${erased} partitions of the backup have no key any more, and are gone for good`);
   print(
     `${report.id} is at ${path}: ${partitions} partitions, ${operations} operations, ${segments} segments, all verified`,
   );

@@ -1,7 +1,7 @@
 /** `brooklet check` and `brooklet repair`: what of a data directory is not as it was written, and what there is without it. */
-import { checkDirectory, type DirectoryReport, repairDirectory } from "@brooklet/store/node";
+import { checkDirectory, type DirectoryReport, type IsSealed, repairDirectory } from "@brooklet/store/node";
 import { openDatabase } from "../node/database.ts";
-import { sealing } from "../node/sealing.ts";
+import { sealsOf } from "../node/sealing.ts";
 import { CommandFailed, type Surroundings } from "./surroundings.ts";
 
 /** Reads a whole directory, and fails if something of it is damaged. */
@@ -10,7 +10,7 @@ export async function runCheck(
   { json }: { readonly json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
-  const report = checkDirectory(path, openDatabase, sealing());
+  const report = sealedIn(path, (isSealed) => checkDirectory(path, openDatabase, isSealed));
   const damage = tell(report, json === true, surroundings);
   if (damage > 0) {
     if (json !== true)
@@ -25,7 +25,7 @@ export async function runRepair(
   { drop = false, json }: { readonly drop?: boolean; readonly json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
-  const report = repairDirectory(path, openDatabase, sealing(), { drop });
+  const report = sealedIn(path, (isSealed) => repairDirectory(path, openDatabase, isSealed, { drop }));
   const damage = tell(report, json === true, surroundings);
   if (json === true) return;
   for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
@@ -33,6 +33,15 @@ export async function runRepair(
     surroundings.print(
       "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
     );
+}
+
+function sealedIn<Result>(path: string, work: (isSealed: IsSealed) => Result): Result {
+  const seals = sealsOf(path);
+  try {
+    return work(seals.isSealed);
+  } finally {
+    seals.close();
+  }
 }
 
 /** Prints what a directory has, and what is damaged of it. How much that is. */

@@ -40,6 +40,7 @@ function addBackup(program: Command, surroundings: Surroundings): void {
     )
     .argument("<dir>", "the data directory")
     .argument("<target>", target)
+    .option("--keys-to <dir>", "of an encrypted directory: copy the keys of its groups there, apart from the backup")
     .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", positive)
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nBROOKLET_BACKUP_KEY or BROOKLET_BACKUP_KEY_FILE: what it is encrypted with (AES-256-GCM).")
@@ -57,6 +58,7 @@ function addBackup(program: Command, surroundings: Surroundings): void {
     .description("make a data directory of a backup, at a new path, after everything of it was verified")
     .argument("<target>", target)
     .argument("<dir>", "a path where there is nothing")
+    .option("--keys <dir>", "of an encrypted directory: the keys of its groups, or their copy")
     .option("--backup <id>", "which backup (default: the latest)")
     .option("--json", "print the result as JSON")
     .action((from: string, directory: string, options: Parameters<typeof runRestore>[2]) =>

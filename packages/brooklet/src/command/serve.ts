@@ -5,6 +5,7 @@ import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { Answered } from "@brooklet/gateway";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
 import { answerLog } from "../node/answer-log.ts";
+import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
 import { Log, type LogFormat, type LogLevel } from "../node/log.ts";
 import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
@@ -105,7 +106,9 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     rerankerModel,
     insecureAllowAnonymous,
   } = command;
+  const encryptionKey = encryptionKeyOfEnvironment();
   const service = await serve({
+    ...(encryptionKey === undefined ? {} : { encryptionKey }),
     ...(command.store === undefined ? { path: data } : { store: await storeAt(command.store, process.env) }),
     ...(command.peerAddress === undefined ? {} : { peerAddress: command.peerAddress }),
     port,

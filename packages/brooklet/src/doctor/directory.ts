@@ -115,7 +115,7 @@ export async function modelsFinding({ path, buckets, holder }: DirectoryLook): P
 }
 
 function applicationOf(path: string): Uint8Array | undefined {
-  const directory = DataDirectory.open(path, openDatabase);
+  const directory = DataDirectory.open(path, openDatabase, undefined, "any");
   try {
     return directory.readApplication()?.bytes;
   } finally {

@@ -4,7 +4,8 @@ import { Core, instantiate, setModule } from "@brooklet/core";
 import { BucketHost } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { serveBuckets, type ThreadCall } from "@brooklet/partition/threads";
-import { DiskReserve, openBucket } from "@brooklet/store/node";
+import type { BucketIdentity, SqlConnection } from "@brooklet/store";
+import { DiskReserve, encryptedBuckets, openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import type { BucketThreadData } from "./threads.ts";
 
@@ -22,8 +23,11 @@ const {
   threads,
   keepRemovesSeconds,
   reserve,
+  encryptionKey,
 } = workerData as BucketThreadData;
 setModule(module);
+const open = (identity: BucketIdentity): SqlConnection => openBucket(directory, identity, openDatabase);
+const encrypted = encryptionKey && encryptedBuckets(directory, encryptionKey, openDatabase, open);
 
 let listener: ((calls: readonly ThreadCall[]) => void) | undefined;
 
@@ -41,7 +45,8 @@ serveBuckets({
       engine: new Core({ instantiate, cacheBytes, sealKey, onTrap: onProblem }),
       buckets,
       owns: (bucket) => bucket % threads === thread,
-      openBucket: (bucket) => openBucket(directory, { bucket, buckets }, openDatabase),
+      openBucket: (bucket) => (encrypted?.openBucket ?? open)({ bucket, buckets }),
+      ...(encrypted && { partitions: encrypted.partitions }),
       application,
       surroundings: nodeSurroundings,
       ...(reserve && { reserve: DiskReserve.of(reserve) }),

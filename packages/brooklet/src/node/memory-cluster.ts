@@ -32,6 +32,8 @@ export interface OpenClusterOptions {
   readonly shardBytes?: number;
   /** What is kept back on the device for what gives space, bytes; nothing unless it is said, of "usual" what L-disk says. */
   readonly reserveBytes?: number | "usual";
+  /** What a directory is encrypted with, which is made so; 32 bytes. */
+  readonly encryptionKey?: Uint8Array;
   /** What each group may have; as much as there is room for, unless it is said. */
   readonly quotas?: GroupQuotaLimits;
   /** The places of each thread for searches, if not the usual. */

@@ -1,6 +1,10 @@
 /** Whether stored bytes are what was sealed for their place, as a core says it. */
+import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
-import type { IsSealed } from "@brooklet/store/node";
+import { StartError } from "@brooklet/gateway/node";
+import { encryptedSeals, FolderKeys, type IsSealed, isEncrypted, KEYS_FOLDER } from "@brooklet/store/node";
+import { openDatabase } from "./database.ts";
+import { encryptionKeyOfEnvironment } from "./encryption-key.ts";
 
 const CACHE_BYTES: number = 1 << 20;
 
@@ -8,4 +12,26 @@ const CACHE_BYTES: number = 1 << 20;
 export function sealing(): IsSealed {
   const core = new Core({ instantiate, cacheBytes: CACHE_BYTES, onTrap: () => undefined });
   return (key, segment, block, bytes) => core.isSealed(key, segment, block, bytes);
+}
+
+/** What is sealed in a directory, with the keys of its groups where it is encrypted. */
+export interface DirectorySeals {
+  readonly isSealed: IsSealed;
+  readonly keys?: FolderKeys;
+  close(): void;
+}
+
+/** The seals of a data directory. Throws where it is encrypted, and the environment has no key. */
+export function sealsOf(directory: string): DirectorySeals {
+  if (!isEncrypted(directory)) return { isSealed: sealing(), close: () => undefined };
+  return sealsWith(join(directory, KEYS_FOLDER));
+}
+
+/** The seals of what is encrypted with the keys of a folder, and the key that those are wrapped with. */
+export function sealsWith(folder: string): Required<DirectorySeals> & { readonly key: Uint8Array } {
+  const key = encryptionKeyOfEnvironment();
+  if (key === undefined)
+    throw new StartError(`${folder} has keys of groups: give what they are wrapped with (BROOKLET_ENCRYPTION_KEY)`);
+  const keys = new FolderKeys(folder, key, openDatabase);
+  return { isSealed: encryptedSeals(sealing(), keys), keys, key, close: () => keys.close() };
 }

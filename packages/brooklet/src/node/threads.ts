@@ -5,11 +5,19 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TransferListItem } from "node:worker_threads";
 import { type CoreModule, loadModule } from "@brooklet/core";
-import { type Cluster, LocalCluster, tellingOnce } from "@brooklet/partition";
+import { type Cluster, LocalCluster, type LocalClusterOptions, tellingOnce } from "@brooklet/partition";
 import { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "@brooklet/partition/threads";
 import type { StoredApplication } from "@brooklet/store";
-import { DataDirectory, DiskReserve, MODELS_FOLDER, type SharedReserve } from "@brooklet/store/node";
+import {
+  DataDirectory,
+  DiskReserve,
+  encryptedBuckets,
+  encryptedStorage,
+  MODELS_FOLDER,
+  type SharedReserve,
+} from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
+import { NOT_ENCRYPTED } from "./encryption-key.ts";
 import {
   CACHE_BYTES,
   coreOf,
@@ -38,6 +46,8 @@ export interface BucketThreadData {
   readonly threads: number;
   readonly keepRemovesSeconds?: number;
   readonly reserve?: SharedReserve;
+  /** What the directory is encrypted with. */
+  readonly encryptionKey?: Uint8Array;
 }
 
 const VALIDATOR_CACHE_BYTES = 1 << 20;
@@ -46,7 +56,10 @@ const THREADS_MAX = 8;
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, shardBytes } = options;
-  if (path === undefined) return openInMemory(options);
+  if (path === undefined) {
+    if (options.encryptionKey !== undefined) throw new Error(NOT_ENCRYPTED);
+    return openInMemory(options);
+  }
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
   const models = { modelCache: join(path, MODELS_FOLDER), ...options.models };
@@ -55,14 +68,15 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
     ...(shardBytes !== undefined && { shardBytes }),
   };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  const storage = DataDirectory.open(path, openDatabase, options.buckets);
+  const { encryptionKey } = options;
+  const storage = DataDirectory.open(path, openDatabase, options.buckets, encryptionKey ?? "none");
   try {
     const usual = Math.min(Math.max(availableParallelism() - 1, 1), THREADS_MAX);
     const threads = Math.min(options.threads ?? usual, storage.buckets);
     const reserve = reserveOf(storage.path, options.reserveBytes);
     if (threads === 0)
       return new LocalCluster({
-        storage,
+        ...inThisThread(storage, encryptionKey),
         makeEngine: coreOf(sealKeyOf(storage), cacheBytes, onProblem),
         reserve,
         ...given,
@@ -74,6 +88,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       sealKey: sealKeyOf(storage),
       module: loadModule(),
       ...(reserve && { reserve: reserve.shared }),
+      ...(encryptionKey && { encryptionKey }),
       ...removes,
     };
     const startThread: ThreadClusterOptions["startThread"] = (application, cancelled, thread) =>
@@ -85,6 +100,16 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
     storage.close();
     throw error;
   }
+}
+
+/** What a directory stores, with the keys of its groups where it is encrypted. */
+function inThisThread(
+  storage: DataDirectory,
+  key: Uint8Array | undefined,
+): Pick<LocalClusterOptions, "storage" | "partitions"> {
+  if (key === undefined) return { storage };
+  const encrypted = encryptedBuckets(storage.path, key, openDatabase, ({ bucket }) => storage.openBucket(bucket));
+  return { storage: encryptedStorage(storage, encrypted), partitions: encrypted.partitions };
 }
 
 /** What is kept back in a directory. */

@@ -8,8 +8,15 @@ import type { Sql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "../tables.ts";
 
+/** @internal What of `IsSealed` opens what is encrypted. */
+export const OPENED: unique symbol = Symbol("opened");
+
 /** Whether bytes are what was sealed for a place in a partition. */
-export type IsSealed = (key: string, segment: number, block: number, bytes: Uint8Array) => boolean;
+export interface IsSealed {
+  (key: string, segment: number, block: number, bytes: Uint8Array): boolean;
+  /** What is encrypted, as it is in the clear; nothing: it cannot be opened. Where there is none of it, nothing is encrypted. */
+  readonly [OPENED]?: (key: string, segment: number, block: number, bytes: Uint8Array) => Uint8Array | undefined;
+}
 
 /** Something in a bucket that is not as it was written. */
 export interface Damage {
@@ -124,8 +131,19 @@ function checkPartition({ sql, heads, isSealed, counts, told }: Place, row: Part
     for (const [name, block, bytes] of parts)
       if (!isSealed(key, segment.number, block, bytes))
         told(`the ${name} of segment ${segment.number} is not what was written`);
-    counts.blocks += checkBlocks(sql, segment, (block, bytes) => isSealed(key, segment.number, block, bytes), told);
+    const inClear = { number: segment.number, header: headerOf(isSealed, key, segment) };
+    counts.blocks += checkBlocks(sql, inClear, (block, bytes) => isSealed(key, segment.number, block, bytes), told);
   }
+}
+
+/** The header of a segment in the clear; one that cannot be opened is none. */
+function headerOf(
+  isSealed: IsSealed,
+  key: string,
+  { number, header }: { readonly number: number; readonly header: Uint8Array },
+): Uint8Array {
+  const opened = isSealed[OPENED];
+  return opened === undefined ? header : (opened(key, number, HEADER, header) ?? new Uint8Array());
 }
 
 function headOf(heads: Heads, row: PartitionRow, told: (what: string) => void): Head | undefined {
@@ -250,7 +268,7 @@ function dropDamaged(sql: Sql, partition: number, key: string, isSealed: IsSeale
     let isWhole = isSealed(key, number, HEADER, header) && isSealed(key, number, LIVENESS, liveness);
     checkBlocks(
       sql,
-      { number, header },
+      { number, header: headerOf(isSealed, key, { number, header }) },
       (block, bytes) => isSealed(key, number, block, bytes),
       () => {
         isWhole = false;

@@ -4,11 +4,9 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
-  chmodSync,
   closeSync,
+  cpSync,
   existsSync,
-  fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -16,11 +14,10 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
-import type { SqlConnection } from "../sql.ts";
+import type { OpenSql, SqlConnection } from "../sql.ts";
 import { SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import {
@@ -34,13 +31,16 @@ import {
   upgradeTables,
 } from "../tables.ts";
 import { withBlobs } from "./block-file.ts";
+import { DESCRIPTOR, demandEncryption, type EncryptionChoice, prepareKeys } from "./directory-key.ts";
+import { makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
+import { KEYS_FOLDER } from "./group-keys.ts";
 
-/** Opens or makes the SQLite file `path`; a second opener of a locked file gets an error at once, not after a wait. */
-export type OpenSql = (path: string) => SqlConnection;
+export type { OpenSql } from "../sql.ts";
 
 const DIRECTORY_VERSION = 1;
-const DESCRIPTOR = "brooklet.json";
+/** The version of one that is encrypted, which an earlier release must not read. */
+const ENCRYPTED_VERSION = 2;
 const LOCK = "lock.sqlite";
 const APPLICATION = "application";
 const SECRET = "secret";
@@ -58,6 +58,8 @@ export interface RestoredDirectory {
   readonly buckets: number;
   /** As `applicationIn` gave it. */
   readonly application: Uint8Array | undefined;
+  /** What it is encrypted with, and a copy of the keys of its groups. */
+  readonly encryption?: { readonly key: Uint8Array; readonly keys: string };
   /** Fills an empty bucket; what it throws ends the restoration, and leaves nothing at its path. */
   readonly fill: (sql: SqlConnection, identity: BucketIdentity) => Promise<void>;
 }
@@ -86,17 +88,22 @@ export class DataDirectory implements Storage {
   }
 
   /** Opens `path`, making it if there is nothing. The number of buckets of an existing directory never changes. */
-  static open(path: string, openSql: OpenSql, buckets: number = BUCKETS_DEFAULT): DataDirectory {
+  static open(
+    path: string,
+    openSql: OpenSql,
+    buckets: number = BUCKETS_DEFAULT,
+    encryption: EncryptionChoice = "none",
+  ): DataDirectory {
     const directory = resolve(path);
     try {
-      return DataDirectory.#open(directory, openSql, buckets);
+      return DataDirectory.#open(directory, openSql, buckets, encryption);
     } catch (error) {
       if (typeof (error as NodeJS.ErrnoException).syscall !== "string") throw error;
       throw new StoreError("io", `${directory} cannot be used: ${(error as Error).message}`, error);
     }
   }
 
-  static #open(directory: string, openSql: OpenSql, buckets: number): DataDirectory {
+  static #open(directory: string, openSql: OpenSql, buckets: number, encryption: EncryptionChoice): DataDirectory {
     makeDirectory(directory);
     const found = readdirSync(directory);
     const known = [
@@ -112,6 +119,7 @@ export class DataDirectory implements Storage {
       `${SECRET}.new`,
       BACKUPS,
       `${BACKUPS}.new`,
+      KEYS_FOLDER,
     ];
     const stranger = found.find((name) => !known.includes(name));
     if (stranger !== undefined && !found.includes(DESCRIPTOR)) {
@@ -124,7 +132,8 @@ export class DataDirectory implements Storage {
     try {
       // Buckets are sealed with it.
       const secret = readSecret(directory);
-      return new DataDirectory(directory, describe(directory, openSql, buckets), secret, lock, openSql);
+      const found = describe(directory, openSql, buckets, encryption);
+      return new DataDirectory(directory, found, secret, lock, openSql);
     } catch (error) {
       releaseLock(lock);
       throw error;
@@ -222,13 +231,17 @@ export function applicationIn(directory: string): Uint8Array | undefined {
 export async function restoreDirectory(
   path: string,
   openSql: OpenSql,
-  { buckets, application, fill }: RestoredDirectory,
+  { buckets, application, encryption, fill }: RestoredDirectory,
 ): Promise<void> {
   const target = resolve(path);
   if (existsSync(target)) throw new StoreError("refused", `${target} is there already: restore to a new path`);
   const fresh = `${target}.restoring`;
   rmSync(fresh, { recursive: true, force: true });
-  const directory = DataDirectory.open(fresh, openSql, buckets);
+  if (encryption !== undefined) {
+    makeDirectory(fresh);
+    cpSync(encryption.keys, join(fresh, KEYS_FOLDER), { recursive: true });
+  }
+  const directory = DataDirectory.open(fresh, openSql, buckets, encryption?.key ?? "none");
   try {
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const sql = directory.openBucket(bucket);
@@ -314,16 +327,23 @@ function bucketPath(directory: string, bucket: number): string {
 }
 
 /** The number of buckets of a directory, which is made complete if its making was interrupted or has not begun. */
-function describe(directory: string, openSql: OpenSql, buckets: number): number {
+function describe(directory: string, openSql: OpenSql, buckets: number, encryption: EncryptionChoice): number {
   const path = join(directory, DESCRIPTOR);
-  if (existsSync(path)) return readDescriptor(path);
+  if (existsSync(path)) {
+    const found = readDescriptor(path);
+    demandEncryption(directory, encryption);
+    return found;
+  }
   if (!Number.isInteger(buckets) || buckets < 1 || buckets > 999)
     throw new RangeError(`1 to 999 buckets, not ${buckets}`);
   makeDirectory(join(directory, BUCKETS));
   for (let bucket = 0; bucket < buckets; bucket += 1) makeBucket(directory, { bucket, buckets }, openSql);
   syncDirectory(join(directory, BUCKETS));
   // Last: where there is a descriptor, every bucket was there once, and a missing one is a loss that must be told.
-  const text = `${JSON.stringify({ version: DIRECTORY_VERSION, minReader: DIRECTORY_VERSION, buckets })}\n`;
+  const isEncrypted = typeof encryption !== "string";
+  if (isEncrypted) prepareKeys(directory, encryption);
+  const version = isEncrypted ? ENCRYPTED_VERSION : DIRECTORY_VERSION;
+  const text = `${JSON.stringify({ version, minReader: version, buckets, ...(isEncrypted && { encrypted: true }) })}\n`;
   writeDurably(directory, DESCRIPTOR, Buffer.from(text));
   return buckets;
 }
@@ -331,8 +351,9 @@ function describe(directory: string, openSql: OpenSql, buckets: number): number 
 function readDescriptor(path: string): number {
   return refusing(path, () => {
     const { minReader, version, buckets } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
-    if (typeof minReader !== "number" || minReader > DIRECTORY_VERSION) {
-      throw new StoreError("refused", `directory version ${version}; this release reads version ${DIRECTORY_VERSION}`);
+    if (typeof minReader !== "number" || minReader > ENCRYPTED_VERSION) {
+      const read = `this release reads versions ${DIRECTORY_VERSION} and ${ENCRYPTED_VERSION}`;
+      throw new StoreError("refused", `directory version ${version}; ${read}`);
     }
     if (typeof buckets !== "number" || !Number.isInteger(buckets) || buckets < 1)
       throw new StoreError("damaged", "no buckets");
@@ -418,46 +439,6 @@ function refusing<Result>(path: string, work: () => Result): Result {
     if (error instanceof StoreError) throw new StoreError(error.kind, `${path}: ${error.message}`, error);
     throw new StoreError("damaged", `${path}: ${error instanceof Error ? error.message : error}`, error);
   }
-}
-
-function makeDirectory(path: string): void {
-  try {
-    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (first === undefined) return;
-    chmodSync(path, 0o700);
-    // The name of each that was made is in the one above it.
-    for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
-  } catch (error) {
-    throw new StoreError("io", `${path} cannot be used: ${error instanceof Error ? error.message : error}`, error);
-  }
-}
-
-/** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
-function writeDurably(directory: string, name: string, content: Buffer): void {
-  const fresh = join(directory, `${name}.new`);
-  const file = openSync(fresh, "w", 0o600);
-  try {
-    for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(fresh, join(directory, name));
-  syncDirectory(directory);
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, "r+");
-  fsyncSync(file);
-  closeSync(file);
-}
-
-/** Makes the names in a directory durable. Windows has no such call and needs none. */
-function syncDirectory(path: string): void {
-  if (process.platform === "win32") return;
-  const directory = openSync(path, "r");
-  fsyncSync(directory);
-  closeSync(directory);
 }
 
 function digest(bytes: Uint8Array): Buffer {

@@ -90,7 +90,7 @@ function eachBucket(
   work: (directory: DataDirectory, bucket: number) => BucketReport,
 ): DirectoryReport {
   if (!existsSync(join(path, "brooklet.json"))) throw new StoreError("refused", `${path} is not a data directory`);
-  const directory = DataDirectory.open(path, openSql);
+  const directory = DataDirectory.open(path, openSql, undefined, "any");
   try {
     const damage: string[] = [];
     attempt(() => directory.readApplication(), damage);

@@ -2,6 +2,7 @@
 import { BrookletError } from "@brooklet/client";
 import { ServiceError } from "@brooklet/wire";
 import { deployDirectory } from "../../application-directory.ts";
+import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
 import { openCluster } from "../../node/threads.ts";
 import { type Server, shown } from "../server.ts";
 import { type Surroundings, UsageError } from "../surroundings.ts";
@@ -20,7 +21,13 @@ export async function* feedDirectory(
   const onProblem = (problem: unknown): void =>
     surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
   const { data, threads } = command;
-  const cluster = openCluster({ path: data, onProblem, ...(threads === undefined ? {} : { threads }) });
+  const encryptionKey = encryptionKeyOfEnvironment();
+  const cluster = openCluster({
+    path: data,
+    onProblem,
+    ...(encryptionKey && { encryptionKey }),
+    ...(threads === undefined ? {} : { threads }),
+  });
   try {
     if (command.app !== undefined) await deployDirectory(cluster, command.app);
     if (cluster.application() === undefined) {

@@ -1,0 +1,145 @@
+/**
+ * `npm run bench:encryption`: what encryption at rest costs where it costs most: searches that read every block of a group from the page cache,
+ * as nothing is kept in memory; and puts, each committed alone. The same documents in two directories, asked in turns; answers have to be the
+ * same. Medians of CPU time, and their ratio.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
+import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+
+const [DOCUMENTS, TURNS, PUTS, DIMENSIONS, WORDS] = [12_000, 31, 200, 384, 60];
+const TIMEOUT_MS = 600_000;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
+  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
+const SCHEMA = `schema doc {
+  document doc {
+    field body type string { indexing: summary | index }
+    field vector type tensor<bfloat16>(x[${DIMENSIONS}]) {
+      indexing: summary | attribute
+      attribute { distance-metric: angular }
+    }
+  }
+  rank-profile near {
+    inputs { query(q) tensor<bfloat16>(x[${DIMENSIONS}]) }
+    first-phase { expression: closeness(field, vector) }
+  }
+  rank-profile text { first-phase { expression: bm25(body) } }
+}`;
+const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
+let state = 7;
+
+/** A repeatable number from 0 to 1. */
+function next() {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  return state / 2 ** 32;
+}
+
+const word = () => Array.from({ length: 3 }, () => SYLLABLES[Math.floor(20 * next() ** 2)]).join("");
+const vector = () => Array.from({ length: DIMENSIONS }, () => Math.round((next() - 0.5) * 1_000) / 1_000);
+const text = () => Array.from({ length: WORDS }, word).join(" ");
+const queries = [
+  [
+    "vectors",
+    () => [
+      ["yql", "select * from doc where {targetHits:10}nearestNeighbor(vector,q)"],
+      ["ranking", "near"],
+      ["input.query(q)", JSON.stringify(vector())],
+    ],
+  ],
+  [
+    "texts",
+    () => [
+      [
+        "yql",
+        `select * from doc where {grammar: "any", defaultIndex: "body"}userInput("${word()} ${word()} ${word()}")`,
+      ],
+      ["ranking", "text"],
+    ],
+  ],
+];
+
+async function opened(name, options) {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-encryption-"));
+  const onProblem = (problem) => process.stderr.write(`${problem}\n`);
+  // A cache that holds next to nothing: each search reads its blocks.
+  const cluster = openCluster({ path, threads: 0, buckets: 1, cacheBytes: 1 << 16, onProblem, ...options });
+  const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
+  await cluster.deploy(files.finish());
+  return { name, path, cluster, times: [] };
+}
+
+async function feed(cluster, operations) {
+  const input = (async function* () {
+    for (const operation of operations) yield encoder.encode(`${JSON.stringify(operation)}\n`);
+  })();
+  for await (const told of cluster.feed(input, { timeoutMs: TIMEOUT_MS }))
+    for (const { outcome } of told) if (outcome.status !== 200) throw new Error(outcome.message);
+  await cluster.maintain("g:a");
+}
+
+async function cpuOf(work) {
+  const before = process.cpuUsage();
+  const result = await work();
+  const { user, system } = process.cpuUsage(before);
+  return { result, ms: (user + system) / 1_000 };
+}
+
+const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
+
+const sides = [await opened("plain", {}), await opened("encrypted", { encryptionKey: new Uint8Array(32).fill(7) })];
+try {
+  const operations = Array.from({ length: DOCUMENTS }, (_, number) => ({
+    put: `id:b:doc:g=a:${number}`,
+    fields: { body: text(), vector: { values: vector() } },
+  }));
+  for (const { cluster } of sides) await feed(cluster, operations);
+  for (const [what, query] of queries) {
+    const times = sides.map(() => []);
+    let bytes = 0;
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      const properties = [...query(), ["streaming.groupname", "a"], ["timeout", "60s"]];
+      const answers = [];
+      for (const [at, { cluster }] of sides.entries()) {
+        const { result, ms } = await cpuOf(() =>
+          searchOnce(cluster, { properties, body: new Uint8Array() }, TIMEOUT_MS),
+        );
+        if (result.status !== 200) throw new Error(decoder.decode(result.body));
+        times[at].push(ms);
+        bytes = result.bytesRead;
+        answers.push(JSON.stringify(JSON.parse(decoder.decode(result.body)).root.children));
+      }
+      if (answers[0] !== answers[1]) throw new Error(`${what}: the answers differ`);
+    }
+    const [plain = 0, encrypted = 0] = times.map(median);
+    const read = `${(bytes / (1 << 20)).toFixed(1)} MiB read by each`;
+    console.log(
+      `${what}: ${plain.toFixed(2)} ms, encrypted ${encrypted.toFixed(2)} ms, ratio ${(encrypted / plain).toFixed(3)} (${read})`,
+    );
+  }
+  const puts = [];
+  for (const { cluster } of sides) {
+    const times = [];
+    for (let number = 0; number < PUTS; number += 1) {
+      const body = encoder.encode(JSON.stringify({ fields: { body: "one more" } }));
+      const request = { kind: "put", rawPath: "", id: `id:b:doc:g=b:${number}`, create: false, condition: "", body };
+      const { result, ms } = await cpuOf(() => cluster.partition("g:b").apply(request, TIMEOUT_MS));
+      if (result.status !== 200) throw new Error(result.message);
+      times.push(ms);
+    }
+    puts.push(median(times));
+  }
+  const [plain = 0, encrypted = 0] = puts;
+  console.log(
+    `puts: ${plain.toFixed(3)} ms, encrypted ${encrypted.toFixed(3)} ms, ratio ${(encrypted / plain).toFixed(3)}`,
+  );
+} finally {
+  for (const { cluster, path } of sides) {
+    await cluster.close();
+    rmSync(path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,211 @@
+/** Encryption at rest: nothing of documents is in the files, whoever has no key has nothing, and a key that is destroyed takes backups with it. */
+import { cpSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { bucketOf } from "@brooklet/store";
+import { DataDirectory } from "@brooklet/store/node";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
+import { runCommandLine } from "../src/command/program.ts";
+import { type Database, int, open, schema, text } from "../src/index.ts";
+import { openDatabase } from "../src/node/database.ts";
+import { applicationFiles, asking, folder, serveProcess, writeFiles } from "./served.ts";
+
+const KEY = "q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k";
+const OTHER = "AAAAASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k";
+const CANARY = "canaryword";
+const BUCKETS = 16;
+const note = schema("note", { body: text(), step: int() });
+const noteOf = (group: string, step: number) => ({ body: `${CANARY}${group} note ${step}`, step });
+
+async function filled(encryptionKey: string | undefined = KEY, threads = 0): Promise<string> {
+  const data = join(folder(), "data");
+  const database = await open({ path: data, schemas: [note], threads, ...(encryptionKey && { encryptionKey }) });
+  for (const group of ["alice", "bob"]) {
+    const fed = Array.from({ length: 400 }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
+    expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: 400 });
+    for (let step = 400; step < 410; step += 1) await database.group(group).put(note, `n${step}`, noteOf(group, step));
+  }
+  await database.close();
+  return data;
+}
+
+async function opened(data: string, encryptionKey: unknown = KEY): Promise<Database> {
+  const database = await open({ path: data, schemas: [note], encryptionKey: encryptionKey as string });
+  onTestFinished(() => database.close());
+  return database;
+}
+
+async function stepsOf(database: Database, group: string): Promise<number> {
+  let steps = 0;
+  for await (const { document } of database.group(group).visit(note)) {
+    expect(document).toEqual(noteOf(group, document.step));
+    steps += 1;
+  }
+  return steps;
+}
+
+function bytesOf(path: string): Buffer {
+  const files = readdirSync(path, { recursive: true, encoding: "utf8" }).map((name) => join(path, name));
+  return Buffer.concat(files.filter((file) => statSync(file).isFile()).map((file) => readFileSync(file)));
+}
+
+async function command(...words: string[]): Promise<{ code: number; told: string }> {
+  const told: string[] = [];
+  const code = await runCommandLine(words, {
+    print: (line) => told.push(line),
+    warn: (line) => told.push(line),
+    progress: () => undefined,
+    input: (async function* () {})(),
+    untilEnded: async () => undefined,
+  });
+  return { code, told: told.join("\n") };
+}
+
+function behind(data: string, group: string, statement: string): void {
+  const number = String(bucketOf(`g:${group}`, BUCKETS)).padStart(3, "0");
+  const sql = openDatabase(join(data, "buckets", `${number}.sqlite`));
+  sql.run(statement.replaceAll("$", `(SELECT number FROM partition WHERE key = 'g:${group}')`));
+  sql.checkpoint?.(true);
+  sql.close();
+}
+
+afterEach(() => {
+  Reflect.deleteProperty(process.env, "BROOKLET_ENCRYPTION_KEY");
+});
+
+describe("files", () => {
+  test.each([0, 2])("have nothing of documents, with %i threads; without a key they have", async (threads) => {
+    expect(bytesOf(await filled(KEY, threads)).includes(CANARY)).toBe(false);
+    expect(bytesOf(await filled("", threads)).includes(CANARY)).toBe(true);
+  });
+
+  test("are read again with their key, given in whatever form, and nobody else's", async () => {
+    const data = await filled();
+    const database = await opened(data, async () => new Uint8Array(Buffer.from(KEY, "base64url")));
+    expect(await stepsOf(database, "alice")).toBe(410);
+    const { totalCount } = await database.group("bob").search(note, { text: `${CANARY}bob`, limit: 1 });
+    expect(totalCount).toBe(410);
+    await database.close();
+    const refusals: readonly (readonly [unknown, RegExp])[] = [
+      [undefined, /is encrypted: give its key/],
+      [OTHER, /the encryption key is another than that of/],
+      ["short", /no key of 256 bits: brooklet key makes one/],
+    ];
+    for (const [key, told] of refusals)
+      await expect(
+        open({ path: data, schemas: [note], ...(key === undefined ? {} : { encryptionKey: key as string }) }),
+      ).rejects.toThrow(told);
+    await expect(open({ path: await filled(""), schemas: [note], encryptionKey: KEY })).rejects.toThrow(
+      /is not encrypted: give no key/,
+    );
+    await expect(open({ schemas: [note], encryptionKey: KEY })).rejects.toThrow(/is of a data directory/);
+    // What an earlier release reads of it.
+    expect(JSON.parse(readFileSync(join(data, "brooklet.json"), "utf8"))).toMatchObject({ minReader: 2 });
+    expect(() => DataDirectory.open(data, openDatabase)).toThrow("is encrypted");
+  });
+
+  test("that were changed, or moved to another's place, are refused; others are served", async () => {
+    const harms: readonly string[] = [
+      "UPDATE block SET bytes = CAST(substr(bytes, 1, 20) || x'ff00ff00' || substr(bytes, 25) AS BLOB) WHERE id >> 20 IN (SELECT number FROM segment WHERE partition = $)",
+      "UPDATE operation SET bytes = CAST(substr(bytes, 1, 20) || x'ff00ff00' || substr(bytes, 25) AS BLOB) WHERE partition = $",
+      "UPDATE block SET bytes = (SELECT bytes FROM block AS other WHERE other.id <> block.id ORDER BY other.id LIMIT 1) WHERE id = (SELECT max(id) FROM block WHERE id >> 20 IN (SELECT number FROM segment WHERE partition = $))",
+    ];
+    for (const harm of harms) {
+      const data = await filled();
+      behind(data, "alice", harm);
+      const database = await opened(data);
+      const refused = await stepsOf(database, "alice").catch((error: { code: string }) => error.code);
+      expect(refused).toBe("STORE_CORRUPT");
+      expect(await stepsOf(database, "bob")).toBe(410);
+      await database.close();
+    }
+  });
+});
+
+test("brooklet check reads them with the key of the environment, and finds what is changed", async () => {
+  const data = await filled();
+  expect(await command("check", data)).toMatchObject({
+    code: 1,
+    told: expect.stringContaining("BROOKLET_ENCRYPTION_KEY"),
+  });
+  process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+  expect(await command("check", data)).toMatchObject({
+    code: 0,
+    told: expect.stringContaining("all of it is as it was"),
+  });
+  behind(
+    data,
+    "alice",
+    "UPDATE block SET bytes = zeroblob(length(bytes)) WHERE id >> 20 IN (SELECT number FROM segment WHERE partition = $)",
+  );
+  expect(await command("check", data)).toMatchObject({
+    code: 1,
+    told: expect.stringMatching(/g:alice: block \d+ of segment/),
+  });
+});
+
+test("a group that is erased is erased in backups that were made before", async () => {
+  process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+  const data = await filled();
+  const [kept, keys] = [folder(), join(folder(), "keys")];
+  const database = await opened(data);
+  expect((await command("backup", data, kept, "--keys-to", keys)).code).toBe(0);
+  expect(bytesOf(kept).includes(CANARY)).toBe(false);
+  await database.group("alice").erase();
+  // The copy has her key until it is made anew.
+  cpSync(keys, `${keys}-old`, { recursive: true });
+  expect((await command("backup", data, kept, "--keys-to", keys)).code).toBe(0);
+  const [id] = readdirSync(join(kept, "manifests")).sort();
+  const restored = join(folder(), "restored");
+  expect(await command("restore", kept, restored, "--backup", id ?? "")).toMatchObject({
+    code: 1,
+    told: expect.stringContaining("--keys"),
+  });
+  expect(existsSync(restored)).toBe(false);
+  const outcome = await command("restore", kept, restored, "--backup", id ?? "", "--keys", keys);
+  expect(outcome).toMatchObject({
+    code: 0,
+    told: expect.stringContaining("1 partitions of the backup have no key any more"),
+  });
+  const again = await opened(restored);
+  expect([await stepsOf(again, "alice"), await stepsOf(again, "bob")]).toEqual([0, 410]);
+  // She may come back, with a key of her own.
+  await again.group("alice").put(note, "n1", noteOf("alice", 1));
+  expect(await stepsOf(again, "alice")).toBe(1);
+  // What the old copy shows is what destroying a key takes.
+  const before = join(folder(), "before");
+  expect((await command("restore", kept, before, "--backup", id ?? "", "--keys", `${keys}-old`)).code).toBe(0);
+  expect(await stepsOf(await opened(before), "alice")).toBe(410);
+});
+
+test("what was acknowledged is there after a kill, and its key with it", async () => {
+  process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+  const data = join(folder(), "data");
+  const files = applicationFiles({
+    note: "schema note { document note { field body type string { indexing: summary | index } } }",
+  });
+  const app = writeFiles(join(folder(), "app"), files);
+  const acknowledged = new Set<string>();
+  for (let life = 0; life < 3; life += 1) {
+    const served = await serveProcess(data, "--app", app);
+    const ask = asking(served.port);
+    for (const path of acknowledged) expect((await ask("GET", path)).status).toBe(200);
+    const killed = new Promise((resolve) => served.process.once("exit", resolve));
+    // Each group is new: what is killed is also what makes keys.
+    const writing = Array.from({ length: 4 }, async (_, writer) => {
+      for (let step = 0; ; step += 1) {
+        const path = `/document/v1/note/note/group/g${life}-${writer}-${step}/1`;
+        const status = await ask("POST", path, { fields: { body: CANARY } })
+          .then((it) => it.status)
+          .catch(() => undefined);
+        if (status === undefined) return;
+        if (status === 200) acknowledged.add(path);
+      }
+    });
+    await new Promise((resolve) => setTimeout(resolve, 700 + 200 * life));
+    served.process.kill("SIGKILL");
+    await killed;
+    await Promise.all(writing);
+    expect(bytesOf(data).includes(CANARY)).toBe(false);
+  }
+  expect(acknowledged.size).toBeGreaterThan(10);
+});

@@ -1,0 +1,46 @@
+/** Whether a data directory is encrypted, and whether the key that it is opened with is its own. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { StoreError } from "../store-error.ts";
+import { makeDirectory, writeDurably } from "./durable-files.ts";
+import { checkOf, demandKey, directoryKeyOf, KEY_CHECK, KEYS_FOLDER } from "./group-keys.ts";
+
+/** What a directory says of itself; it is written last. */
+export const DESCRIPTOR = "brooklet.json";
+
+/**
+ * The operator's key of a directory that is to be encrypted, or that it is not to be; "any": as it is, for who reads nothing in it that
+ * could be.
+ */
+export type EncryptionChoice = Uint8Array | "none" | "any";
+
+/** Whether a directory, which may be in use, is encrypted. */
+export function isEncrypted(directory: string): boolean {
+  const path = join(directory, DESCRIPTOR);
+  return existsSync(path) && (JSON.parse(readFileSync(path, "utf8")) as { encrypted?: boolean }).encrypted === true;
+}
+
+/** Throws a `StoreError` unless a directory is as it should be, and the key its own. */
+export function demandEncryption(directory: string, encryption: EncryptionChoice): void {
+  if (encryption === "any") return;
+  if (encryption === "none") {
+    if (!isEncrypted(directory)) return;
+    const remedy = "give its key (BROOKLET_ENCRYPTION_KEY, or BROOKLET_ENCRYPTION_KEY_FILE; encryptionKey)";
+    throw new StoreError("refused", `${directory} is encrypted: ${remedy}`);
+  }
+  if (!isEncrypted(directory)) {
+    const remedy = "give no key, or feed what it has to a new directory that has one";
+    throw new StoreError("refused", `${directory} is not encrypted: ${remedy}`);
+  }
+  demandKey(join(directory, KEYS_FOLDER), directoryKeyOf(encryption));
+}
+
+/** Makes the folder of the keys, by which the operator's is known from then on. */
+export function prepareKeys(directory: string, key: Uint8Array): void {
+  const folder = join(directory, KEYS_FOLDER);
+  makeDirectory(folder);
+  const directoryKey = directoryKeyOf(key);
+  // Of a making that was interrupted, or of the one whose backup is restored.
+  if (existsSync(join(folder, KEY_CHECK))) demandKey(folder, directoryKey);
+  else writeDurably(folder, KEY_CHECK, Buffer.from(checkOf(directoryKey)));
+}

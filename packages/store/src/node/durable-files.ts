@@ -1,0 +1,46 @@
+/** Files and folders that are whole after a crash, or not there. */
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { StoreError } from "../store-error.ts";
+
+/** Makes a folder that is its owner's, and those above it. */
+export function makeDirectory(path: string): void {
+  try {
+    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    chmodSync(path, 0o700);
+    // The name of each that was made is in the one above it.
+    for (let made = path; made.length >= first.length; made = dirname(made)) syncDirectory(dirname(made));
+  } catch (error) {
+    throw new StoreError("io", `${path} cannot be used: ${error instanceof Error ? error.message : error}`, error);
+  }
+}
+
+/** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
+export function writeDurably(directory: string, name: string, content: Buffer): void {
+  const fresh = join(directory, `${name}.new`);
+  const file = openSync(fresh, "w", 0o600);
+  try {
+    for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, join(directory, name));
+  syncDirectory(directory);
+}
+
+/** Puts what a file has on stable storage. */
+export function syncFile(path: string): void {
+  const file = openSync(path, "r+");
+  fsyncSync(file);
+  closeSync(file);
+}
+
+/** Makes the names in a directory durable. Windows has no such call and needs none. */
+export function syncDirectory(path: string): void {
+  if (process.platform === "win32") return;
+  const directory = openSync(path, "r");
+  fsyncSync(directory);
+  closeSync(directory);
+}

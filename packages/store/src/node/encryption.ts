@@ -1,0 +1,142 @@
+/** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { PartitionsOf } from "../bucket.ts";
+import { PartitionStore } from "../partition-store.ts";
+import type { OpenSql, SqlConnection } from "../sql.ts";
+import type { Storage } from "../storage.ts";
+import type { BucketIdentity } from "../tables.ts";
+import { type IsSealed, OPENED } from "./bucket-check.ts";
+import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
+import {
+  type DirectoryKey,
+  decrypt,
+  demandKey,
+  directoryKeyOf,
+  GroupKeys,
+  KEY_CHECK,
+  KEYS_FOLDER,
+} from "./group-keys.ts";
+
+/** How the buckets of an encrypted directory are opened, and what keeps their partitions. */
+export interface EncryptedBuckets {
+  readonly openBucket: (identity: BucketIdentity) => SqlConnection;
+  readonly partitions: PartitionsOf;
+}
+
+/** Buckets of a directory whose keys stand beside them; `key` is the operator's. */
+export function encryptedBuckets(
+  directory: string,
+  key: Uint8Array,
+  openSql: OpenSql,
+  openBucket: (identity: BucketIdentity) => SqlConnection,
+): EncryptedBuckets {
+  const directoryKey = directoryKeyOf(key);
+  const keysOf = new WeakMap<SqlConnection, GroupKeys>();
+  return {
+    openBucket: (identity) => {
+      const keys = new GroupKeys(join(directory, KEYS_FOLDER), identity.bucket, directoryKey, openSql);
+      const sql = openBucket(identity);
+      const connection: SqlConnection = {
+        ...sql,
+        close: () => {
+          keys.close();
+          sql.close();
+        },
+      };
+      keysOf.set(connection, keys);
+      return connection;
+    },
+    partitions: (connection, options) => {
+      const keys = keysOf.get(connection);
+      if (keys === undefined) throw new Error("a bucket that was opened without its keys");
+      return new EncryptedPartitions(connection, new PartitionStore(connection, options), keys);
+    },
+  };
+}
+
+/** A storage whose buckets are opened with their keys. */
+export function encryptedStorage(storage: Storage, { openBucket }: EncryptedBuckets): Storage {
+  const { buckets, secret } = storage;
+  return {
+    buckets,
+    secret,
+    openBucket: (bucket) => openBucket({ bucket, buckets }),
+    readApplication: () => storage.readApplication(),
+    storeApplication: (application) => storage.storeApplication(application),
+    backups: () => storage.backups?.() ?? [],
+    close: () => storage.close(),
+  };
+}
+
+/** The keys of all buckets of a folder, for who reads them all. */
+export class FolderKeys {
+  readonly #folder: string;
+  readonly #key: DirectoryKey;
+  readonly #openSql: OpenSql;
+  readonly #files = new Map<string, GroupKeys>();
+  /** In which file the key of a partition is. */
+  readonly #fileOf = new Map<string, GroupKeys>();
+
+  /** Throws a `StoreError` if they are none, or of another key. */
+  constructor(folder: string, key: Uint8Array, openSql: OpenSql) {
+    [this.#folder, this.#openSql, this.#key] = [folder, openSql, directoryKeyOf(key)];
+    demandKey(folder, this.#key);
+  }
+
+  /** The files there are: a served directory gets them one by one. */
+  #all(): ReadonlyMap<string, GroupKeys> {
+    for (const name of readdirSync(this.#folder)) {
+      const [, number] = /^(\d{3})\.sqlite$/.exec(name) ?? [];
+      if (number !== undefined && !this.#files.has(name))
+        this.#files.set(name, new GroupKeys(this.#folder, Number(number), this.#key, this.#openSql));
+    }
+    return this.#files;
+  }
+
+  /** The key of a partition; nothing: there is none any more. */
+  of(partition: string): Uint8Array | undefined {
+    const known = this.#fileOf.get(partition);
+    if (known !== undefined) return known.of(partition);
+    for (const file of this.#all().values()) {
+      const key = file.of(partition);
+      if (key === undefined) continue;
+      this.#fileOf.set(partition, file);
+      return key;
+    }
+    return undefined;
+  }
+
+  /** Copies all keys to a folder, as they are now: what was copied there before has keys of groups that were erased since. */
+  copyTo(folder: string): void {
+    const fresh = `${folder}.new`;
+    rmSync(fresh, { recursive: true, force: true });
+    mkdirSync(fresh, { recursive: true, mode: 0o700 });
+    for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
+    cpSync(join(this.#folder, KEY_CHECK), join(fresh, KEY_CHECK));
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fresh, folder);
+  }
+
+  close(): void {
+    for (const keys of this.#files.values()) keys.close();
+  }
+}
+
+/** Whether bytes are what was sealed, where they are encrypted. */
+export function encryptedSeals(isSealed: IsSealed, keys: FolderKeys): IsSealed {
+  const opened = (partition: string, segment: number, block: number, bytes: Uint8Array): Uint8Array | undefined => {
+    const key = keys.of(partition);
+    if (key === undefined) return undefined;
+    try {
+      return decrypt(key, placeOf(partition, segment, block), bytes);
+    } catch {
+      return undefined;
+    }
+  };
+  const sealed: IsSealed = (partition, segment, block, bytes) => {
+    const plain = opened(partition, segment, block, bytes);
+    return plain !== undefined && isSealed(partition, segment, block, plain);
+  };
+  return Object.assign(sealed, { [OPENED]: opened });
+}

@@ -1,0 +1,253 @@
+/**
+ * The keys that what is stored of groups is encrypted with, one for each partition: random, wrapped with a key that is made of the
+ * operator's, in a file beside the buckets which no backup has. Who removes one has removed what it encrypted, in every copy
+ * there is of it. Names of partitions are not in the file: they are found by a keyed hash.
+ */
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomFillSync } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { OpenSql, SqlConnection } from "../sql.ts";
+import { StoreError } from "../store-error.ts";
+import { configureFile } from "../tables.ts";
+
+/** Length of the operator's key, and of those of groups. */
+export const KEY_BYTES = 32;
+/** The folder of the keys in a data directory. */
+export const KEYS_FOLDER = "keys";
+/** A file in it by which the operator's key is known. */
+export const KEY_CHECK = "check";
+
+const ALGORITHM = "aes-256-gcm";
+const VERSION = 1;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** What is encrypted is so much longer. */
+export const ENCRYPTED_BYTES: number = 1 + NONCE_BYTES + TAG_BYTES;
+const PIECE_BYTES = 16 << 10;
+/** "brkk": a file of keys. */
+const APPLICATION_ID = 0x62726b6b;
+const TABLE = "CREATE TABLE IF NOT EXISTS key (name BLOB PRIMARY KEY, wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID";
+/** Keys that are remembered, of the partitions that were used last. */
+const REMEMBERED = 20_000;
+/** A key that is being removed must not wait for who reads others. */
+const BUSY_TRIES = 50;
+const BUSY_MS = 20;
+/** Random bytes are made for many nonces at a time: each is used once. */
+const NONCES = 512;
+const nonces = { bytes: Buffer.alloc(NONCES * NONCE_BYTES), at: NONCES * NONCE_BYTES };
+
+/** What is made of the operator's key. */
+export interface DirectoryKey {
+  readonly wrapping: Uint8Array;
+  readonly naming: Uint8Array;
+}
+
+/** What keys of groups are wrapped with and found by, made of the operator's key. */
+export function directoryKeyOf(key: Uint8Array): DirectoryKey {
+  if (key.length !== KEY_BYTES) throw new RangeError(`an encryption key has ${KEY_BYTES} bytes, not ${key.length}`);
+  const derived = (what: string): Uint8Array =>
+    new Uint8Array(hkdfSync("sha256", key, "", `brooklet ${what}`, KEY_BYTES));
+  return { wrapping: derived("wraps group keys"), naming: derived("names group keys") };
+}
+
+/** Encrypts bytes for their place, which is not kept and has to be said again. */
+export function encrypt(key: Uint8Array, place: string, bytes: Uint8Array): Uint8Array {
+  const encrypted = Buffer.allocUnsafeSlow(ENCRYPTED_BYTES + bytes.length);
+  encrypted[0] = VERSION;
+  const nonce = encrypted.subarray(1, 1 + NONCE_BYTES);
+  fillNonce(nonce);
+  const cipher = createCipheriv(ALGORITHM, key, nonce);
+  cipher.setAAD(Buffer.from(place));
+  const body = cipher.update(bytes);
+  body.copy(encrypted, 1 + NONCE_BYTES);
+  cipher.final();
+  // Last: what is known of bytes by their end is known by the tag.
+  cipher.getAuthTag().copy(encrypted, encrypted.length - TAG_BYTES);
+  return plainArray(encrypted);
+}
+
+/** The bytes that were encrypted for a place. Throws a `StoreError` if they are others. */
+export function decrypt(key: Uint8Array, place: string, encrypted: Uint8Array): Uint8Array {
+  if (encrypted.length < ENCRYPTED_BYTES || encrypted[0] !== VERSION) throw changed();
+  const end = encrypted.length - TAG_BYTES;
+  const decipher = createDecipheriv(ALGORITHM, key, encrypted.subarray(1, 1 + NONCE_BYTES));
+  decipher.setAAD(Buffer.from(place));
+  decipher.setAuthTag(encrypted.subarray(end));
+  const bytes = decipher.update(encrypted.subarray(1 + NONCE_BYTES, end));
+  try {
+    decipher.final();
+  } catch (cause) {
+    throw changed(cause);
+  }
+  return plainArray(bytes);
+}
+
+/**
+ * The same into room that is there, of so many bytes as were encrypted. Pieces that are small come of memory that was used before; large
+ * ones are new pages each time, which cost more than what is done with them.
+ */
+export function decryptInto(key: Uint8Array, place: string, encrypted: Uint8Array, room: Uint8Array): void {
+  const end = encrypted.length - TAG_BYTES;
+  if (encrypted[0] !== VERSION || room.length !== encrypted.length - ENCRYPTED_BYTES) throw changed();
+  const decipher = createDecipheriv(ALGORITHM, key, encrypted.subarray(1, 1 + NONCE_BYTES));
+  decipher.setAAD(Buffer.from(place));
+  decipher.setAuthTag(encrypted.subarray(end));
+  for (let at = 1 + NONCE_BYTES; at < end; at += PIECE_BYTES)
+    room.set(decipher.update(encrypted.subarray(at, Math.min(at + PIECE_BYTES, end))), at - 1 - NONCE_BYTES);
+  try {
+    decipher.final();
+  } catch (cause) {
+    room.fill(0);
+    throw changed(cause);
+  }
+}
+
+/** What `keys/check` of a directory has, for a key. */
+export function checkOf(key: DirectoryKey): Uint8Array {
+  return encrypt(key.wrapping, KEY_CHECK, new Uint8Array(KEY_BYTES));
+}
+
+/** Throws a `StoreError` if a folder of keys is not there, or of another key. */
+export function demandKey(folder: string, key: DirectoryKey): void {
+  const path = join(folder, KEY_CHECK);
+  if (!existsSync(path))
+    throw new StoreError("refused", `${folder}, with the keys of the groups, is missing: restore it from its copy`);
+  try {
+    decrypt(key.wrapping, KEY_CHECK, readFileSync(path));
+  } catch (cause) {
+    throw new StoreError("refused", `the encryption key is another than that of ${folder}`, cause);
+  }
+}
+
+/** The keys of the partitions of one bucket; their file is opened when one is needed. */
+export class GroupKeys {
+  readonly #path: string;
+  readonly #key: DirectoryKey;
+  readonly #openSql: OpenSql;
+  readonly #known = new Map<string, Uint8Array>();
+  #sql: SqlConnection | undefined;
+
+  /** `folder` is the folder of keys. */
+  constructor(folder: string, bucket: number, key: DirectoryKey, openSql: OpenSql) {
+    this.#path = join(folder, `${String(bucket).padStart(3, "0")}.sqlite`);
+    this.#key = key;
+    this.#openSql = openSql;
+  }
+
+  /** The key of a partition; nothing: there is none, or none any more. */
+  of(partition: string): Uint8Array | undefined {
+    const known = this.#known.get(partition);
+    if (known !== undefined) return known;
+    const name = this.#nameOf(partition);
+    const [row] = patiently(() =>
+      this.#file.all<{ wrapped: Uint8Array }>("SELECT wrapped FROM key WHERE name = ?", name),
+    );
+    if (row === undefined) return undefined;
+    return this.#remember(partition, decrypt(this.#key.wrapping, hex(name), row.wrapped));
+  }
+
+  /** The key of a partition, made if there is none; then it is on stable storage before anything is encrypted with it. */
+  made(partition: string): Uint8Array {
+    const known = this.of(partition);
+    if (known !== undefined) return known;
+    const key = randomFillSync(new Uint8Array(KEY_BYTES));
+    const name = this.#nameOf(partition);
+    const wrapped = encrypt(this.#key.wrapping, hex(name), key);
+    this.#file.transaction(() => this.#file.run("INSERT INTO key (name, wrapped) VALUES (?, ?)", name, wrapped));
+    return this.#remember(partition, key);
+  }
+
+  /** Removes the key of a partition. When it returns, it is not in the file nor in its log. */
+  destroy(partition: string): void {
+    this.#known.get(partition)?.fill(0);
+    this.#known.delete(partition);
+    const name = this.#nameOf(partition);
+    const sql = this.#file;
+    sql.transaction(() => sql.run("DELETE FROM key WHERE name = ?", name));
+    for (let tries = 0; sql.checkpoint?.(true) === false && tries < BUSY_TRIES; tries += 1) wait();
+  }
+
+  /** Copies the file of keys as it is at one moment, also while it is written. */
+  copyTo(path: string): void {
+    patiently(() => this.#file.run("VACUUM INTO ?", path));
+  }
+
+  close(): void {
+    for (const key of this.#known.values()) key.fill(0);
+    this.#known.clear();
+    this.#sql?.close();
+    this.#sql = undefined;
+  }
+
+  get #file(): SqlConnection {
+    if (this.#sql !== undefined) return this.#sql;
+    const sql = this.#openSql(this.#path);
+    try {
+      patiently(() => {
+        configureFile(sql);
+        const [row] = sql.all<{ id: number }>("SELECT application_id AS id FROM pragma_application_id");
+        const [table] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'key'");
+        if (table !== undefined && row?.id !== APPLICATION_ID)
+          throw new StoreError("refused", `${this.#path} is no file of keys`);
+        if (table === undefined) {
+          sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+          sql.run(TABLE);
+        }
+      });
+    } catch (error) {
+      sql.close();
+      throw error;
+    }
+    this.#sql = sql;
+    return sql;
+  }
+
+  #nameOf(partition: string): Uint8Array {
+    return new Uint8Array(createHmac("sha256", this.#key.naming).update(partition).digest());
+  }
+
+  #remember(partition: string, key: Uint8Array): Uint8Array {
+    this.#known.set(partition, key);
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size > REMEMBERED) this.#known.delete(oldest);
+    return key;
+  }
+}
+
+/** Bytes without the manners of a `Buffer`, whose `slice` is no copy. */
+function plainArray({ buffer, byteOffset, length }: Buffer): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, length);
+}
+
+function fillNonce(room: Uint8Array): void {
+  if (nonces.at === nonces.bytes.length) {
+    randomFillSync(nonces.bytes);
+    nonces.at = 0;
+  }
+  room.set(nonces.bytes.subarray(nonces.at, nonces.at + NONCE_BYTES));
+  nonces.at += NONCE_BYTES;
+}
+
+function changed(cause?: unknown): StoreError {
+  return new StoreError("damaged", "what is encrypted is not what was written at its place", cause);
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
+}
+
+/** Does something with a file that another process may have for a moment. */
+function patiently<Result>(work: () => Result): Result {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof StoreError && error.kind === "busy") || tries === BUSY_TRIES) throw error;
+      wait();
+    }
+  }
+}
+
+function wait(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_MS);
+}

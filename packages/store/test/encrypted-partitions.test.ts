@@ -1,0 +1,165 @@
+/** Encrypted partitions beside plain ones: whatever is done to both, both tell the same; and what is changed, or is another's, is not opened. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { EncryptedPartitions } from "../src/node/encrypted-partitions.ts";
+import { decrypt, decryptInto, directoryKeyOf, ENCRYPTED_BYTES, encrypt, GroupKeys } from "../src/node/group-keys.ts";
+import { PartitionStore } from "../src/partition-store.ts";
+import type { Partitions, StoredBlock } from "../src/partitions.ts";
+import { createTables } from "../src/tables.ts";
+import { openSql } from "./open.ts";
+
+const SEED = Number(process.env["BROOKLET_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+const IDENTITY = { bucket: 0, buckets: 1, application: 1 };
+const GROUPS = ["g:a", "g:b", "n:7"];
+const KEY = new Uint8Array(32).fill(9);
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-keys-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+function made(): { readonly plain: Partitions; readonly encrypted: Partitions; readonly keys: GroupKeys } {
+  const [one, other] = [openSql(":memory:"), openSql(":memory:")];
+  for (const sql of [one, other]) {
+    createTables(sql, IDENTITY);
+    onTestFinished(() => sql.close());
+  }
+  const keys = new GroupKeys(folder(), 0, directoryKeyOf(KEY), openSql);
+  onTestFinished(() => keys.close());
+  const inner = new PartitionStore(other, IDENTITY);
+  return { plain: new PartitionStore(one, IDENTITY), encrypted: new EncryptedPartitions(other, inner, keys), keys };
+}
+
+/** mulberry32. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+/** What blocks come as, of those with room for them and of those without. */
+function delivered(store: Partitions, blocks: readonly StoredBlock[], hasRoom: boolean): string[] {
+  const told: string[] = [];
+  const give = (bytes: Uint8Array): void => void told.push(Buffer.from(bytes).toString("hex"));
+  store.deliver(blocks, {
+    give,
+    fill: (length, write) => {
+      const room = new Uint8Array(length);
+      if (!hasRoom || !write(room)) return false;
+      give(room);
+      return true;
+    },
+  });
+  return told;
+}
+
+test("whatever is done to both, both tell the same", () => {
+  const { plain, encrypted } = made();
+  const random = randomFrom(SEED);
+  const bytes = (): Uint8Array => Uint8Array.from({ length: random(60) + 8 }, () => random(256));
+  const live = new Map<number, string>();
+  for (let step = 0; step < 300; step += 1) {
+    const key = GROUPS[random(GROUPS.length)] ?? "";
+    const kind = random(10);
+    if (kind < 5) {
+      const entries = Array.from({ length: 1 + random(3) }, () => ({ key, bytes: bytes() }));
+      for (const store of [plain, encrypted]) store.append(entries);
+    } else if (kind < 8) {
+      const number = plain.firstFreeSegment;
+      const blocks = Array.from({ length: 1 + random(4) }, bytes);
+      const segment = { number, schema: "note", documents: 1, header: bytes(), liveness: bytes(), blocks };
+      const mine = [...live].filter(([, of]) => of === key).map(([one]) => one);
+      const removedSegments = mine.filter(() => random(3) === 0);
+      const rest = mine.filter((one) => !removedSegments.includes(one));
+      const liveness = rest.filter(() => random(2) === 0).map((one) => ({ segment: one, liveness: bytes() }));
+      const change = { folded: plain.state(key).lastOperation, removedSegments, liveness, newSegments: [segment] };
+      for (const store of [plain, encrypted]) store.commit(key, change, true);
+      for (const one of removedSegments) live.delete(one);
+      live.set(number, key);
+      const asked = blocks.map((_, block) => ({ segment: number, block }));
+      expect(encrypted.read(asked).map((one) => Uint8Array.from(one))).toEqual(
+        plain.read(asked).map((one) => Uint8Array.from(one)),
+      );
+      for (const hasRoom of [true, false])
+        expect(delivered(encrypted, asked, hasRoom)).toEqual(delivered(plain, asked, hasRoom));
+    } else if (kind === 8 && random(4) === 0) {
+      for (const store of [plain, encrypted]) store.erase(key);
+      for (const [segment, of] of live) if (of === key) live.delete(segment);
+    }
+    const shown = (store: Partitions): string => {
+      const hex = (of: Uint8Array): string => Buffer.from(of).toString("hex");
+      const { segments = [], operations } = store.manifest(key, 0, 0);
+      const ends = segments.map(({ number, header, liveness }) => [number, hex(header), hex(liveness)]);
+      return JSON.stringify([ends, operations.map(({ number, bytes: own }) => [number, hex(own)])]);
+    };
+    expect(shown(encrypted), `seed ${SEED}, step ${step}`).toBe(shown(plain));
+  }
+});
+
+describe("what is encrypted", () => {
+  test("is not opened when any bit of it is another, when it is cut, or for another place or key", () => {
+    const [key, place] = [new Uint8Array(randomBytes(32)), "1 2 g:a"];
+    const bytes = new Uint8Array(randomBytes(40));
+    const encrypted = encrypt(key, place, bytes);
+    expect(encrypted.length).toBe(bytes.length + ENCRYPTED_BYTES);
+    expect([...decrypt(key, place, encrypted)]).toEqual([...bytes]);
+    const into = (of: Uint8Array, for_: string, with_: Uint8Array): Uint8Array => {
+      const room = new Uint8Array(Math.max(of.length - ENCRYPTED_BYTES, 0));
+      decryptInto(with_, for_, of, room);
+      return room;
+    };
+    expect([...into(encrypted, place, key)]).toEqual([...bytes]);
+    for (const open of [into, (of: Uint8Array, for_: string, with_: Uint8Array) => decrypt(with_, for_, of)]) {
+      for (let bit = 0; bit < 8 * encrypted.length; bit += 1) {
+        const changed = encrypted.slice();
+        changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+        expect(() => open(changed, place, key)).toThrow("not what was written at its place");
+      }
+      for (let length = 0; length < encrypted.length; length += 1)
+        expect(() => open(encrypted.slice(0, length), place, key)).toThrow("not what was written at its place");
+      expect(() => open(encrypted, "1 3 g:a", key)).toThrow("not what was written at its place");
+      expect(() => open(encrypted, place, new Uint8Array(32))).toThrow("not what was written at its place");
+    }
+  });
+
+  test("has another nonce each time", () => {
+    const key = new Uint8Array(32);
+    const nonces = Array.from({ length: 2_000 }, () =>
+      Buffer.from(encrypt(key, "", new Uint8Array(1)).slice(1, 13)).toString("hex"),
+    );
+    expect(new Set(nonces).size).toBe(nonces.length);
+  });
+});
+
+test("a key that was destroyed is in no file, is made anew as another, and is none of another operator's", () => {
+  const path = folder();
+  const keys = new GroupKeys(path, 3, directoryKeyOf(KEY), openSql);
+  const key = keys.made("g:alice").slice();
+  keys.made("g:bob");
+  const wrapped = (): Buffer => readFileSync(join(path, "003.sqlite"));
+  keys.close();
+  const again = new GroupKeys(path, 3, directoryKeyOf(KEY), openSql);
+  onTestFinished(() => again.close());
+  expect(again.of("g:alice")).toEqual(Uint8Array.from(key));
+  expect(wrapped().includes("alice")).toBe(false);
+  const sql = openSql(join(path, "003.sqlite"));
+  const rows = sql.all<{ wrapped: Uint8Array }>("SELECT wrapped FROM key");
+  sql.close();
+  again.destroy("g:alice");
+  expect(again.of("g:alice")).toBe(undefined);
+  const left = rows.filter(({ wrapped: one }) => wrapped().includes(Buffer.from(one.slice(1))));
+  expect(left).toHaveLength(1);
+  expect(again.made("g:alice")).not.toEqual(Uint8Array.from(key));
+  const others = new GroupKeys(path, 3, directoryKeyOf(new Uint8Array(32)), openSql);
+  onTestFinished(() => others.close());
+  // Others' names are others, too.
+  expect(others.of("g:bob")).toBe(undefined);
+});
