@@ -17,6 +17,7 @@ const ENTRIES = [
   "mastra",
   "mcp",
   "react",
+  "receipt",
   "token",
   "vitest",
   "workers-ai",

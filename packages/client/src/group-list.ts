@@ -24,6 +24,14 @@ export interface EraseReceipt {
   readonly erasedAt: Date;
   /** The number of documents that were removed, where they were counted: at the edge they are not, and what is damaged cannot be. */
   readonly removed?: number;
+  /** When its bytes were gone from the files of the server, if that came to be while it was waited for. */
+  readonly goneAt?: Date;
+  /** The names of the files they were in. */
+  readonly files?: readonly string[];
+  /** The key that the group was encrypted with was destroyed, so that no backup has anything of it that can be read. */
+  readonly keyDestroyed?: boolean;
+  /** All of this, signed by the server: `verifyReceipt` of `brooklet/receipt` and the command `brooklet receipt` verify it. */
+  readonly signature?: string;
   /** Until when the platform can bring it back, where it keeps what was stored for a while. */
   readonly recoverableUntil?: Date;
   /** Backups of the server that still have it; without `expiresAt` until somebody removes them. */
@@ -91,8 +99,12 @@ export async function eraseGroup(
   const { json } = await exchange(exchangeOptions, { method: "DELETE", target, signal, isRepeatable: true }).catch(
     (error) => withoutGroups(error, "erase a group"),
   );
-  const { erasedAt, recoverableUntil, documents, backups } = json as {
+  const { erasedAt, recoverableUntil, documents, backups, goneAt, files, keyDestroyed, signature } = json as {
     readonly erasedAt?: string;
+    readonly goneAt?: string;
+    readonly files?: readonly string[];
+    readonly keyDestroyed?: boolean;
+    readonly signature?: string;
     readonly recoverableUntil?: string;
     readonly documents?: number;
     readonly backups?: readonly { readonly id: string; readonly takenAt: string; readonly expiresAt?: string }[];
@@ -106,6 +118,10 @@ export async function eraseGroup(
     group,
     erasedAt: new Date(erasedAt),
     ...(documents !== undefined && { removed: documents }),
+    ...(goneAt !== undefined && { goneAt: new Date(goneAt) }),
+    ...(files !== undefined && { files }),
+    ...(keyDestroyed !== undefined && { keyDestroyed }),
+    ...(signature !== undefined && { signature }),
     ...(recoverableUntil !== undefined && { recoverableUntil: new Date(recoverableUntil) }),
     ...(kept !== undefined && { backups: kept }),
   };

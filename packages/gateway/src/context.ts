@@ -3,6 +3,7 @@ import type { Reranker } from "@brooklet/answers";
 import type { Cluster, DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Authority } from "./authority/authority.ts";
+import type { ReceiptKey } from "./authority/receipt-key.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Continuations } from "./continuation.ts";
 import { echo } from "./echo.ts";
@@ -28,6 +29,7 @@ export interface Surroundings {
   readonly feeds: Admission;
   readonly visits: Admission;
   readonly continuations: Continuations;
+  readonly receipts: ReceiptKey;
   readonly searches: Admission;
   readonly searchesOfPartition: KeyedAdmission;
   readonly searchesOfSeveral: Admission;

@@ -9,6 +9,7 @@ import type { Context } from "hono";
 import { Access, type AccessOptions, preflight } from "./access.ts";
 import { Audit, type AuditedRequest, type AuditListener } from "./authority/audit.ts";
 import type { Authority } from "./authority/authority.ts";
+import { ReceiptKey } from "./authority/receipt-key.ts";
 import { Throttled } from "./authority/throttle.ts";
 import { Bodies } from "./bodies.ts";
 import type { Call, CallHead, Reply, WholeReply } from "./call.ts";
@@ -101,6 +102,7 @@ export function houseOf(options: GatewayOptions): House {
     feeds: new Admission(limits.feeds),
     visits: new Admission(limits.visits),
     continuations: new Continuations(options.cluster.secret),
+    receipts: new ReceiptKey(options.cluster.secret),
     searches: new Admission(limits.searches),
     searchesOfPartition: new KeyedAdmission(limits.searchesOfPartition),
     searchesOfSeveral: new Admission(limits.searchesOfSeveral),

@@ -125,6 +125,7 @@ const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
   "/metrics/v2/values": [get("/metrics/v2/values")],
   "/metrics": [get("/metrics")],
   "/readyz": [get("/readyz")],
+  "/limits": [get("/limits")],
 };
 
 /** Tested by its own: what a feed may not do is told operation by operation. */
@@ -206,11 +207,14 @@ const everyAttempt = (group: string): readonly Asked[] => [
 /** The body without the path that was asked for, which answers of documents repeat. */
 const withoutPath = (text: string): string => text.replace(/"pathId":"[^"]*",/, "");
 
+/** A public key: whoever may ask anything may have it. */
+const RECEIPT_KEY = "/brooklet/v1/receipt-key";
+
 describe("every route", () => {
   test("is in the table of who may ask what", () => {
     const mcp = (): Promise<Response> => Promise.resolve(new Response());
     const { app } = createGateway({ cluster: fakeCluster(), mcp });
-    const known = [...Object.keys(OF_GROUPS), ...Object.keys(OF_ADMINS), FEED, LIVE, MCP];
+    const known = [...Object.keys(OF_GROUPS), ...Object.keys(OF_ADMINS), FEED, LIVE, MCP, RECEIPT_KEY];
     expect([...new Set(app.routes.map(({ path }) => path))].sort()).toEqual(known.sort());
   });
 
@@ -218,6 +222,7 @@ describe("every route", () => {
     for (const asked of [
       ...everyAttempt("alice"),
       get(FEED),
+      get(RECEIPT_KEY),
       get("/nothing"),
       { method: "OPTIONS", target: "/search/" },
     ])
@@ -255,6 +260,7 @@ describe("every route", () => {
   test("lets a token of alice do what is hers, and an admin key all of it", async () => {
     const alice = await token();
     const isTaken = ({ status }: Answered): boolean => status !== 401 && status !== 403;
+    expect((await ask(get(RECEIPT_KEY), alice)).text).toMatch(/"kty":"OKP","crv":"Ed25519","x":"[\w-]{43}","kid"/);
     for (const asked of Object.values(OF_GROUPS).flatMap(({ ofGroup }) => ofGroup("alice"))) {
       // The fake cluster has no search chains and its own words for retrievals; here it counts who was let in.
       expect([asked, isTaken(await ask(asked, alice))]).toEqual([asked, true]);

@@ -198,6 +198,18 @@ export interface Erasure {
   readonly recoverableMs?: number;
   /** Backups that were made before, and have it until they are removed. */
   readonly backups?: readonly StoredBackup[];
+  /** Its partitions, where it had several. */
+  readonly partitions?: readonly string[];
+}
+
+/** What is known of what was erased when nothing of it is left. */
+export interface Purge {
+  /** When its bytes were gone from the files, milliseconds since the epoch; nothing: that was waited for in vain. */
+  readonly goneAt?: number;
+  /** The names of the files. */
+  readonly files: readonly string[];
+  /** The key that it was encrypted with is gone. */
+  readonly keyDestroyed: boolean;
 }
 
 /** What is stored of a group. */
@@ -263,6 +275,8 @@ export interface Cluster {
    * the next group of that name. Erasing what is not there is no mistake.
    */
   erase(key: PartitionKey): Promise<Erasure>;
+  /** Waits until what was erased is gone from the files. Nothing of it: the platform says when that is. */
+  purge?(erasure: Erasure): Promise<Purge>;
   /** Validates, stores and activates an application package (docs/abi.md, Package). */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
   /** The package that is deployed, as it was given. */

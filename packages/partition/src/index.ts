@@ -23,6 +23,7 @@ export type {
   PartitionHandle,
   PartitionKey,
   PartitionWriter,
+  Purge,
   QueryHandle,
   SearchRequest,
   SearchScope,

@@ -75,6 +75,11 @@ export const ERASE_BYTES: number = 1 << 20;
 /** The longest that closing waits for what is left of them; the rest goes when the directory is opened again. */
 export const ERASE_CLOSING_MS = 5_000;
 
+/** The longest that a receipt waits until what was erased is gone from the files … */
+export const PURGE_MS = 20_000;
+/** … and how often it is looked whether it is. */
+export const PURGE_LOOK_MS = 100;
+
 /** Bytes that a file gives back in one transaction: about what a request waits for it. */
 export const GIVE_BACK_BYTES: number = 512 << 10;
 /** The most that it gives back before its log is moved to it. */

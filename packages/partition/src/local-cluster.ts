@@ -22,6 +22,7 @@ import {
   type Outcome,
   type PartitionHandle,
   type PartitionKey,
+  type Purge,
   type QueryHandle,
   type SearchRequest,
   type SearchStep,
@@ -338,6 +339,10 @@ export class LocalCluster implements Cluster {
       this.#quotas?.forget(key);
       return withBackups(erasure, this.#options.storage);
     });
+  }
+
+  purge(erasure: Erasure): Promise<Purge> {
+    return this.#large.purge(erasure, this.#options.storage);
   }
 
   /** Gives half of the documents of a group, or of the shard of a name, to a new shard. */

@@ -187,11 +187,12 @@ export class Maintenance {
     });
   }
 
-  /** Takes note of an erasure: forgets the partition, and has what it left deleted. */
-  erased(bucket: Bucket, key: string): void {
+  /** Takes note of an erasure: forgets the partition, and has what it left deleted. Without a key: of what was erased before. */
+  erased(bucket: Bucket, key?: string): ErasedBlocks {
     const attention = this.#of(bucket);
-    for (const known of [attention.tails, attention.unsettled, attention.retries]) known.delete(key);
+    for (const known of [attention.tails, attention.unsettled, attention.retries]) known.delete(key ?? "");
     attention.erasedBlocks.expect();
+    return attention.erasedBlocks;
   }
 
   /** Compares every partition of `bucket` with the application deployed now. */

@@ -21,6 +21,7 @@ import type {
   Outcome,
   PartitionHandle,
   PartitionKey,
+  Purge,
   QueryHandle,
   SearchRequest,
   Visit,
@@ -260,6 +261,10 @@ export class ThreadCluster implements Cluster {
     const erasure = await this.#large.erase(key);
     this.#quotas?.forget(key);
     return withBackups(erasure, this.#options.storage);
+  }
+
+  purge(erasure: Erasure): Promise<Purge> {
+    return this.#large.purge(erasure, this.#options.storage);
   }
 
   /** Gives half of the documents of a group, or of the shard of a name, to a new shard. */

@@ -195,12 +195,13 @@ export class Bucket {
     }
   }
 
-  /** Moves the log into the file. `truncate` leaves nothing of removed documents in the log. */
-  checkpoint(truncate: boolean): void {
-    if (this.#open === undefined) return;
+  /** Moves the log into the file; whether all of it was. `truncate` leaves nothing of removed documents in the log. */
+  checkpoint(truncate: boolean): boolean {
+    if (this.#open === undefined) return false;
     const { connection } = this.#open;
-    this.change(() => connection.checkpoint?.(truncate), 0);
+    const isWhole = this.change(() => connection.checkpoint?.(truncate) ?? true, 0);
     this.#logBytes = 0;
+    return isWhole;
   }
 
   /** Commits something that changes nothing. */

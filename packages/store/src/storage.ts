@@ -29,6 +29,10 @@ export interface Storage {
   storeApplication(application: StoredApplication): void;
   /** The backups that were made of what is stored here, and are not over. Nothing: none can be. */
   backups?(): readonly StoredBackup[];
+  /** The names of the files of a bucket, where there are some. */
+  filesOf?(bucket: number): readonly string[];
+  /** Whether each partition has a key of its own, which ends with it. */
+  readonly isEncrypted?: boolean;
   close(): void;
 }
 

@@ -1,10 +1,11 @@
 /** The commands about a data directory, what it keeps of who did what, and the machine that it is on. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { port, positive } from "./arguments.ts";
 import { runAuditGroup, runAuditVerify } from "./audit.ts";
 import { runBackup, runBackups, runRestore } from "./backup.ts";
 import { runCheck, runRepair } from "./check.ts";
 import { runDoctor } from "./doctor.ts";
+import { runReceipt } from "./receipt.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const PORT_DEFAULT = 8080;
@@ -15,6 +16,22 @@ export function addDirectoryCommands(program: Command, surroundings: Surrounding
   addCheck(program, surroundings);
   addDoctor(program, surroundings);
   addAudit(program, surroundings);
+  addReceipt(program, surroundings);
+}
+
+function addReceipt(program: Command, surroundings: Surroundings): void {
+  program
+    .command("receipt")
+    .description("verify the receipt of an erasure, and say what it says")
+    .argument("<file>", "the answer to the erasure, or the signature in it")
+    .option(
+      "--public-key <file>",
+      "the server's key, as /brooklet/v1/receipt-key tells it; asked of the server otherwise",
+    )
+    .option("--url <url>", "the server", `http://localhost:${PORT_DEFAULT}`)
+    .addOption(new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY"))
+    .option("--json", "print the result as JSON")
+    .action((file: string, options: Parameters<typeof runReceipt>[1]) => runReceipt(file, options, surroundings));
 }
 
 function addDoctor(program: Command, surroundings: Surroundings): void {

@@ -13,6 +13,7 @@ import type {
   MassOutcome,
   PartitionHandle,
   PartitionKey,
+  Purge,
   QueryHandle,
   SearchRequest,
   SearchScope,
@@ -183,6 +184,11 @@ export class Authority {
     this.checkErasure(key);
     await this.#watch?.noted("erase", key);
     return await this.#cluster.erase(key);
+  }
+
+  /** Waits until what was erased is gone from the files. */
+  async purge(erasure: Erasure): Promise<Purge | undefined> {
+    return await this.#cluster.purge?.(erasure);
   }
 
   /** Throws unless whatever stands in a feed may be done, if only to documents of some groups. */

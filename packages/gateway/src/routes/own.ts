@@ -1,5 +1,5 @@
 /** The routes of our own (all below `/brooklet/v1/`, and `/mcp`), which Vespa has not. */
-export { answerErasure } from "./erasure.ts";
+export { answerErasure, answerReceiptKey } from "./erasure.ts";
 export { answerFeed } from "./feed.ts";
 export { answerGroups } from "./groups.ts";
 export { answerMcp } from "./mcp.ts";

@@ -43,6 +43,9 @@ export function routesOf(house: House, { cluster, mcp }: Pick<GatewayOptions, "c
   mount("/brooklet/v1/groups/*", "holders", "document", async (call, context) =>
     (await ownRoutes()).answerErasure(call, context, onDefect),
   );
+  mount("/brooklet/v1/receipt-key", "holders", "other", async (call, context) =>
+    (await ownRoutes()).answerReceiptKey(call, context, onDefect),
+  );
   mount("/search/*", "holders", "search", (call, context) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/search", "holders", "search", async (call, context) =>
     (await ownRoutes()).answerGroupSearch(call, context, onDefect),

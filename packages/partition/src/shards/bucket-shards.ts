@@ -91,6 +91,8 @@ export interface ShardWork {
   };
   /** The same of a shard; nothing: there is none of that attempt. */
   readonly drop: { readonly with: { readonly made: number }; readonly gives: readonly ShardName[] | undefined };
+  /** Waits until what was erased in the bucket of a partition is gone from the files; whether it is. */
+  readonly purge: { readonly with: undefined; readonly gives: boolean };
   /** What is stored of a partition; the shards that it was split into have to be asked too. Nothing: there is none of that attempt. */
   readonly usage: {
     readonly with: { readonly made: number | undefined };
@@ -187,6 +189,7 @@ export class BucketShards {
           await nothing(this.#keep(name, { ...filling(this.#record(name), attempt), isOpen: true })),
         erase: async () => this.#erase(name),
         drop: async ({ made }) => this.#drop(name, made),
+        purge: () => this.#host.maintenance.erased(this.#host.bucketFor(name)).gone(),
         usage: async ({ made }) => this.#usage(name, made),
         remove: async () => this.#remove(name),
       };

@@ -4,6 +4,7 @@
  * after the other, while they are read and written.
  */
 import type { Load, Query } from "@brooklet/core";
+import type { Storage } from "@brooklet/store";
 import type {
   Answer,
   Erasure,
@@ -15,6 +16,7 @@ import type {
   OperationRequest,
   Outcome,
   PartitionKey,
+  Purge,
   SearchStep,
   Visit,
   VisitPage,
@@ -219,24 +221,27 @@ export class LargeGroups {
     this.#maps.forget(key);
     const told = await ask(key, "erase", undefined);
     if ("erasure" in told) return told.erasure;
+    const partitions: string[] = [key];
     let counts: (number | undefined)[] = [];
-    for (const child of told.offspring) counts = [...counts, ...(await this.#drop(key, child))];
+    for (const child of told.offspring) counts = [...counts, ...(await this.#drop(key, child, partitions))];
     const erasure = await ask(key, "remove", undefined);
     this.#maps.forget(key);
     const all = [...counts, erasure.documents];
     const isCounted = all.every((count) => count !== undefined);
-    const { documents: _, ...receipt } = erasure;
+    const { documents: _, ...rest } = erasure;
+    const receipt = { ...rest, partitions };
     return isCounted ? { ...receipt, documents: all.reduce((sum: number, count) => sum + (count ?? 0), 0) } : receipt;
   }
 
   /** Erases a shard and those it was split into; how many documents each had. */
-  async #drop(key: PartitionKey, { number, made }: ShardName): Promise<(number | undefined)[]> {
+  async #drop(key: PartitionKey, { number, made }: ShardName, partitions: string[]): Promise<(number | undefined)[]> {
     const { ask } = this.#options;
     const name = objectName(key, number);
+    partitions.push(name);
     const offspring = await ask(name, "drop", { made });
     if (offspring === undefined) return [];
     const counts: (number | undefined)[] = [];
-    for (const child of offspring) counts.push(...(await this.#drop(key, child)));
+    for (const child of offspring) counts.push(...(await this.#drop(key, child, partitions)));
     const { documents } = await ask(name, "remove", undefined);
     return [...counts, documents];
   }
@@ -254,6 +259,18 @@ export class LargeGroups {
     };
     await add(key, undefined);
     return { ...(documents !== undefined && { documents }), bytes };
+  }
+
+  /** Waits until what was erased is gone from the files. */
+  async purge({ key, partitions = [key] }: Erasure, storage: Storage): Promise<Purge> {
+    const { ask, bucketOf } = this.#options;
+    const gone = await Promise.all(partitions.map((name) => ask(name, "purge", undefined)));
+    const buckets = [...new Set(partitions.map(bucketOf))].sort((one, other) => one - other);
+    return {
+      ...(gone.every((isGone) => isGone) && { goneAt: Date.now() }),
+      files: buckets.flatMap((bucket) => storage.filesOf?.(bucket) ?? []),
+      keyDestroyed: storage.isEncrypted === true,
+    };
   }
 
   /** Splits the groups and shards that have become large, unless it is under way. */

@@ -63,6 +63,25 @@ export class ErasedBlocks {
     await this.#dropping;
   }
 
+  /**
+   * Waits until nothing that was erased before is in the file or its log; whether that came to be. Who reads the bucket for long, as a
+   * backup does, keeps the log.
+   */
+  async gone(): Promise<boolean> {
+    const endMs = clock.now() + limits.PURGE_MS;
+    for (;;) {
+      this.drop();
+      await this.idle();
+      if (!this.#bucket.isOpen) return false;
+      if (!this.#isExpected && this.#bucket.checkpoint(true)) {
+        this.truncated();
+        return true;
+      }
+      if (clock.now() >= endMs) return false;
+      await new Promise((resolve) => setTimeout(resolve, limits.PURGE_LOOK_MS));
+    }
+  }
+
   /** Deletes what is left, as far as that is done by a time. */
   async finish(endMs: number): Promise<void> {
     this.#endMs = endMs;

@@ -31,7 +31,7 @@ import {
   upgradeTables,
 } from "../tables.ts";
 import { withBlobs } from "./block-file.ts";
-import { DESCRIPTOR, demandEncryption, type EncryptionChoice, prepareKeys } from "./directory-key.ts";
+import { DESCRIPTOR, demandEncryption, type EncryptionChoice, isEncrypted, prepareKeys } from "./directory-key.ts";
 import { makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
@@ -173,6 +173,16 @@ export class DataDirectory implements Storage {
   backups(): readonly StoredBackup[] {
     this.#refuseIfClosed();
     return backupsOf(this.path);
+  }
+
+  filesOf(bucket: number): readonly string[] {
+    const file = join(BUCKETS, String(bucket).padStart(3, "0"));
+    const names = [`${file}.sqlite`, `${file}.sqlite-wal`];
+    return this.isEncrypted ? [...names, join(KEYS_FOLDER, `${String(bucket).padStart(3, "0")}.sqlite`)] : names;
+  }
+
+  get isEncrypted(): boolean {
+    return isEncrypted(this.path);
   }
 
   /** Lets another process in. Buckets must be closed before. */

@@ -65,6 +65,8 @@ export function encryptedStorage(storage: Storage, { openBucket }: EncryptedBuck
     readApplication: () => storage.readApplication(),
     storeApplication: (application) => storage.storeApplication(application),
     backups: () => storage.backups?.() ?? [],
+    filesOf: (bucket) => storage.filesOf?.(bucket) ?? [],
+    isEncrypted: true,
     close: () => storage.close(),
   };
 }

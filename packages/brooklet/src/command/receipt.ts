@@ -1,0 +1,44 @@
+/** `brooklet receipt`: whether a receipt of an erasure is what a server has signed, and what it says. */
+import { readFileSync } from "node:fs";
+import { verifyReceipt } from "../receipt.ts";
+import { type Surroundings, UsageError } from "./surroundings.ts";
+
+/** Options of the command. */
+export interface ReceiptCommand {
+  /** A file with the public key. */
+  readonly publicKey?: string;
+  readonly url: string;
+  readonly key?: string;
+  readonly json?: boolean;
+}
+
+/** Verifies the receipt in a file: what `forget --json` printed, what the interface answered, or the signature alone. */
+export async function runReceipt(file: string, command: ReceiptCommand, { print }: Surroundings): Promise<void> {
+  const receipt = await verifyReceipt(signatureIn(readFileSync(file, "utf8")), await publicKeyOf(command));
+  if (command.json === true) return print(JSON.stringify(receipt));
+  const { group, erasedAt, goneAt, documents, files = [], backups = [], keyDestroyed } = receipt;
+  const counted = documents === undefined ? "" : `, ${documents} documents`;
+  print(`'${group}' was erased at ${erasedAt.toISOString()}${counted}; what is said of it was signed by this server`);
+  print(
+    goneAt === undefined ? "Its bytes were not known to be gone yet" : `Its bytes were gone at ${goneAt.toISOString()}`,
+  );
+  if (files.length > 0) print(`They were in ${files.join(", ")}`);
+  if (keyDestroyed === true) print("Its key was destroyed: backups have nothing of it that can be read");
+  for (const { id, expiresAt } of backups)
+    print(`Backup ${id} was made before${expiresAt === undefined ? "" : `, and ends at ${expiresAt.toISOString()}`}`);
+}
+
+function signatureIn(text: string): string {
+  if (!text.trimStart().startsWith("{")) return text.trim();
+  const { signature } = JSON.parse(text) as { readonly signature?: unknown };
+  if (typeof signature !== "string") throw new UsageError("there is no signature in it");
+  return signature;
+}
+
+async function publicKeyOf({ publicKey, url, key }: ReceiptCommand): Promise<object> {
+  if (publicKey !== undefined) return JSON.parse(readFileSync(publicKey, "utf8")) as object;
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const answer = await fetch(`${url}/brooklet/v1/receipt-key`, { headers });
+  if (!answer.ok) throw new UsageError(`${url} does not tell its key (${answer.status}): give --public-key`);
+  return (await answer.json()) as object;
+}
