@@ -6,6 +6,7 @@ import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import type { EncryptionKey } from "./node/encryption-key.ts";
+import type { Tracer } from "./node/telemetry.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
 
 /** What to serve, and where. */
@@ -73,6 +74,11 @@ export interface ServeOptions {
    * them, and their connections are not counted by address. None by default.
    */
   readonly trustedProxies?: readonly string[];
+  /**
+   * A tracer of OpenTelemetry, as `trace.getTracer("brooklet")` gives it: each request is a span, and the stages of a query are spans below it. Nothing of
+   * documents, queries or groups is in them.
+   */
+  readonly tracer?: Tracer;
   /** Told of every answer when it is there: of what kind it was, its status, and how long it took. Of nothing that stands in it. */
   readonly onAnswered?: (answered: Answered) => void;
   /**
@@ -160,6 +166,7 @@ const OPTIONS = {
   limits: CHECKS.settings,
   connectionsPerAddress: CHECKS.count,
   trustedProxies: CHECKS.texts,
+  tracer: CHECKS.settings,
   onAnswered: CHECKS.listener,
   audit: CHECKS.textOrListener,
   mcp: CHECKS.switch,

@@ -1,13 +1,14 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
 import { LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ReadLimits, readLimits, startServer } from "@brooklet/gateway/node";
-import type { Cluster, GroupQuotaLimits } from "@brooklet/partition";
+import type { Cluster, GroupQuotaLimits, Stages } from "@brooklet/partition";
 import { deployDirectory } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { encryptionKeyOf, NOT_ENCRYPTED } from "./node/encryption-key.ts";
 import { guardedOutbound } from "./node/guarded-outbound.ts";
 import type { Outbound } from "./node/outbound.ts";
+import { Telemetry } from "./node/telemetry.ts";
 import { openCluster } from "./node/threads.ts";
 import type { RunningService, ServeOptions } from "./serve.ts";
 import { demandGroupOfMcp, mcpOf } from "./service-mcp.ts";
@@ -35,7 +36,8 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   demandGroupOfMcp(options, guard);
   const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
   const audit = await auditOf(options.audit, onProblem);
-  const cluster = await clusterOf(options, outbound, limits.groups);
+  const telemetry = new Telemetry(options.tracer);
+  const cluster = await clusterOf(options, { outbound, stages: telemetry.stages, groups: limits.groups });
   try {
     if (options.application !== undefined) await deployDirectory(cluster, options.application);
     const mcp = await mcpOf(cluster, options.mcp);
@@ -45,7 +47,9 @@ async function begin(options: ServeOptions): Promise<RunningService> {
       secret: outbound.secret,
       fetch: outbound.fetch,
       ...guard,
+      stageTimes: telemetry.times,
       ...given({
+        traced: telemetry.requests,
         configPort: options.configPort,
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
         deploys: options.deploys,
@@ -89,10 +93,18 @@ async function begin(options: ServeOptions): Promise<RunningService> {
 }
 
 /** What is served: a data directory, memory, or a store that others serve too. */
-async function clusterOf(options: ServeOptions, outbound: Outbound, groups: ReadLimits["groups"]): Promise<Cluster> {
+async function clusterOf(
+  options: ServeOptions,
+  {
+    outbound,
+    stages,
+    groups,
+  }: { readonly outbound: Outbound; readonly stages: Stages; readonly groups: ReadLimits["groups"] },
+): Promise<Cluster> {
   const { path, threads, store } = options;
   const usual = {
     outbound,
+    stages,
     ...given({ quotas: quotasOf(groups) }),
     ...given({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
     ...given({ models: options.models, onProblem: options.onProblem }),

@@ -10,6 +10,7 @@ import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 import type { Admission, KeyedAdmission } from "./load/admission.ts";
 import type { RequestCounters } from "./load/counters.ts";
+import type { Histogram } from "./load/histogram.ts";
 
 /** What a server knows of itself. */
 export interface ServerState {
@@ -41,6 +42,7 @@ export interface Surroundings {
   /** Orders the passages of a retrieval, if there is one. */
   readonly reranker: Reranker | undefined;
   readonly counters: RequestCounters;
+  readonly stageTimes: ReadonlyMap<string, Histogram>;
   /** Whether the server is being stopped, and what else it knows of itself. */
   readonly operation: () => ServerState;
   /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */

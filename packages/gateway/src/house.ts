@@ -28,6 +28,7 @@ import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
 import { type Answered, RequestCounters, type RequestKind } from "./load/counters.ts";
+import type { Histogram } from "./load/histogram.ts";
 import { mayBeRefused, overload } from "./load/overload.ts";
 import type { McpHandler } from "./routes/mcp.ts";
 import { splitTarget } from "./target.ts";
@@ -55,6 +56,10 @@ export interface GatewayOptions extends AccessOptions {
   readonly audit?: AuditListener;
   /** Is told of every answer when it is there, and of nothing that stands in it. Nobody by default. */
   readonly onAnswered?: (answered: Answered) => void;
+  /** How long the stages of queries took, by their names, for `/metrics`. */
+  readonly stageTimes?: ReadonlyMap<string, Histogram>;
+  /** Stands around the answer to each request that is looked at, as a tracer does. */
+  readonly traced?: (kind: RequestKind, method: string, work: () => Promise<Reply>) => Promise<Reply>;
   /** Answers `/mcp` (the Model Context Protocol) of the one group that a caller's token is for. Nothing is there by default. */
   readonly mcp?: McpHandler;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
@@ -84,6 +89,7 @@ export interface House {
   readonly onDefect: DefectListener;
   readonly audit: Audit | undefined;
   readonly onAnswered: GatewayOptions["onAnswered"];
+  readonly traced: GatewayOptions["traced"];
   /** The surroundings of what a caller reaches: made once for each. */
   readonly contexts: WeakMap<Authority, GatewayContext>;
   /** What the caller reaches on whose behalf this gateway asks itself. */
@@ -111,6 +117,7 @@ export function houseOf(options: GatewayOptions): House {
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     reranker: options.reranker,
     counters: new RequestCounters(),
+    stageTimes: options.stageTimes ?? new Map(),
     containerPort: options.containerPort ?? (() => 8080),
     operation: options.operation ?? (() => ({ isDraining: false })),
   };
@@ -123,6 +130,7 @@ export function houseOf(options: GatewayOptions): House {
     onDefect,
     audit,
     onAnswered: options.onAnswered,
+    traced: options.traced,
     contexts: new WeakMap(),
     inner: new WeakMap(),
   };
@@ -147,12 +155,13 @@ export function refusedAtOnce(call: CallHead, house: House): WholeReply | undefi
 }
 
 /** What a call is answered with. Never rejects. */
-export async function replyTo(
-  call: Call,
-  honoContext: Context | undefined,
-  route: Route,
-  house: House,
-): Promise<Reply> {
+export function replyTo(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
+  if (house.traced === undefined) return answered(call, honoContext, route, house);
+  const method = METHODS.has(call.method) ? call.method : "other";
+  return house.traced(route.kind, method, () => answered(call, honoContext, route, house));
+}
+
+async function answered(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
   let audited: AuditedRequest | undefined;
   let reply: Reply;
   let isThrottled = false;

@@ -43,5 +43,6 @@ export { searchOnce } from "./query/cluster-query.ts";
 export { LANE_LIMITS, type LaneLimits } from "./query/lane.ts";
 export type { SentQuery } from "./query/open-queries.ts";
 export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
+export type { StageName, Stages } from "./query/stages.ts";
 export type { GroupQuotaLimits } from "./quotas/group-quotas.ts";
 export type { Surroundings } from "./surroundings.ts";

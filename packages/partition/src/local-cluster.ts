@@ -50,6 +50,7 @@ import { Health } from "./health/health.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
+import type { Stages } from "./query/stages.ts";
 import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import { LargeGroups } from "./shards/large-groups.ts";
 import { bucketOfName, checkKey } from "./shards/shard.ts";
@@ -83,6 +84,8 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   readonly shardBytes?: number;
   /** What is kept back on the device for what gives space. */
   readonly reserve?: Reserve | undefined;
+  /** Takes note of the stages of queries. */
+  readonly stages?: Stages;
   /** What each group may have; as much as there is room for, unless it is said. */
   readonly quotas?: GroupQuotaLimits;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
@@ -248,6 +251,7 @@ export class LocalCluster implements Cluster {
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
       models: this.#models.ofQueries(),
+      stages: this.#options.stages,
       searchPartition: (key, _, waiting) => this.#searchOf(key, query, kind, waiting),
       searchBucket: async (step, _, waiting) => {
         const { bucket, keys } = step;

@@ -41,6 +41,7 @@ import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { LaneLimits } from "./query/lane.ts";
+import type { Stages } from "./query/stages.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
 import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import type { AskShard, ShardWork } from "./shards/bucket-shards.ts";
@@ -64,6 +65,8 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   /** Bytes from which on a group is split into shards; none is, unless it is said. */
   readonly shardBytes?: number;
   readonly surroundings: Surroundings;
+  /** Takes note of the stages of queries. */
+  readonly stages?: Stages;
   /** What each group may have; as much as there is room for, unless it is said. */
   readonly quotas?: GroupQuotaLimits;
   /** The places of each thread for searches, if not the usual. */
@@ -207,6 +210,7 @@ export class ThreadCluster implements Cluster {
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
       models: this.#models.ofQueries(),
+      stages: this.#options.stages,
       searchPartition: (key, given, waiting) =>
         places.searchPartition(this.#threadOf(this.bucketOf(key)), key, given, waiting),
       searchBucket: (step, given, waiting) =>

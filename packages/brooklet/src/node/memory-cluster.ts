@@ -7,6 +7,7 @@ import {
   type LaneLimits,
   LocalCluster,
   type LocalClusterOptions,
+  type Stages,
   tellingOnce,
 } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
@@ -34,6 +35,8 @@ export interface OpenClusterOptions {
   readonly reserveBytes?: number | "usual";
   /** What a directory is encrypted with, which is made so; 32 bytes. */
   readonly encryptionKey?: Uint8Array;
+  /** Takes note of the stages of queries. */
+  readonly stages?: Stages;
   /** What each group may have; as much as there is room for, unless it is said. */
   readonly quotas?: GroupQuotaLimits;
   /** The places of each thread for searches, if not the usual. */
@@ -72,7 +75,7 @@ type ClusterSurroundings = Omit<LocalClusterOptions, "storage" | "makeEngine" | 
 
 /** What every cluster of this process has around it: timers, models, and how those are reached. */
 export function surroundingsOf(
-  { keepRemovesSeconds, quotas, outbound = OWN_OUTBOUND, models = {} }: Omit<OpenClusterOptions, "path">,
+  { keepRemovesSeconds, quotas, stages, outbound = OWN_OUTBOUND, models = {} }: Omit<OpenClusterOptions, "path">,
   onProblem: (error: unknown) => void,
 ): ClusterSurroundings {
   const embedder = new ApplicationEmbedders(models, outbound);
@@ -82,7 +85,15 @@ export function surroundingsOf(
   const { objections } = outbound;
   const asked = { embedder, modelRunner, objections };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  return { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes, ...(quotas && { quotas }) };
+  return {
+    surroundings: nodeSurroundings,
+    onProblem,
+    onApplication,
+    ...asked,
+    ...removes,
+    ...(quotas && { quotas }),
+    ...(stages && { stages }),
+  };
 }
 
 /** Throws if a part of the installation is not there: it would be the first write that found out. */

@@ -2,7 +2,7 @@
 import type { ClusterFigures, SharedStoreFigures } from "@brooklet/partition";
 import type { GatewayContext } from "../context.ts";
 import type { Admission } from "./admission.ts";
-import { BOUNDS } from "./histogram.ts";
+import { BOUNDS, type Histogram } from "./histogram.ts";
 
 type Labels = Readonly<Record<string, string | number>>;
 type Sample = readonly [labels: Labels, value: number];
@@ -93,15 +93,24 @@ function queuesOf(context: GatewayContext): Readonly<Record<string, Pick<Admissi
   return { documents, feeds, visits, searches, searchesOfSeveral, generations };
 }
 
-function durations({ counters }: GatewayContext): readonly string[] {
-  const name = "brooklet_request_seconds";
-  const lines = [`# HELP ${name} From the arrival of a request to its answer`, `# TYPE ${name} histogram`];
-  for (const [kind, histogram] of counters.durations) {
+function durations({ counters, stageTimes }: GatewayContext): readonly string[] {
+  return [
+    ...histograms("request_seconds", "From the arrival of a request to its answer", "kind", counters.durations),
+    ...histograms("stage_seconds", "Stages of queries: embedding, searching, running models", "stage", stageTimes),
+  ];
+}
+
+function histograms(own: string, help: string, label: string, all: ReadonlyMap<string, Histogram>): readonly string[] {
+  if (all.size === 0) return [];
+  const name = `brooklet_${own}`;
+  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
+  for (const [value, histogram] of all) {
     const { upTo, count, sum } = histogram.figures;
+    const of = { [label]: value };
     for (const [step, below] of upTo.entries())
-      lines.push(`${name}_bucket${labelled({ kind, le: BOUNDS[step] ?? "" })} ${below}`);
-    lines.push(`${name}_bucket${labelled({ kind, le: "+Inf" })} ${count}`);
-    lines.push(`${name}_sum${labelled({ kind })} ${sum}`, `${name}_count${labelled({ kind })} ${count}`);
+      lines.push(`${name}_bucket${labelled({ ...of, le: BOUNDS[step] ?? "" })} ${below}`);
+    lines.push(`${name}_bucket${labelled({ ...of, le: "+Inf" })} ${count}`);
+    lines.push(`${name}_sum${labelled(of)} ${sum}`, `${name}_count${labelled(of)} ${count}`);
   }
   return lines;
 }

@@ -6,6 +6,7 @@ import { Deadline } from "../deadline.ts";
 import { serviceError } from "../failure.ts";
 import type { SearchStage } from "./open-search.ts";
 import { embeddingsOf, ModelRounds, ownTime, type QueryModels, type Waiting } from "./query-models.ts";
+import type { StageName, Stages } from "./stages.ts";
 import { searchWidely } from "./wide-search.ts";
 
 /** What the models of a query made until now, for whoever opens it elsewhere. */
@@ -35,6 +36,8 @@ export interface QueryPlace {
   readonly searchBucket: (step: SearchStep, given: Given, waiting: CallerWaiting) => Promise<Merged>;
   /** Buckets searched at a time. */
   readonly bucketsAtOnce: number;
+  /** Takes note of the stages; nobody does by default. */
+  readonly stages?: Stages | undefined;
   /** Lets go of what was kept of the query elsewhere. */
   readonly forget?: () => void;
 }
@@ -67,7 +70,8 @@ export class ClusterQuery implements QueryHandle {
     if (query.scope.kind === "refused") return query.scope.answer;
     const waiting: CallerWaiting = { timeoutMs, startMs: this.#startMs, gone };
     try {
-      const embeddings = query.wanted.length === 0 ? undefined : await embeddingsOf(query, this.#place.models, waiting);
+      const embedded = (): Promise<Uint8Array | undefined> => embeddingsOf(query, this.#place.models, waiting);
+      const embeddings = query.wanted.length === 0 ? undefined : await this.#staged("embed", embedded);
       if (embeddings !== undefined) query.giveEmbeddings(embeddings);
       const given = { outputs: [], ...(embeddings && { embeddings }) };
       const keys = query.scope.kind === "keys" ? (query.scope.keys as readonly PartitionKey[]) : undefined;
@@ -82,10 +86,14 @@ export class ClusterQuery implements QueryHandle {
   async #searchOne(key: PartitionKey, given: Given, waiting: CallerWaiting): Promise<Answer> {
     const search = this.#place.searchPartition(key, given, waiting);
     try {
-      let stage = await search.goOn();
+      let stage: SearchStage = await this.#staged("search", () => search.goOn());
       if (stage.kind === "answer") return stage.answer;
       const rounds = this.#rounds(waiting);
-      while (stage.kind === "models") stage = await search.goOn(await rounds.run(stage.runs));
+      while (stage.kind === "models") {
+        const { runs } = stage;
+        const outputs: Uint8Array = await this.#staged("models", () => rounds.run(runs));
+        stage = await this.#staged("search", (): Promise<SearchStage> => search.goOn(outputs));
+      }
       if (stage.kind === "answer") return stage.answer;
       return await this.#searchSeveral([key], given, waiting);
     } finally {
@@ -102,21 +110,28 @@ export class ClusterQuery implements QueryHandle {
     const [query, place, outputs] = [this.#query, this.#place, [] as Uint8Array[]];
     const given = { outputs, ...(embeddings && { embeddings }) };
     const searchBucket = (step: SearchStep): Promise<Merged> => place.searchBucket(step, given, waiting);
-    return await searchWidely(
-      { ...place, searchBucket },
-      {
-        query,
-        keys,
-        deadline: this.#deadline(waiting),
-        startMs,
-        rounds: this.#rounds(waiting),
-        gone,
-        give: (more) => {
-          query.giveOutputs(more);
-          outputs.push(more);
+    return await this.#staged("search", () =>
+      searchWidely(
+        { ...place, searchBucket },
+        {
+          query,
+          keys,
+          deadline: this.#deadline(waiting),
+          startMs,
+          rounds: this.#rounds(waiting),
+          gone,
+          give: (more) => {
+            query.giveOutputs(more);
+            outputs.push(more);
+          },
         },
-      },
+      ),
     );
+  }
+
+  #staged<Result>(name: StageName, work: () => Promise<Result>): Promise<Result> {
+    const { stages } = this.#place;
+    return stages === undefined ? work() : stages(name, work);
   }
 
   #rounds(waiting: Waiting): ModelRounds {
