@@ -80,6 +80,13 @@ function parrot(text: string): (url: string, init: RequestInit) => Promise<Respo
   };
 }
 
+/** What a page would follow, fetch or run. */
+const HARMS: readonly RegExp[] = [
+  /!\[[^\]]*\]\s*[[(]|\]\(|<[a-z/!?]|^\s*\[[^\]]+\]:/im,
+  /(?<![`\w])(?:https?|javascript|data|file):[^\s`]/i,
+  /(?<![`\w./])www\./i,
+];
+
 describe.each(HOSTILE.map((text, number) => [number, text] as const))("hostile passage %i", (_, text) => {
   test("stays inside its fence, and changes nothing of what is shown or asked", async () => {
     const passages = [passage(text), honest];
@@ -91,15 +98,19 @@ describe.each(HOSTILE.map((text, number) => [number, text] as const))("hostile p
     for await (const part of answer("due?", passages, { model })) parts.push(part);
     const shown = parts.map((part) => part.text).join("");
     expect(contacted).toEqual(["http://model.invalid/v1/chat/completions"]);
-    expect(shown).not.toMatch(/!\[[^\]]*\]\s*[[(]|\]\(|<[a-z/!?]|^\s*\[[^\]]+\]:/im);
-    expect(shown).not.toMatch(/(?<![`\w])(?:https?|javascript|data|file):[^\s`]/i);
-    expect(shown).not.toMatch(/(?<![`\w./])www\./i);
+    for (const harm of HARMS) expect(shown).not.toMatch(harm);
     const removed = parts.filter((part) => part.type === "removed");
     expect(removed).toContainEqual(expect.objectContaining({ what: "toolCall", removed: "send_mail" }));
     expect(removed).toContainEqual(expect.objectContaining({ what: "citation", removed: "[42]" }));
     const cited = parts.flatMap((part) => part.citations.map(({ number }) => number));
     expect(cited.every((number) => number === 1 || number === 2)).toBe(true);
   });
+});
+
+test("an answer that passes Markdown through is seen", () => {
+  const seen = HOSTILE.filter((text) => HARMS.some((harm) => harm.test(text)));
+  // The others are words alone: what they ask for is not done.
+  expect(seen.length).toBeGreaterThan(140);
 });
 
 test("there are 200 of them", () => {

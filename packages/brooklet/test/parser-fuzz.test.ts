@@ -3,6 +3,7 @@
  * reads, whatever it is given, and what comes in pieces is read the same wherever it is cut. `BROOKLET_PARSER_INPUTS` for more,
  * `BROOKLET_PARSER_SEED` for others.
  */
+import { appendFileSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import { describe, expect, test } from "vitest";
@@ -28,6 +29,9 @@ const INPUTS = Number(process.env["BROOKLET_PARSER_INPUTS"] ?? 1_000);
 const SEED = Number(process.env["BROOKLET_PARSER_SEED"] ?? 7);
 const KEY = "Zk3Q0m7Jw1xUe8bVt5Yc2rNf6aHsLpDg9oKiTqXuEyA";
 const SLOW_MS = 2_000;
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
 
 type Pick = (below: number) => number;
 const one = <Item>(pick: Pick, items: readonly Item[]): Item => items[pick(items.length)] as Item;
@@ -106,6 +110,12 @@ async function tried(
   }
   expect(read).toBeGreaterThan(INPUTS / 20);
   expect(read).toBeLessThanOrEqual(INPUTS);
+  const { BROOKLET_FUZZ_LEDGER } = process.env;
+  if (BROOKLET_FUZZ_LEDGER === undefined) return;
+  // The same file as the targets of the core have (`fuzz/tests/targets.rs`).
+  const target = `typescript: ${expect.getState().currentTestName ?? ""}`;
+  const line = { release: version, target, inputs: INPUTS, seed: SEED };
+  appendFileSync(BROOKLET_FUZZ_LEDGER, `${JSON.stringify(line)}\n`);
 }
 
 /** Expects that a stream is read the same, whole and in pieces. */

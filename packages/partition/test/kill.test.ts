@@ -162,3 +162,23 @@ test.each(KINDS)(
     expect(segments).toBeGreaterThan(KILLS / 2);
   },
 );
+
+test("a writer that acknowledges before the commit is seen to lose", async () => {
+  const path = join(folder(), "data");
+  let lost = 0;
+  for (let round = 0; round < KILLS && lost === 0; round += 1) {
+    const known = new Map<string, Known>();
+    learn(known, await feedAndKill(path, round, 100 + Math.random() * 400, "early"));
+    const local = cluster(directory(path)).cluster;
+    for (const key of KEYS) {
+      const documents = (await all(local, key)) as Documents;
+      try {
+        compare(documents, key, known, "after a kill");
+      } catch {
+        lost += 1;
+      }
+    }
+    await local.close();
+  }
+  expect(lost).toBeGreaterThan(0);
+});

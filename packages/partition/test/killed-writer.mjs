@@ -31,7 +31,8 @@ const engines = {
     bodyOf: (value, padding) => ({ fields: { value, padding } }),
   },
 };
-const { make, idOf, bodyOf } = engines[kind === "bulk" ? "core" : kind];
+// `early` acknowledges before the commit, which has to be seen.
+const { make, idOf, bodyOf } = engines[{ bulk: "core", early: "fake" }[kind] ?? kind];
 const cluster = new LocalCluster({ storage, makeEngine: make, surroundings: nodeSurroundings, onProblem });
 
 async function feed(key, name) {
@@ -43,6 +44,7 @@ async function feed(key, name) {
     say(`+ ${key} ${name} ${value}`);
     const body = encoder.encode(JSON.stringify(bodyOf(value, value.repeat(step % 400))));
     const request = { kind: operation, rawPath: "", id, create: false, condition: "", body };
+    if (kind === "early") say(`= ${key} ${name} ${value}`);
     const outcome = await partition.apply(request, 60_000);
     if (outcome.status !== 200) say(`! ${JSON.stringify(outcome)}`);
     else say(`= ${key} ${name} ${value}`);
