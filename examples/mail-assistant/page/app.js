@@ -4,11 +4,15 @@ const [form, query, results, facets, answer, reader] = ["form", "query", "result
   at,
 );
 const [answerText, sources, count, person, narrow] = ["answer-text", "sources", "count", "person", "narrow"].map(at);
-const chosen = { sender: new Set(), folder: new Set() };
-const TITLES = { sender: "From", folder: "Folder" };
+const [pages, newer, older, pageText] = ["pages", "newer", "older", "place"].map(at);
+const chosen = { sender: new Set(), folder: new Set(), month: new Set() };
+const TITLES = { sender: "From", folder: "Folder", month: "Month" };
+const TYPING_MS = 120;
 const PREVIEW = 220;
 let asking;
 let searches = 0;
+let page = 1;
+let typing;
 
 /** An element with properties and children. */
 function make(name, properties = {}, ...children) {
@@ -92,19 +96,22 @@ function resultOf({ id, mail, why }) {
   return item;
 }
 
+const monthOf = (value) => new Date(`${value}-15T12:00:00Z`).toLocaleDateString([], { year: "numeric", month: "long" });
+
 function facetOf(name, values) {
   const boxes = values.map(({ value, count: found }) => {
     const box = make("input", { type: "checkbox", value, checked: chosen[name].has(value) });
     box.addEventListener("change", () => {
       if (box.checked) chosen[name].add(value);
       else chosen[name].delete(value);
-      search();
+      page = 1;
+      search("push");
     });
     return make(
       "label",
       { title: value },
       box,
-      make("span", {}, value),
+      make("span", {}, name === "month" ? monthOf(value) : value),
       make("span", { className: "count" }, String(found)),
     );
   });
@@ -131,24 +138,63 @@ function showFacets(found) {
   narrow.firstElementChild.textContent = many === 0 ? "Narrow the list" : `Narrow the list (${many} chosen)`;
 }
 
-async function search() {
+/** What is looked for, as it stands in the address: it can be kept, sent, and gone back to. */
+function stateOf() {
+  const entries = Object.keys(chosen).flatMap((name) => [...chosen[name]].map((value) => [name, value]));
+  if (query.value !== "") entries.unshift(["q", query.value]);
+  if (page > 1) entries.push(["page", String(page)]);
+  return new URLSearchParams(entries);
+}
+
+/** Takes it from the address again. */
+function restore() {
+  const state = new URLSearchParams(location.search);
+  const wanted = state.get("person");
+  if ([...person.options].some(({ value }) => value === wanted)) person.value = wanted;
+  query.value = state.get("q") ?? "";
+  for (const [name, values] of Object.entries(chosen)) {
+    values.clear();
+    for (const value of state.getAll(name)) values.add(value);
+  }
+  page = Math.max(1, Number.parseInt(state.get("page") ?? "1", 10) || 1);
+}
+
+/** Searches; `how` the address is changed: `push` makes a place to go back to, `replace` changes this one, `keep` does neither. */
+async function search(how = "replace", isTyping = false) {
   const number = ++searches;
-  const parameters = [
-    ["q", query.value],
-    ...["sender", "folder"].flatMap((name) => [...chosen[name]].map((it) => [name, it])),
-  ];
+  clearTimeout(typing);
+  const state = stateOf();
+  const address = `?${new URLSearchParams([["person", person.value], ...state])}`;
+  if (how === "push" && address !== location.search) history.pushState(null, "", address);
+  else if (how !== "keep") history.replaceState(null, "", address);
   try {
-    const list = await fetched(path("search", parameters));
+    const list = await fetched(path("search", isTyping ? [...state, ["typing", ""]] : [...state]));
     // An answer that a later search has overtaken is of no use.
     if (number !== searches) return;
-    count.textContent = list.total === 1 ? "1 mail" : `${list.total} mails`;
-    results.replaceChildren(...list.hits.map(resultOf));
-    if (list.total === 0)
-      results.append(make("li", { className: "empty" }, "No mail has these words. Try fewer, or ask a question."));
-    showFacets(list.facets);
+    showList(list);
   } catch (error) {
-    count.textContent = error.message;
+    if (number === searches) count.textContent = error.message;
   }
+}
+
+function showList(list) {
+  count.textContent = list.total === 1 ? "1 mail" : `${list.total} mails`;
+  results.replaceChildren(...list.hits.map(resultOf));
+  if (list.total === 0)
+    results.append(make("li", { className: "empty" }, "No mail has these words. Try fewer, or ask a question."));
+  pages.hidden = list.pages === 1 && list.page === 1;
+  pageText.textContent = `Page ${list.page} of ${list.pages}`;
+  newer.disabled = list.page === 1;
+  older.disabled = list.page >= list.pages;
+  showFacets(list.facets);
+}
+
+/** Shows another page, from its beginning. */
+async function turn(step) {
+  page += step;
+  await search("push");
+  results.focus();
+  at("count").scrollIntoView();
 }
 
 /** Puts the text of an answer in, with its citations as buttons. */
@@ -229,18 +275,35 @@ function move(step) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (event.submitter?.name === "ask") ask();
-  search();
+  page = 1;
+  search("push");
+});
+query.addEventListener("input", () => {
+  clearTimeout(typing);
+  page = 1;
+  typing = setTimeout(() => search("replace", true), TYPING_MS);
+});
+newer.addEventListener("click", () => turn(-1));
+older.addEventListener("click", () => turn(1));
+addEventListener("popstate", () => {
+  restore();
+  search("keep");
 });
 query.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
     ask();
-    search();
+    page = 1;
+    search("push");
   }
 });
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLInputElement && event.target.type === "search";
-  if (event.key === "Escape" && isTyping) return query.blur();
+  if (event.key === "Escape" && isTyping) {
+    // Browsers would empty the field.
+    event.preventDefault();
+    return query.blur();
+  }
   // Letters choose in a list of mailboxes.
   if (isTyping || event.target === person || reader.open || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {
@@ -257,11 +320,13 @@ person.addEventListener("change", () => {
   for (const values of Object.values(chosen)) values.clear();
   answer.hidden = true;
   asking?.close();
-  search();
+  page = 1;
+  search("push");
 });
 
 const { people, model } = await fetched("/api/people");
 person.replaceChildren(...people.map((name) => make("option", {}, name)));
+restore();
 at("model").textContent = `Answered by ${model}, from these mails alone.`;
 // Where there is room the facets are open; where there is not, the mails come first.
 const room = matchMedia("(min-width: 44.01rem)");

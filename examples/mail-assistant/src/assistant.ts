@@ -2,7 +2,9 @@
 import {
   type Answer,
   allOf,
+  anyOf,
   type ChatEndpoint,
+  type Condition,
   type Database,
   type Embedder,
   type ExplainedOperator,
@@ -11,7 +13,7 @@ import {
   open,
 } from "brooklet";
 import { parseMail, splitMbox } from "./mbox.ts";
-import { DIMENSIONS, FACETS, mail } from "./schema.ts";
+import { DIMENSIONS, FACETS, type FacetName, mail } from "./schema.ts";
 
 /** What an assistant is made with. */
 export interface AssistantOptions {
@@ -25,8 +27,12 @@ export interface AssistantOptions {
 /** What a person asks for. */
 export interface MailQuery {
   readonly text: string;
-  readonly senders: readonly string[];
-  readonly folders: readonly string[];
+  /** Whether the last word may be unfinished. */
+  readonly asYouType?: boolean;
+  /** The values that were chosen of each facet, any of which a mail may have. Months are written `2026-11`. */
+  readonly chosen: Readonly<Record<FacetName, readonly string[]>>;
+  /** Which page, from 1. */
+  readonly page?: number;
 }
 
 /** A mail in a list. */
@@ -47,10 +53,15 @@ export interface FacetCount {
 export interface MailList {
   readonly total: number;
   readonly hits: readonly MailHit[];
-  readonly facets: { readonly sender: readonly FacetCount[]; readonly folder: readonly FacetCount[] };
+  /** Which page this is, and of how many. */
+  readonly page: number;
+  readonly pages: number;
+  /** Counts under what was chosen of the other facets: a mail may have any of the values of one. */
+  readonly facets: Readonly<Record<FacetName, readonly FacetCount[]>>;
 }
 
-const LISTED = 30;
+const PAGE = 20;
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 const QUESTION_TOKENS = 8_000;
 const EMBEDDING_MS = 60_000;
 
@@ -101,27 +112,43 @@ export class Assistant implements AsyncDisposable {
   }
 
   /** Searches a person's mail; without words, the newest. */
-  async search(person: string, { text, senders, folders }: MailQuery): Promise<MailList> {
-    const group = this.#database.group(person);
+  async search(person: string, query: MailQuery): Promise<MailList> {
+    const { text, asYouType = false, chosen, page = 1 } = query;
     const isAsked = text.trim() !== "";
-    const result = await group.search(mail, {
-      text,
-      where: (it) =>
-        allOf(
-          ...(senders.length === 0 ? [] : [it.sender.in(senders)]),
-          ...(folders.length === 0 ? [] : [it.folder.in(folders)]),
-        ),
-      facets: FACETS,
-      limit: LISTED,
-      explain: isAsked,
-      ...(isAsked ? {} : { orderBy: "sentAt desc" as const }),
+    const [result, sender, folder, month] = await Promise.all([
+      this.#database.group(person).search(mail, {
+        text: { query: text, asYouType },
+        where: conditionOf(chosen),
+        limit: PAGE,
+        offset: (page - 1) * PAGE,
+        explain: isAsked,
+        ...(isAsked ? {} : { orderBy: "sentAt desc" as const }),
+      }),
+      this.#counted(person, query, "sender"),
+      this.#counted(person, query, "folder"),
+      this.#counted(person, query, "month"),
+    ]);
+    const hits = result.hits.map((hit) => ({ id: hit.id, mail: hit.fields, why: reasons(hit.explain?.()) }));
+    const pages = Math.max(1, Math.ceil(result.totalCount / PAGE));
+    return { total: result.totalCount, page, pages, hits, facets: { sender, folder, month } };
+  }
+
+  /** The counts of a facet, as if nothing had been chosen of it: what else there is can be chosen too. */
+  async #counted(
+    person: string,
+    { text, asYouType = false, chosen }: MailQuery,
+    name: FacetName,
+  ): Promise<FacetCount[]> {
+    const { facets } = await this.#database.group(person).search(mail, {
+      text: { query: text, asYouType },
+      where: conditionOf({ ...chosen, [name]: [] }),
+      facets: { [name]: FACETS[name] } as Pick<typeof FACETS, FacetName>,
+      limit: 0,
     });
-    const hits = result.hits.map((hit) => ({
-      id: hit.id,
-      mail: hit.fields,
-      why: reasons(hit.explain?.()),
+    return facets[name].map(({ value, count }) => ({
+      value: typeof value === "string" ? value : value.toISOString().slice(0, "2026-11".length),
+      count,
     }));
-    return { total: result.totalCount, hits, facets: result.facets };
   }
 
   /** Answers a question from a person's mail. */
@@ -159,4 +186,20 @@ function reasons(explanation: Explanation | undefined): string[] {
   };
   if (explanation !== undefined) look(explanation.query);
   return [...found];
+}
+
+/** Any of the values of each facet, and all facets together. */
+function conditionOf({ sender, folder, month }: MailQuery["chosen"]): Condition {
+  const it = mail.conditions;
+  return allOf(
+    ...(sender.length === 0 ? [] : [it.sender.in(sender)]),
+    ...(folder.length === 0 ? [] : [it.folder.in(folder)]),
+    ...(month.length === 0 ? [] : [anyOf(...month.filter((one) => MONTH.test(one)).map(withinMonth))]),
+  );
+}
+
+function withinMonth(month: string): Condition {
+  const from = new Date(`${month}-01T00:00:00Z`);
+  const until = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + 1));
+  return allOf(mail.conditions.sentAt.ge(from), mail.conditions.sentAt.lt(until));
 }

@@ -1,5 +1,5 @@
 /** What a mail is. */
-import { facet, schema, string, text, timestamp, vector } from "brooklet";
+import { dateHistogram, facet, schema, string, text, timestamp, vector } from "brooklet";
 
 /** Length of the vectors, where mails have them. */
 export const DIMENSIONS = 384;
@@ -16,4 +16,11 @@ export const mail = schema("mail", {
 });
 
 /** What the page offers to narrow a search by. */
-export const FACETS = { sender: facet("sender", { top: 6 }), folder: facet("folder", { top: 6 }) };
+export const FACETS = {
+  sender: facet("sender", { top: 6 }),
+  folder: facet("folder", { top: 6 }),
+  month: dateHistogram("sentAt", "month"),
+};
+
+/** The name of one of them. */
+export type FacetName = keyof typeof FACETS;

@@ -4,6 +4,7 @@ import { BrookletError } from "brooklet";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import type { Assistant } from "./assistant.ts";
+import type { FacetName } from "./schema.ts";
 
 /** What the page is made of, by path. */
 const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
@@ -17,17 +18,30 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const QUESTION_MAX = 500;
+const PAGE_MAX = 1_000;
+/** This machine. Another name in a request means that a page elsewhere has made a browser ask here. */
+const HOSTS: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 const BUSY = 503;
 
 /** What is told of the model to people. */
 export interface ServerOptions {
   readonly people: readonly string[];
   readonly modelName: string;
+  /** Names that the server may be asked by; those of this machine unless it is said. */
+  readonly hosts?: readonly string[];
 }
 
 /** Makes the server. */
-export function createServer(assistant: Assistant, { people, modelName }: ServerOptions): Hono {
+export function createServer(assistant: Assistant, { people, modelName, hosts = HOSTS }: ServerOptions): Hono {
   const app = new Hono();
+  app.use(async (context, next) => {
+    const { host, hostname } = new URL(`http://${context.req.header("host") ?? new URL(context.req.url).host}`);
+    const origin = context.req.header("origin");
+    const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === host);
+    if (!hosts.includes(hostname) || !isOwn)
+      return context.json({ message: "This server is not asked from there." }, 403);
+    return await next();
+  });
   app.use(async (context, next) => {
     await next();
     context.header("content-security-policy", POLICY);
@@ -45,10 +59,15 @@ export function createServer(assistant: Assistant, { people, modelName }: Server
     return await next();
   });
   app.get("/api/:person/search", async (context) => {
+    const page = Number(context.req.query("page") ?? "1");
+    if (!Number.isInteger(page) || page < 1 || page > PAGE_MAX)
+      return context.json({ message: `There are pages from 1 to ${PAGE_MAX}.` }, 400);
+    const valuesOf = (name: FacetName): readonly string[] => context.req.queries(name) ?? [];
     const query = {
       text: context.req.query("q") ?? "",
-      senders: context.req.queries("sender") ?? [],
-      folders: context.req.queries("folder") ?? [],
+      asYouType: context.req.query("typing") !== undefined,
+      chosen: { sender: valuesOf("sender"), folder: valuesOf("folder"), month: valuesOf("month") },
+      page,
     };
     return context.json(await assistant.search(context.req.param("person"), query));
   });

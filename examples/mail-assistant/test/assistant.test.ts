@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Assistant } from "../src/assistant.ts";
 import { parseMail, splitMbox } from "../src/mbox.ts";
 import { scriptedAnswer, scriptedModel } from "../src/scripted-model.ts";
+import { createServer } from "../src/server.ts";
 
+const NOTHING = { sender: [], folder: [], month: [] };
 const ALICE = readFileSync(new URL("../sample/alice.mbox", import.meta.url), "utf8");
 
 test("a mailbox is cut into mails, whatever their lines begin with", async () => {
@@ -28,9 +30,9 @@ describe("an assistant", () => {
     const assistant = await Assistant.open({ model: scriptedModel(0) });
     onTestFinished(() => assistant[Symbol.asyncDispose]());
     expect([await assistant.import("alice", ALICE), await assistant.import("alice", ALICE)]).toEqual([26, 26]);
-    const { total } = await assistant.search("alice", { text: "", senders: [], folders: [] });
+    const { total } = await assistant.search("alice", { text: "", chosen: NOTHING });
     expect(total).toBe(26);
-    expect((await assistant.search("bob", { text: "", senders: [], folders: [] })).total).toBe(0);
+    expect((await assistant.search("bob", { text: "", chosen: NOTHING })).total).toBe(0);
     const answer = await assistant.ask(
       "alice",
       "At how many degrees do I bake the cake, and for how many minutes?",
@@ -45,4 +47,65 @@ test("the stand-in says so when nothing fits", () => {
   expect(scriptedAnswer("No passages were found.\n\nQuestion: Why?")).toBe(
     "Nothing was found in your mail that answers this.",
   );
+});
+
+describe("a search", () => {
+  let assistant: Assistant;
+  beforeAll(async () => {
+    assistant = await Assistant.open({ model: scriptedModel(0) });
+    await assistant.import("alice", ALICE);
+    return () => assistant[Symbol.asyncDispose]();
+  });
+
+  test("takes any of several values of a facet, and all facets together; each counts what else there is of it", async () => {
+    const all = await assistant.search("alice", { text: "", chosen: NOTHING });
+    const [first, second] = all.facets.sender;
+    const both = await assistant.search("alice", {
+      text: "",
+      chosen: { ...NOTHING, sender: [first?.value ?? "", second?.value ?? ""] },
+    });
+    expect(both.total).toBe((first?.count ?? 0) + (second?.count ?? 0));
+    expect(both.facets.sender).toEqual(all.facets.sender);
+    const [month] = both.facets.month;
+    expect(month?.value).toMatch(/^2026-\d\d$/);
+    const narrow = { ...NOTHING, sender: [first?.value ?? "", second?.value ?? ""], month: [month?.value ?? ""] };
+    const within = await assistant.search("alice", { text: "", chosen: narrow });
+    expect(within.total).toBe(month?.count);
+    expect(within.hits.map(({ mail }) => mail.sentAt.toISOString().slice(0, 7))).toEqual(
+      within.hits.map(() => month?.value),
+    );
+    expect((await assistant.search("alice", { text: "", chosen: { ...NOTHING, month: ["soon"] } })).total).toBe(0);
+  });
+
+  test("has every mail on one of its pages", async () => {
+    const [one, two] = [
+      await assistant.search("alice", { text: "", chosen: NOTHING }),
+      await assistant.search("alice", { text: "", chosen: NOTHING, page: 2 }),
+    ];
+    expect([one?.hits.length, two?.hits.length, two?.pages]).toEqual([20, 6, 2]);
+    expect(new Set([...(one?.hits ?? []), ...(two?.hits ?? [])].map(({ id }) => id)).size).toBe(26);
+  });
+
+  test("finds a word that is not finished, and one with a slip", async () => {
+    const found = async (text: string, asYouType: boolean) =>
+      (await assistant.search("alice", { text, asYouType, chosen: NOTHING })).total;
+    const whole = await found("electricity", false);
+    expect([await found("electri", true), await found("electrcity", false)]).toEqual([whole, whole]);
+    expect(whole).toBeGreaterThan(0);
+  });
+
+  test("is not asked from elsewhere", async () => {
+    const app = createServer(assistant, { people: ["alice"], modelName: "m" });
+    const status = async (headers: Record<string, string>) =>
+      (await app.request("http://127.0.0.1/api/people", { headers })).status;
+    expect([
+      await status({ host: "127.0.0.1:8090" }),
+      await status({ host: "localhost:8090", origin: "http://localhost:8090" }),
+      await status({ host: "mail.evil.example" }),
+      await status({ host: "127.0.0.1:8090", origin: "https://evil.example" }),
+      await status({ host: "127.0.0.1:8090", origin: "null" }),
+    ]).toEqual([200, 200, 403, 403, 403]);
+    const pages = ["0", "1001", "x"].map((page) => app.request(`http://127.0.0.1/api/alice/search?page=${page}`));
+    expect((await Promise.all(pages)).map((answer) => answer.status)).toEqual([400, 400, 400]);
+  });
 });
