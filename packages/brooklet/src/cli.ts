@@ -5,7 +5,7 @@ import { runCommandLine } from "./command/program.ts";
 
 const isWatched = process.stderr.isTTY === true;
 /** A server goes on, whether anybody reads what it says or not. */
-const isServing = process.argv[2] === "serve";
+const isServing = ["serve", "dev"].includes(process.argv[2] ?? "");
 
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (isServing) return;
@@ -18,13 +18,30 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // There is nobody to tell.
 process.stderr.on("error", () => undefined);
 
+/** A line of progress stands there: where both go to a terminal, what is printed takes its place. */
+let isShown = false;
+const clear = (): void => {
+  if (isShown) process.stderr.write("\r\u001b[K");
+  isShown = false;
+};
+
 const exitCode = await runCommandLine(process.argv.slice(2), {
-  print: console.log,
-  warn: console.error,
+  print: (line) => {
+    clear();
+    console.log(line);
+  },
+  warn: (line) => {
+    clear();
+    console.error(line);
+  },
   progress: (line) => {
-    if (isWatched) process.stderr.write(`\r\u001b[K${line}`);
+    if (!isWatched) return;
+    clear();
+    process.stderr.write(line);
+    isShown = line !== "";
   },
   input: process.stdin,
+  isAnswered: process.stdin.isTTY === true && isWatched,
   untilEnded: () => Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]),
 });
 process.exitCode ||= exitCode;

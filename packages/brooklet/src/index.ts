@@ -28,4 +28,4 @@ export {
 export type { ModelOptions } from "./node/application-embedders.ts";
 export { type Client, type Connection, connect } from "./node/connect.ts";
 export { type Database, type OpenOptions, open } from "./open.ts";
-export { type RunningService, type ServeOptions, serve } from "./serve.ts";
+export { type RunningService, type ServedApplication, type ServeOptions, serve } from "./serve.ts";

@@ -130,6 +130,14 @@ export interface McpServeOptions {
   readonly description?: string;
 }
 
+/** What a server serves. */
+export interface ServedApplication {
+  /** Names of the schemas. */
+  readonly schemas: readonly string[];
+  /** What the core thinks of it, and serves nevertheless. */
+  readonly warnings: readonly string[];
+}
+
 /** A server that answers. */
 export interface RunningService {
   /** Where it answers. */
@@ -140,6 +148,8 @@ export interface RunningService {
   readonly schemas: readonly string[];
   /** What the core thinks of it, and serves nevertheless; and why SQLite is Node's own, where better-sqlite3 is not there. */
   readonly warnings: readonly string[];
+  /** Deploys the application package of a directory, in place of what is served. What cannot be deployed changes nothing. */
+  deploy(application: string): Promise<ServedApplication>;
   /** Stops accepting, finishes what is under way, and lets go of the files. */
   close(): Promise<void>;
 }

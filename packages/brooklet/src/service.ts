@@ -76,6 +76,11 @@ async function begin(options: ServeOptions): Promise<RunningService> {
       configPort: server.configPort,
       schemas: report?.schemas.map(({ name }) => name) ?? [],
       warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
+      deploy: async (application) => {
+        await deployDirectory(cluster, application);
+        const { schemas = [], warnings = [] } = cluster.application() ?? {};
+        return { schemas: schemas.map(({ name }) => name), warnings };
+      },
       close: () => {
         closing ??= (async () => {
           await server.close();

@@ -102,11 +102,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["serve", "--port", "70000"], 2, "Give a port from 0 to 65535."],
     [["feed"], 2, "missing required argument 'file'"],
     [["feed", "-", "--concurrency", "0"], 2, "Give a positive integer."],
-    [
-      ["query", "hello", "--group", "a"],
-      2,
-      "'hello' is neither YQL (select … from … where …) nor a parameter (name=value)",
-    ],
+    [["query", "hello"], 2, "whose documents? Say it with --group NAME"],
     [["query", "select * from note where true"], 2, "whose documents? Say it with --group NAME"],
     [["feed", "no-such-file.jsonl"], 2, "no-such-file.jsonl cannot be read: there is no such file"],
     [["feed", folder], 2, "cannot be read: it is a directory"],

@@ -56,7 +56,7 @@ test("nothing is listed before, and a file is downloaded once, with progress and
   const file = JSON.parse(first.printed) as { path: string };
   expect(file).toMatchObject({ url: `${url}/model.onnx`, bytes: content.length, sha256: digest });
   expect(readFileSync(file.path).equals(content)).toBe(true);
-  expect(first.progress.some((line) => /^model\.onnx: \d\.\d of 9\.4 MB \(\d+ %\)$/.test(line))).toBe(true);
+  expect(first.progress.some((line) => /^model\.onnx: \d\.\d of 9\.4 MB, \d+ %, \d+:\d\d left$/.test(line))).toBe(true);
   const before = requests;
   expect((await run("pull", `${url}/model.onnx`, "--sha256", digest.toUpperCase())).code).toBe(0);
   expect(requests).toBe(before);

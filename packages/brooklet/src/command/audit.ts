@@ -25,11 +25,12 @@ export async function runAuditVerify(
 /** Prints the keyed hash of a group's name. */
 export async function runAuditGroup(
   name: string,
-  { data }: { readonly data: string },
+  { data, json }: { readonly data: string; readonly json?: boolean },
   { print }: Surroundings,
 ): Promise<void> {
   try {
-    print(await auditNames(secretIn(data))(name));
+    const named = await auditNames(secretIn(data))(name);
+    print(json === true ? JSON.stringify({ group: name, name: named }) : named);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new UsageError(`${data} has no secret to name groups with: it is no data directory`);

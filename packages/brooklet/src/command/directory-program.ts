@@ -1,11 +1,11 @@
 /** The commands about a data directory, what it keeps of who did what, and the machine that it is on. */
 import { type Command, Option } from "commander";
 import { port, positive } from "./arguments.ts";
-import { runAuditGroup, runAuditVerify } from "./audit.ts";
-import { runBackup, runBackups, runRestore } from "./backup.ts";
-import { runCheck, runRepair } from "./check.ts";
-import { runDoctor } from "./doctor.ts";
-import { runReceipt } from "./receipt.ts";
+import type { runAuditGroup, runAuditVerify } from "./audit.ts";
+import type { runBackup, runBackups, runRestore } from "./backup.ts";
+import type { runCheck, runRepair } from "./check.ts";
+import type { runDoctor } from "./doctor.ts";
+import type { runReceipt } from "./receipt.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 const PORT_DEFAULT = 8080;
@@ -31,7 +31,9 @@ function addReceipt(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", `http://localhost:${PORT_DEFAULT}`)
     .addOption(new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY"))
     .option("--json", "print the result as JSON")
-    .action((file: string, options: Parameters<typeof runReceipt>[1]) => runReceipt(file, options, surroundings));
+    .action(async (file: string, options: Parameters<typeof runReceipt>[1]) =>
+      (await import("./receipt.ts")).runReceipt(file, options, surroundings),
+    );
 }
 
 function addDoctor(program: Command, surroundings: Surroundings): void {
@@ -44,7 +46,9 @@ function addDoctor(program: Command, surroundings: Surroundings): void {
     .option("--limits <file>", "limits that serve is to be given")
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nEnds with 0 where a server would work, with 1 where something keeps it from that.")
-    .action((options: Parameters<typeof runDoctor>[0]) => runDoctor(options, surroundings));
+    .action(async (options: Parameters<typeof runDoctor>[0]) =>
+      (await import("./doctor.ts")).runDoctor(options, surroundings),
+    );
 }
 
 function addBackup(program: Command, surroundings: Surroundings): void {
@@ -61,15 +65,17 @@ function addBackup(program: Command, surroundings: Surroundings): void {
     .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", positive)
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nBROOKLET_BACKUP_KEY or BROOKLET_BACKUP_KEY_FILE: what it is encrypted with (AES-256-GCM).")
-    .action((directory: string, to: string, options: Parameters<typeof runBackup>[2]) =>
-      runBackup(directory, to, options, surroundings),
+    .action(async (directory: string, to: string, options: Parameters<typeof runBackup>[2]) =>
+      (await import("./backup.ts")).runBackup(directory, to, options, surroundings),
     );
   program
     .command("backups")
     .description("list the backups of a target, the latest last")
     .argument("<target>", target)
     .option("--json", "print the result as JSON")
-    .action((from: string, options: Parameters<typeof runBackups>[1]) => runBackups(from, options, surroundings));
+    .action(async (from: string, options: Parameters<typeof runBackups>[1]) =>
+      (await import("./backup.ts")).runBackups(from, options, surroundings),
+    );
   program
     .command("restore")
     .description("make a data directory of a backup, at a new path, after everything of it was verified")
@@ -78,8 +84,8 @@ function addBackup(program: Command, surroundings: Surroundings): void {
     .option("--keys <dir>", "of an encrypted directory: the keys of its groups, or their copy")
     .option("--backup <id>", "which backup (default: the latest)")
     .option("--json", "print the result as JSON")
-    .action((from: string, directory: string, options: Parameters<typeof runRestore>[2]) =>
-      runRestore(from, directory, options, surroundings),
+    .action(async (from: string, directory: string, options: Parameters<typeof runRestore>[2]) =>
+      (await import("./backup.ts")).runRestore(from, directory, options, surroundings),
     );
 }
 
@@ -89,15 +95,17 @@ function addCheck(program: Command, surroundings: Surroundings): void {
     .description("read everything in a data directory that nobody serves, and say what is not as it was written")
     .argument("<dir>", "the data directory")
     .option("--json", "print the result as JSON")
-    .action((directory: string, options: Parameters<typeof runCheck>[1]) => runCheck(directory, options, surroundings));
+    .action(async (directory: string, options: Parameters<typeof runCheck>[1]) =>
+      (await import("./check.ts")).runCheck(directory, options, surroundings),
+    );
   program
     .command("repair")
     .description("take what is there of a damaged data directory for all there is, and say what is lost")
     .argument("<dir>", "the data directory; the files of damaged buckets are kept in it as they were")
     .option("--drop", "delete operations and segments that are damaged, which are refused otherwise")
     .option("--json", "print the result as JSON")
-    .action((directory: string, options: Parameters<typeof runRepair>[1]) =>
-      runRepair(directory, options, surroundings),
+    .action(async (directory: string, options: Parameters<typeof runRepair>[1]) =>
+      (await import("./check.ts")).runRepair(directory, options, surroundings),
     );
 }
 
@@ -111,13 +119,16 @@ function addAudit(program: Command, surroundings: Surroundings): void {
     .argument("<file>", "the file")
     .option("--last <hash>", "the hash of a line that has to be there, as an earlier run printed it")
     .option("--json", "print the result as JSON")
-    .action((file: string, options: Parameters<typeof runAuditVerify>[1]) =>
-      runAuditVerify(file, options, surroundings),
+    .action(async (file: string, options: Parameters<typeof runAuditVerify>[1]) =>
+      (await import("./audit.ts")).runAuditVerify(file, options, surroundings),
     );
   audit
     .command("group")
     .description("print what a group is called in the file")
     .argument("<name>", "the group")
     .option("--data <dir>", "the data directory of the server", "./data")
-    .action((name: string, options: Parameters<typeof runAuditGroup>[1]) => runAuditGroup(name, options, surroundings));
+    .option("--json", "print the result as JSON")
+    .action(async (name: string, options: Parameters<typeof runAuditGroup>[1]) =>
+      (await import("./audit.ts")).runAuditGroup(name, options, surroundings),
+    );
 }

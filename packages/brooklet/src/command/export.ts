@@ -5,9 +5,10 @@
 import { once } from "node:events";
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { connect } from "../node/connect.ts";
-import { type Server, serverOf, shown } from "./server.ts";
-import { type Surroundings, UsageError } from "./surroundings.ts";
+import { deployedFiles } from "./inspection/deployed-files.ts";
+import { Progress } from "./progress.ts";
+import type { Server } from "./server.ts";
+import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
 import { contentClusters, visitLines } from "./visit.ts";
 
 /** Options of the command. */
@@ -15,11 +16,8 @@ export interface ExportCommand extends Server {
   readonly to: string;
   /** Only the documents that this selection selects. */
   readonly selection?: string;
+  readonly json?: boolean;
 }
-
-const CONTENT =
-  "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default/content/";
-const PROGRESS_DOCUMENTS = 1_000;
 
 /** Writes `directory`, which must not have anything in it. */
 export async function runExport(directory: string, command: ExportCommand, surroundings: Surroundings): Promise<void> {
@@ -32,27 +30,21 @@ export async function runExport(directory: string, command: ExportCommand, surro
   const feed = join(directory, "feed.jsonl");
   const clusters = await contentClusters(command);
   const documents = await exportDocuments(command, clusters, feed, surroundings);
-  surroundings.progress("");
-  surroundings.print(`${files} files in ${join(directory, "application")}, ${documents} documents in ${feed}`);
+  if (command.json === true) surroundings.print(JSON.stringify({ files, documents }));
+  else surroundings.print(`${files} files in ${join(directory, "application")}, ${documents} documents in ${feed}`);
 }
 
 /** Writes the files of the deployed package. Returns how many. */
 async function exportApplication(server: Server, directory: string): Promise<number> {
-  const target = `${CONTENT}?recursive=true`;
-  const list = (await connect(serverOf(server)).request({ method: "GET", target, isRepeatable: true })).json;
-  const names = (list as readonly string[]).map((address) => decodeURIComponent(address.split("/content/")[1] ?? ""));
-  const files = names.filter((name) => !name.endsWith("/"));
-  for (const name of files) {
+  let files = 0;
+  for await (const { name, bytes } of deployedFiles(server)) {
     const path = join(directory, ...name.split("/"));
-    if (!path.startsWith(directory + sep)) throw new UsageError(`the server named a file outside: ${name}`);
-    const answer = await fetch(server.url + CONTENT + name.split("/").map(encodeURIComponent).join("/"), {
-      headers: shown(server),
-    });
-    if (!answer.ok) throw new UsageError(`${name} could not be read: the server answered ${answer.status}`);
+    if (!path.startsWith(directory + sep)) throw new ServerFailure(`the server named a file outside: ${name}`);
     mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, new Uint8Array(await answer.arrayBuffer()));
+    writeFileSync(path, bytes);
+    files += 1;
   }
-  return files.length;
+  return files;
 }
 
 async function exportDocuments(
@@ -64,14 +56,21 @@ async function exportDocuments(
   const { selection } = command;
   const unfinished = `${path}.part`;
   const out = createWriteStream(unfinished, { flags: "wx" });
+  const progress = new Progress(surroundings);
   let documents = 0;
-  for (const cluster of clusters) {
-    for await (const line of visitLines(command, { cluster, ...(selection !== undefined && { selection }) })) {
+  for (const [at, cluster] of clusters.entries()) {
+    let share = 0;
+    const onShare = (finished: number): void => {
+      share = finished;
+    };
+    const parameters = { cluster, ...(selection !== undefined && { selection }) };
+    for await (const line of visitLines(command, parameters, onShare)) {
       documents += 1;
       if (!out.write(`${line}\n`)) await once(out, "drain");
-      if (documents % PROGRESS_DOCUMENTS === 0) surroundings.progress(`${documents} documents`);
+      progress.tell(() => `${documents} documents`, (at + share) / clusters.length);
     }
   }
+  progress.end();
   out.end();
   await once(out, "finish");
   renameSync(unfinished, path);

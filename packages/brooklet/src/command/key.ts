@@ -14,13 +14,15 @@ export interface TokenCommand {
   readonly ttl: string;
   readonly audience?: string;
   readonly id?: string;
+  readonly json?: boolean;
 }
 
 const KEY_BYTES = 32;
 
 /** Prints a new key alone on the standard output, so that it can go into a file, and beside it how it is used. */
-export function runKey({ print, warn }: Surroundings): void {
-  print(randomBytes(KEY_BYTES).toString("base64url"));
+export function runKey({ json }: { readonly json?: boolean }, { print, warn }: Surroundings): void {
+  const key = randomBytes(KEY_BYTES).toString("base64url");
+  print(json === true ? JSON.stringify({ key }) : key);
   warn("Give it to the server as BROOKLET_ADMIN_KEY, or in a file as BROOKLET_ADMIN_KEY_FILE (one key a line; a new");
   warn("one beside the old, while clients change over). Clients send it as 'Authorization: Bearer …': brooklet with");
   warn("BROOKLET_KEY or --key, the SDK with connect({ url, key }). It is kept nowhere: who loses it makes another.");
@@ -40,7 +42,7 @@ export async function runToken(command: TokenCommand, { print }: Surroundings): 
     ...(audience === undefined ? {} : { audience }),
     ...(id === undefined ? {} : { id }),
   });
-  print(token);
+  print(command.json === true ? JSON.stringify({ token }) : token);
 }
 
 function words(list: string): readonly string[] {

@@ -7,6 +7,7 @@ import type { Migrating } from "../migration/migrating.ts";
 import { MigrationError, type MigrationProgress, type MigrationReport } from "../migration/report.ts";
 import { connect } from "../node/connect.ts";
 import { open } from "../open.ts";
+import { Progress } from "./progress.ts";
 import { type Server, serverOf } from "./server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -61,9 +62,12 @@ async function runAll(
       ...(pageSize === undefined ? {} : { pageSize }),
       ...(after === undefined ? {} : { after }),
     };
+    const line = new Progress(surroundings);
     const onProgress = (progress: MigrationProgress): void => {
       positions.note(schema.name, progress.position);
-      surroundings.progress(progressText(schema.name, progress));
+      const { groups, documents } = progress;
+      const within = documents.known > 0 ? Math.min(1, documents.done / documents.known) : 0;
+      line.tell(() => progressText(schema.name, progress), (groups.done + within) / Math.max(1, groups.known));
     };
     const report = await client.migrate(schema, changes, { ...options, onProgress }).catch((error: unknown) => {
       if (error instanceof MigrationError) return error.report;

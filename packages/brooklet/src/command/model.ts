@@ -5,6 +5,7 @@ import { asPackage, Core, instantiate } from "@brooklet/core";
 import { readPackageDirectory } from "@brooklet/gateway/node";
 import type { ModelFiles, PullProgress } from "@brooklet/models/node";
 import { ServiceError } from "@brooklet/wire";
+import { Progress } from "./progress.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of both commands. */
@@ -34,7 +35,12 @@ export async function runModelPull(
   if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256)) {
     throw new UsageError("--sha256 takes the 64 hexadecimal digits of a SHA-256 digest");
   }
-  const files = await filesIn(modelCache, (progress) => surroundings.progress(told(progress)));
+  const lines = new Map<string, Progress>();
+  const files = await filesIn(modelCache, (progress) => {
+    const line = lines.get(progress.url) ?? new Progress(surroundings);
+    lines.set(progress.url, line);
+    line.tell(() => told(progress), progress.totalBytes && progress.bytes / progress.totalBytes);
+  });
   let failed = 0;
   for (const url of urls) {
     try {
@@ -66,11 +72,17 @@ export async function runModelList({ modelCache, json }: ModelCommand, surroundi
 }
 
 /** Writes the outline of a model: what of it is part of an application package, where the model is too large for that. */
-export async function runModelOutline(model: string, outline: string, surroundings: Surroundings): Promise<void> {
+export async function runModelOutline(
+  model: string,
+  outline: string,
+  { json }: { readonly json?: boolean },
+  surroundings: Surroundings,
+): Promise<void> {
   const { outlineOf } = await import("@brooklet/models/node");
   const bytes = outlineOf(readFileSync(model));
   writeFileSync(outline, bytes);
-  surroundings.print(`${outline}: ${bytes.length} bytes; serve needs the model at the same path below --models`);
+  if (json === true) surroundings.print(JSON.stringify({ path: outline, bytes: bytes.length }));
+  else surroundings.print(`${outline}: ${bytes.length} bytes; serve needs the model at the same path below --models`);
 }
 
 async function filesIn(folder: string, onProgress?: (progress: PullProgress) => void): Promise<ModelFiles> {
@@ -98,7 +110,6 @@ function nothingToPull(app: string | undefined): string {
 
 function told({ url, bytes, totalBytes }: PullProgress): string {
   const of = (count: number): string => (count / BYTES_PER_MB).toFixed(1);
-  const share =
-    totalBytes === undefined ? "" : ` of ${of(totalBytes)} MB (${Math.floor((bytes * 100) / totalBytes)} %)`;
-  return `${basename(new URL(url).pathname)}: ${of(bytes)}${totalBytes === undefined ? " MB" : share}`;
+  const all = totalBytes === undefined ? "" : ` of ${of(totalBytes)}`;
+  return `${basename(new URL(url).pathname)}: ${of(bytes)}${all} MB`;
 }

@@ -1,56 +1,57 @@
 /** The command line: which commands there are, what they take, and what a process ends with. */
-import { BrookletError } from "@brooklet/client";
-import { StartError } from "@brooklet/gateway/node";
+import { createRequire } from "node:module";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LOG_LEVELS } from "../node/log.ts";
 import { port, positive, whole } from "./arguments.ts";
 import { addDirectoryCommands } from "./directory-program.ts";
-import { runEvaluate } from "./evaluate.ts";
-import { runExport } from "./export.ts";
-import { runFeed } from "./feed/feed.ts";
-import { runImport } from "./import/import.ts";
-import { runKey, runToken } from "./key.ts";
-import { runMcp } from "./mcp.ts";
-import { runMigrate } from "./migrate.ts";
-import { runModelList, runModelOutline, runModelPull } from "./model.ts";
-import { countOf, runPlan } from "./plan.ts";
-import { runQuery } from "./query.ts";
-import { runServe } from "./serve.ts";
-import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
-import { runUpdate } from "./update.ts";
-import { runForget, runVisit } from "./visit.ts";
+import type { runEvaluate } from "./evaluate.ts";
+import type { runExport } from "./export.ts";
+import { EXIT, exitCodeOf, explain, failureJson } from "./failure.ts";
+import type { runFeed } from "./feed/feed.ts";
+import type { runImport } from "./import/import.ts";
+import { addServerCommands } from "./inspection/server-program.ts";
+import type { runKey, runToken } from "./key.ts";
+import type { runMcp } from "./mcp.ts";
+import type { runMigrate } from "./migrate.ts";
+import type { runModelList, runModelOutline, runModelPull } from "./model.ts";
+import type { runPlan } from "./plan.ts";
+import { countOf } from "./plan.ts";
+import { addProjectCommands } from "./project/project-program.ts";
+import type { runQuery } from "./query.ts";
+import type { runServe } from "./serve.ts";
+import { CommandFailed, type Surroundings } from "./surroundings.ts";
+import type { runUpdate } from "./update.ts";
+import type { runForget, runVisit } from "./visit.ts";
 
-const EXIT_FAILED = 1;
-const EXIT_USAGE = 2;
+/** Said with the help, since scripts rely on it. */
+const EXIT_RULE =
+  "Ends with 0 when all of it is done, with 1 when something failed, with 2 when it was called wrongly and nothing was begun.";
 const URL_DEFAULT = "http://localhost:8080";
 const PORT_DEFAULT = 8080;
 const CONCURRENCY_DEFAULT = 64;
 
-/** Runs a command line; gives the exit code: 0 done, 1 failed, 2 called wrongly. */
+/** Runs a command line; gives the exit code: 0 done, 1 failed, 2 called wrongly. Failures are JSON too, where that is wanted. */
 export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
     await makeProgram(surroundings).parseAsync(words, { from: "user" });
-    return 0;
+    return EXIT.done;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-    if (!(error instanceof CommandFailed)) surroundings.warn(explain(error));
-    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+    const exitCode = exitCodeOf(error);
+    if (error instanceof CommandFailed || exitCode === EXIT.done) return exitCode;
+    // Commander has said its own.
+    if (!(error instanceof CommanderError)) surroundings.warn(explain(error));
+    if (words.includes("--json")) surroundings.print(JSON.stringify({ error: failureJson(error) }));
+    return exitCode;
   }
 }
 
-/** What the caller can do something about is one sentence; anything else is a defect of ours, with its trace. */
-function explain(error: unknown): string {
-  if (BrookletError.is(error)) return `${error.message} (${error.code})`;
-  const isTold = error instanceof UsageError || error instanceof StartError;
-  const isOfSystem = error instanceof Error && ("code" in error || "kind" in error);
-  if (isTold || isOfSystem) return (error as Error).message;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-function makeProgram(surroundings: Surroundings): Command {
+/** All commands. */
+export function makeProgram(surroundings: Surroundings): Command {
   const program = new Command("brooklet")
     .description("Exact hybrid search over each user's own data")
+    .version(versionOf(), "-V, --version", "print the version of this package")
+    .addHelpText("after", `\n${EXIT_RULE}`)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => surroundings.print(text.trimEnd()),
@@ -73,7 +74,14 @@ function makeProgram(surroundings: Surroundings): Command {
   addDirectoryCommands(program, surroundings);
   addKey(program, surroundings);
   addToken(program, surroundings);
+  addServerCommands(program, surroundings);
+  addProjectCommands(program, surroundings);
   return program;
+}
+
+function versionOf(): string {
+  const { version } = createRequire(import.meta.url)("brooklet/package.json") as { readonly version: string };
+  return version;
 }
 
 function addServe(program: Command, surroundings: Surroundings): void {
@@ -137,7 +145,9 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--token-public-key <file>", "the public key of who mints tokens elsewhere: PEM, or a JWK")
     .option("--token-keys <url>", "the list of public keys (JWKS) of who mints tokens elsewhere")
     .option("--token-algorithm <name>", "what those keys sign with: EdDSA, ES256 or RS256", "EdDSA")
-    .action((options: Parameters<typeof runServe>[0]) => runServe(options, surroundings));
+    .action(async (options: Parameters<typeof runServe>[0]) =>
+      (await import("./serve.ts")).runServe(options, surroundings),
+    );
 }
 
 function addFeed(program: Command, surroundings: Surroundings): void {
@@ -159,7 +169,9 @@ function addFeed(program: Command, surroundings: Surroundings): void {
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every operation, as a line of JSON each")
     .option("--checkpoint <file>", "keep in this file how far the feed came, and go on there if there is one")
-    .action((file: string, options: Parameters<typeof runFeed>[1]) => runFeed(file, options, surroundings));
+    .action(async (file: string, options: Parameters<typeof runFeed>[1]) =>
+      (await import("./feed/feed.ts")).runFeed(file, options, surroundings),
+    );
 }
 
 function addUpdate(program: Command, surroundings: Surroundings): void {
@@ -173,23 +185,23 @@ function addUpdate(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--json", "print the answer as it is")
-    .action((id: string, words: string[], options: Parameters<typeof runUpdate>[2]) =>
-      runUpdate(id, words, options, surroundings),
+    .action(async (id: string, words: string[], options: Parameters<typeof runUpdate>[2]) =>
+      (await import("./update.ts")).runUpdate(id, words, options, surroundings),
     );
 }
 
 function addQuery(program: Command, surroundings: Surroundings): void {
   program
     .command("query")
-    .description(
-      "search one group: YQL and parameters, as in: query --group alice 'select * from mail where true' hits=3",
-    )
-    .argument("<words...>", "YQL, and parameters as name=value")
+    .description("search one group by words, or by YQL, and parameters, as in: query --group alice invoice hits=3")
+    .argument("<words...>", "words to look for, or YQL, and parameters as name=value")
     .option("--group <name>", "whose documents")
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--json", "print the answer as it is")
-    .action((words: string[], options: Parameters<typeof runQuery>[1]) => runQuery(words, options, surroundings));
+    .action(async (words: string[], options: Parameters<typeof runQuery>[1]) =>
+      (await import("./query.ts")).runQuery(words, options, surroundings),
+    );
 }
 
 function addEvaluate(program: Command, surroundings: Surroundings): void {
@@ -205,7 +217,9 @@ function addEvaluate(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--json", "print all of it as JSON, question by question")
-    .action((file: string, options: Parameters<typeof runEvaluate>[1]) => runEvaluate(file, options, surroundings));
+    .action(async (file: string, options: Parameters<typeof runEvaluate>[1]) =>
+      (await import("./evaluate.ts")).runEvaluate(file, options, surroundings),
+    );
 }
 
 function addVisit(program: Command, surroundings: Surroundings): void {
@@ -222,7 +236,10 @@ function addVisit(program: Command, surroundings: Surroundings): void {
     .option("--slice <number>", "which of the parts, from 0", whole)
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
-    .action((options: Parameters<typeof runVisit>[0]) => runVisit(options, surroundings));
+    .option("--json", "print lines of JSON, as it does anyway")
+    .action(async (options: Parameters<typeof runVisit>[0]) =>
+      (await import("./visit.ts")).runVisit(options, surroundings),
+    );
 }
 
 function addForget(program: Command, surroundings: Surroundings): void {
@@ -233,7 +250,9 @@ function addForget(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--json", "print the result as JSON")
-    .action((group: string, options: Parameters<typeof runForget>[1]) => runForget(group, options, surroundings));
+    .action(async (group: string, options: Parameters<typeof runForget>[1]) =>
+      (await import("./visit.ts")).runForget(group, options, surroundings),
+    );
 }
 
 function addExport(program: Command, surroundings: Surroundings): void {
@@ -245,8 +264,9 @@ function addExport(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--selection <selection>", "only the documents that this document selection selects")
-    .action((directory: string, options: Parameters<typeof runExport>[1]) =>
-      runExport(directory, options, surroundings),
+    .option("--json", "print the result as JSON")
+    .action(async (directory: string, options: Parameters<typeof runExport>[1]) =>
+      (await import("./export.ts")).runExport(directory, options, surroundings),
     );
 }
 
@@ -273,7 +293,9 @@ function addImport(program: Command, surroundings: Surroundings): void {
     .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every document, as a line of JSON each")
-    .action((file: string, options: Parameters<typeof runImport>[1]) => runImport(file, options, surroundings));
+    .action(async (file: string, options: Parameters<typeof runImport>[1]) =>
+      (await import("./import/import.ts")).runImport(file, options, surroundings),
+    );
 }
 
 function addMigrate(program: Command, surroundings: Surroundings): void {
@@ -296,7 +318,9 @@ function addMigrate(program: Command, surroundings: Surroundings): void {
     .option("--page-size <count>", "documents of one request (default: 100)", positive)
     .option("--checkpoint <file>", "keep in this file how far it came, and go on there if there is one")
     .option("--json", "print the report as JSON")
-    .action((file: string, options: Parameters<typeof runMigrate>[1]) => runMigrate(file, options, surroundings));
+    .action(async (file: string, options: Parameters<typeof runMigrate>[1]) =>
+      (await import("./migrate.ts")).runMigrate(file, options, surroundings),
+    );
 }
 
 function addMcp(program: Command, surroundings: Surroundings): void {
@@ -319,7 +343,7 @@ function addMcp(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--http <port>", "listen on this port of the loopback address instead of the standard input", port)
-    .action((options: Parameters<typeof runMcp>[0]) => runMcp(options, surroundings));
+    .action(async (options: Parameters<typeof runMcp>[0]) => (await import("./mcp.ts")).runMcp(options, surroundings));
 }
 
 function addModel(program: Command, surroundings: Surroundings): void {
@@ -333,13 +357,17 @@ function addModel(program: Command, surroundings: Surroundings): void {
     .option("--sha256 <digest>", "what the file must be")
     .option(...cache)
     .option("--json", "print what came of it as lines of JSON")
-    .action((urls: string[], options: Parameters<typeof runModelPull>[1]) => runModelPull(urls, options, surroundings));
+    .action(async (urls: string[], options: Parameters<typeof runModelPull>[1]) =>
+      (await import("./model.ts")).runModelPull(urls, options, surroundings),
+    );
   model
     .command("list")
     .description("list what was downloaded")
     .option(...cache)
     .option("--json", "print lines of JSON")
-    .action((options: Parameters<typeof runModelList>[0]) => runModelList(options, surroundings));
+    .action(async (options: Parameters<typeof runModelList>[0]) =>
+      (await import("./model.ts")).runModelList(options, surroundings),
+    );
   addOutline(model, surroundings);
 }
 
@@ -349,7 +377,10 @@ function addOutline(model: Command, surroundings: Surroundings): void {
     .description("write the outline of an ONNX model, for the package of an application whose models rank")
     .argument("<model>", "the model")
     .argument("<outline>", "the file to write, as in app/models/cross-encoder.onnx")
-    .action((file: string, outline: string) => runModelOutline(file, outline, surroundings));
+    .option("--json", "print the result as JSON")
+    .action(async (file: string, outline: string, options: Parameters<typeof runModelOutline>[2]) =>
+      (await import("./model.ts")).runModelOutline(file, outline, options, surroundings),
+    );
 }
 
 function addPlan(program: Command, surroundings: Surroundings): void {
@@ -371,7 +402,9 @@ function addPlan(program: Command, surroundings: Surroundings): void {
     .option("--prices <file>", "prices that differ, as JSON; --json prints those there are")
     .option("--example", "the example that was published for Vespa: 10 billion documents of a million users")
     .option("--json", "print all of it as JSON: plans, prices, and the measured figures they stand on")
-    .action((options: Parameters<typeof runPlan>[0]) => runPlan(options, surroundings));
+    .action(async (options: Parameters<typeof runPlan>[0]) =>
+      (await import("./plan.ts")).runPlan(options, surroundings),
+    );
 }
 
 function count(text: string): number {
@@ -384,7 +417,8 @@ function addKey(program: Command, surroundings: Surroundings): void {
   program
     .command("key")
     .description("make an admin key for a server: whoever sends it may do everything there")
-    .action(() => runKey(surroundings));
+    .option("--json", "print it as JSON")
+    .action(async (options: Parameters<typeof runKey>[0]) => (await import("./key.ts")).runKey(options, surroundings));
 }
 
 function addToken(program: Command, surroundings: Surroundings): void {
@@ -397,7 +431,10 @@ function addToken(program: Command, surroundings: Surroundings): void {
     .requiredOption("--ttl <time>", "how long it is valid, as 15m or 8h; 24h at most")
     .option("--audience <name>", "the server that it is meant for, where servers have names (serve --token-audience)")
     .option("--id <id>", "its name, by which it can be revoked; random unless it is said")
-    .action((options: Parameters<typeof runToken>[0]) => runToken(options, surroundings));
+    .option("--json", "print it as JSON")
+    .action(async (options: Parameters<typeof runToken>[0]) =>
+      (await import("./key.ts")).runToken(options, surroundings),
+    );
 }
 
 /** Not the server's own variable: where that is set, a command that is sent to another server must not show its key there. */

@@ -11,9 +11,11 @@ export interface QueryCommand extends Server {
 }
 
 const PARAMETER = /^([A-Za-z][\w.()@-]*)=(.*)$/s;
+/** What words alone are asked as. */
+const PLAIN_YQL = "select * from sources * where userInput(@words)";
 const FIELD_CHARACTERS_MAX = 100;
 
-/** Sends a query made of YQL and of parameters (`hits=5`), in any order. */
+/** Sends a query made of words, or of YQL, and of parameters (`hits=5`), in any order. */
 export async function runQuery(
   words: readonly string[],
   command: QueryCommand,
@@ -30,18 +32,25 @@ export async function runQuery(
   else for (const line of resultLines(answer)) surroundings.print(line);
 }
 
-/** The parameters that words of a command line mean. */
+/** The parameters that words of a command line mean: YQL, `name=value`, and other words, which are looked for as they are. */
 export function parametersOf(words: readonly string[], group: string | undefined): Readonly<Record<string, string>> {
   const parameters: Record<string, string> = {};
+  const plain: string[] = [];
   if (group !== undefined) parameters["streaming.groupname"] = group;
   for (const word of words) {
     const [, name, value] = PARAMETER.exec(word) ?? [];
     if (name !== undefined && value !== undefined) parameters[name] = value;
     else if (/^\s*select\s/.test(word)) parameters["yql"] = word;
-    else throw new UsageError(`'${word}' is neither YQL (select … from … where …) nor a parameter (name=value)`);
+    else plain.push(word);
   }
-  const names = Object.keys(parameters);
-  if (!names.some((name) => name.startsWith("streaming."))) {
+  if (plain.length > 0) {
+    const said = plain.join(" ");
+    if (parameters["yql"] !== undefined)
+      throw new UsageError(`'${said}' stands beside YQL: give one of them, or the words as userInput(@words) words=…`);
+    parameters["yql"] = PLAIN_YQL;
+    parameters["words"] = said;
+  }
+  if (!Object.keys(parameters).some((name) => name.startsWith("streaming."))) {
     throw new UsageError("whose documents? Say it with --group NAME");
   }
   return parameters;

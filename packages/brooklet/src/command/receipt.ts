@@ -1,7 +1,7 @@
 /** `brooklet receipt`: whether a receipt of an erasure is what a server has signed, and what it says. */
 import { readFileSync } from "node:fs";
 import { verifyReceipt } from "../receipt.ts";
-import { type Surroundings, UsageError } from "./surroundings.ts";
+import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
 export interface ReceiptCommand {
@@ -39,6 +39,6 @@ async function publicKeyOf({ publicKey, url, key }: ReceiptCommand): Promise<obj
   if (publicKey !== undefined) return JSON.parse(readFileSync(publicKey, "utf8")) as object;
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const answer = await fetch(`${url}/brooklet/v1/receipt-key`, { headers });
-  if (!answer.ok) throw new UsageError(`${url} does not tell its key (${answer.status}): give --public-key`);
+  if (!answer.ok) throw new ServerFailure(`${url} does not tell its key (${answer.status}): give --public-key`);
   return (await answer.json()) as object;
 }

@@ -5,6 +5,8 @@ export interface Surroundings {
   /** Rewrites the line of progress; nothing where nobody looks. */
   readonly progress: (line: string) => void;
   readonly input: AsyncIterable<Uint8Array>;
+  /** Somebody is there to answer questions: `input` is what they type. */
+  readonly isAnswered?: boolean;
   /** Settles when the process is told to end; until it is called, a signal ends the process as usual. */
   readonly untilEnded: () => Promise<unknown>;
 }
@@ -12,6 +14,11 @@ export interface Surroundings {
 /** A command was called in a way that makes no sense. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+}
+
+/** A server did not do, or did not answer, what a command is about. */
+export class ServerFailure extends Error {
+  override readonly name = "ServerFailure";
 }
 
 /** A command did what it could, has told what failed, and the process has to say so. */

@@ -4,8 +4,11 @@
  */
 import { selectionLiteral } from "@brooklet/client";
 import { connect } from "../node/connect.ts";
+import { Progress } from "./progress.ts";
 import { type Server, serverOf, shown } from "./server.ts";
-import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+import { CommandFailed, ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
+
+const PERCENT = 100;
 
 /** Options of `visit`. */
 export interface VisitCommand extends Server {
@@ -33,9 +36,21 @@ export interface ForgetCommand extends Server {
 /** Prints every document that is selected. */
 export async function runVisit(command: VisitCommand, surroundings: Surroundings): Promise<void> {
   const parameters = parametersOf(command);
-  for (const cluster of await contentClusters(command)) {
-    for await (const line of visitLines(command, { ...parameters, cluster })) surroundings.print(line);
+  const clusters = await contentClusters(command);
+  const progress = new Progress(surroundings);
+  let documents = 0;
+  for (const [at, cluster] of clusters.entries()) {
+    let share = 0;
+    const onShare = (finished: number): void => {
+      share = finished;
+    };
+    for await (const line of visitLines(command, { ...parameters, cluster }, onShare)) {
+      surroundings.print(line);
+      documents += 1;
+      progress.tell(() => `${documents} documents`, (at + share) / clusters.length);
+    }
   }
+  progress.end();
 }
 
 /** Removes all documents of a group, of every type. What is written meanwhile may stay. */
@@ -88,20 +103,21 @@ export async function contentClusters(server: Server): Promise<string[]> {
   const { message = "" } = (await answer.json()) as { readonly message?: string };
   const [, known = ""] = message.split(", only ");
   const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
-  if (names.length === 0) throw new UsageError(`${url} has no documents: ${message}`);
+  if (names.length === 0) throw new ServerFailure(`${url} has no documents: ${message}`);
   return names;
 }
 
 interface StreamLine {
   readonly put?: unknown;
-  readonly continuation?: { readonly token?: string };
+  readonly continuation?: { readonly token?: string; readonly percentFinished?: number };
   readonly message?: string | { readonly text?: string };
 }
 
-/** The lines of a visit, as a feed has them. A stream that ends early is continued. */
+/** The lines of a visit, as a feed has them. A stream that ends early is continued. `onShare` is told how much of it is done, from 0 to 1. */
 export async function* visitLines(
   server: Server,
   parameters: Readonly<Record<string, string>>,
+  onShare: (share: number) => void = () => undefined,
 ): AsyncGenerator<string, void, undefined> {
   const chosen = { ...parameters, stream: "true", "format.tensors": "short" };
   let token: string | undefined;
@@ -118,7 +134,9 @@ export async function* visitLines(
         const { continuation, message } = JSON.parse(line) as StreamLine;
         const text = typeof message === "string" ? message : message?.text;
         if (text !== undefined) throw new UsageError(`the server ended the visit: ${text}`);
-        if (continuation !== undefined) token = continuation.token;
+        if (continuation === undefined) continue;
+        token = continuation.token;
+        onShare((continuation.percentFinished ?? 0) / PERCENT);
       }
     }
     if (token !== undefined && token === before) throw new CommandFailed();
@@ -136,5 +154,5 @@ async function* linesOf(answer: Response): AsyncGenerator<string, void, undefine
   if (pending === "") return;
   // A refusal is no line of a visit, and does not end as one.
   if (!answer.ok) yield pending;
-  else throw new UsageError("the server ended the visit in the middle of a document");
+  else throw new ServerFailure("the server ended the visit in the middle of a document");
 }

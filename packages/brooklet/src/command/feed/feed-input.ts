@@ -1,6 +1,6 @@
 /** The bytes of a feed: of a file or the standard input, inflated if they are gzip, whatever the file is called. */
 import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UsageError } from "../surroundings.ts";
@@ -22,9 +22,18 @@ export async function checkReadable(file: string): Promise<void> {
   }
 }
 
-/** Reads `file`, or `input` if it is `-`. */
-export async function* openFeed(file: string, input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const source = file === "-" ? input : createReadStream(file);
+/** How much of a file was read: from 0 to 1, or nothing where it has no size that is known, as a pipe has not. */
+export interface ReadShare {
+  share: number | undefined;
+}
+
+/** Reads `file`, or `input` if it is `-`; `read` is told how much of it. */
+export async function* openFeed(
+  file: string,
+  input: AsyncIterable<Uint8Array>,
+  read?: ReadShare,
+): AsyncGenerator<Uint8Array> {
+  const source = file === "-" ? input : counted(file, read);
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   // A pipe may bring its first bytes one by one.
   let first: Uint8Array = new Uint8Array(0);
@@ -38,6 +47,16 @@ export async function* openFeed(file: string, input: AsyncIterable<Uint8Array>):
   const all = startingWith(first, chunks);
   const isGzip = GZIP_MAGIC.every((byte, at) => first[at] === byte);
   yield* isGzip ? inflated(all) : all;
+}
+
+async function* counted(file: string, read: ReadShare | undefined): AsyncGenerator<Uint8Array> {
+  const { size } = await stat(file);
+  let bytes = 0;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (read !== undefined && size > 0) read.share = bytes / size;
+    yield chunk;
+  }
 }
 
 function unreadable(file: string, cause: unknown): Error {

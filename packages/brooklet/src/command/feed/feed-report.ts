@@ -1,6 +1,9 @@
 /** What a feed tells while it runs and when it is over: results, failures, progress, rate. */
 import type { BrookletError, FeedOutcome } from "@brooklet/client";
+import { explain, failureJson } from "../failure.ts";
+import { Progress } from "../progress.ts";
 import { CommandFailed, type Surroundings } from "../surroundings.ts";
+import type { ReadShare } from "./feed-input.ts";
 
 /** What of it is wanted. */
 export interface FeedReportOptions {
@@ -9,7 +12,6 @@ export interface FeedReportOptions {
   readonly results?: boolean;
 }
 
-const PROGRESS_MS = 500;
 const FAILURES_SHOWN = 10;
 const MS_PER_SECOND = 1000;
 
@@ -37,19 +39,33 @@ export class FeedReport {
   readonly #options: FeedReportOptions;
   readonly #surroundings: Surroundings;
   readonly #tally = new Tally();
+  readonly #progress: Progress;
+  readonly #read: ReadShare | undefined;
 
-  constructor(options: FeedReportOptions, surroundings: Surroundings) {
+  /** `read`: how much of the input was read, which is about how much of it is done. */
+  constructor(options: FeedReportOptions, surroundings: Surroundings, read?: ReadShare) {
     this.#options = options;
     this.#surroundings = surroundings;
+    this.#progress = new Progress(surroundings);
+    this.#read = read;
   }
 
   /** Takes note of what came of an operation. */
   take(outcome: FeedOutcome): void {
-    const { print, warn, progress } = this.#surroundings;
+    const { print, warn } = this.#surroundings;
     this.#tally.count(outcome);
     if (this.#options.results === true) print(JSON.stringify(resultOf(outcome)));
     if (!outcome.ok && this.#tally.failed <= FAILURES_SHOWN) warn(`${outcome.id}: ${told(outcome.error)}`);
-    if (this.#tally.isProgressDue()) progress(this.#tally.line());
+    this.#progress.tell(() => this.#tally.line(), this.#read?.share);
+  }
+
+  /** Tells how far it went before it broke off, where JSON is wanted; then the reason is in it. Gives what is to be thrown. */
+  broken(reason: unknown): unknown {
+    if (this.#options.json !== true) return reason;
+    const { print, warn } = this.#surroundings;
+    warn(explain(reason));
+    print(JSON.stringify({ ...this.#tally.toJSON(), error: failureJson(reason) }));
+    return new CommandFailed("the feed broke off", { cause: reason });
   }
 
   /** Tells how it went. Throws `CommandFailed` if anything failed. */
@@ -78,7 +94,6 @@ class Tally {
   readonly #startedAt: number = performance.now();
   readonly #failures = new Map<string, number>();
   #applied = 0;
-  #toldAt: number = performance.now();
 
   get failed(): number {
     let failed = 0;
@@ -89,13 +104,6 @@ class Tally {
   count(outcome: FeedOutcome): void {
     if (outcome.ok) this.#applied += 1;
     else this.#failures.set(outcome.error.code, (this.#failures.get(outcome.error.code) ?? 0) + 1);
-  }
-
-  isProgressDue(): boolean {
-    const now = performance.now();
-    if (now - this.#toldAt < PROGRESS_MS) return false;
-    this.#toldAt = now;
-    return true;
   }
 
   line(): string {

@@ -6,7 +6,7 @@ import { type Server, serverOf } from "../server.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { feedDirectory, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
-import { checkReadable, openFeed } from "./feed-input.ts";
+import { checkReadable, openFeed, type ReadShare } from "./feed-input.ts";
 import { splitBytes, splitObjects } from "./feed-objects.ts";
 import { FeedReport, type FeedReportOptions, isFinal } from "./feed-report.ts";
 import { feedServer } from "./feed-server.ts";
@@ -27,6 +27,12 @@ export interface FeedCommand extends FeedReportOptions, Server {
   readonly checkpoint?: string;
 }
 
+/** How far a feed is, in a file, and of its input. */
+export interface FeedStanding {
+  readonly checkpoint?: FeedCheckpoint | undefined;
+  readonly read?: ReadShare | undefined;
+}
+
 /** An operation, and its number in the feed from 0. */
 export interface NumberedRequest extends FeedRequest {
   readonly number: number;
@@ -37,17 +43,18 @@ export async function runFeed(file: string, command: FeedCommand, surroundings: 
   await checkReadable(file);
   const checkpoint = command.checkpoint === undefined ? undefined : new FeedCheckpoint(command.checkpoint);
   const skipped = checkpoint?.done ?? 0;
-  const input = openFeed(file, surroundings.input);
+  const read: ReadShare = { share: undefined };
+  const input = openFeed(file, surroundings.input, read);
   if (skipped > 0) surroundings.warn(`${skipped} operations were done before; going on after them`);
   if (command.data === undefined && !(await takesFeeds(command))) {
-    await sendAll(readRequests(input, skipped), command, surroundings, checkpoint);
+    await sendAll(readRequests(input, skipped), command, surroundings, { checkpoint, read });
     return;
   }
   // What was done before is passed over; there is no need to look at the rest of it here.
   const rest = skipped === 0 ? input : afterObjects(input, skipped);
   const { data } = command;
   const told = data === undefined ? feedServer(command, rest) : feedDirectory({ ...command, data }, rest, surroundings);
-  await tellAll(told, { ...command, skipped }, surroundings, checkpoint);
+  await tellAll(told, { ...command, skipped }, surroundings, { checkpoint, read });
 }
 
 /** Tells what comes of the operations of a feed in bulk. */
@@ -55,9 +62,9 @@ async function tellAll(
   told: AsyncIterable<readonly FedOperation[]>,
   options: FeedReportOptions & { readonly skipped: number },
   surroundings: Surroundings,
-  checkpoint: FeedCheckpoint | undefined,
+  { checkpoint, read }: FeedStanding,
 ): Promise<void> {
-  const report = new FeedReport(options, surroundings);
+  const report = new FeedReport(options, surroundings, read);
   try {
     for await (const operations of told) {
       for (const { number, id, outcome } of operations) {
@@ -72,6 +79,8 @@ async function tellAll(
         }
       }
     }
+  } catch (error) {
+    throw report.broken(error);
   } finally {
     checkpoint?.write();
     surroundings.progress("");
@@ -84,10 +93,10 @@ export async function sendAll(
   requests: AsyncIterable<NumberedRequest>,
   command: FeedReportOptions & Server & { readonly concurrency: number },
   surroundings: Surroundings,
-  checkpoint?: FeedCheckpoint,
+  { checkpoint, read }: FeedStanding = {},
 ): Promise<void> {
   const client = connect(serverOf(command));
-  const report = new FeedReport(command, surroundings);
+  const report = new FeedReport(command, surroundings, read);
   const underWay = new Set<Promise<void>>();
   const apply = (request: NumberedRequest): Promise<void> => {
     const sent = send(client, request, checkpoint);
@@ -97,6 +106,8 @@ export async function sendAll(
   };
   try {
     for await (const outcome of feed(requests, apply, command)) report.take(outcome satisfies FeedOutcome);
+  } catch (error) {
+    throw report.broken(error);
   } finally {
     // A feed that breaks off leaves some that are done a moment later.
     await Promise.all(underWay);

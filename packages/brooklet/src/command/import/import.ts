@@ -4,7 +4,7 @@
  */
 
 import { type NumberedRequest, sendAll } from "../feed/feed.ts";
-import { openFeed } from "../feed/feed-input.ts";
+import { openFeed, type ReadShare } from "../feed/feed-input.ts";
 import { splitObjects } from "../feed/feed-objects.ts";
 import { documentPath, memberText } from "../feed/feed-source.ts";
 import { CommandFailed, type Surroundings, UsageError } from "../surroundings.ts";
@@ -57,8 +57,9 @@ export async function runImport(file: string, command: ImportCommand, surroundin
   const idFrom = command.idFrom ?? (isMail ? "id" : undefined);
   if (idFrom === undefined) throw new UsageError("say with --id-from which column has the last part of the id");
   const problems: MailProblems = { skipped: 0, tell: surroundings.warn };
-  const sources = sourcesOf(file, command, surroundings, problems);
-  await sendAll(requests(sources, { ...command, idFrom }, mappings), command, surroundings);
+  const read: ReadShare = { share: undefined };
+  const sources = sourcesOf(file, command, surroundings, problems, read);
+  await sendAll(requests(sources, { ...command, idFrom }, mappings), command, surroundings, { read });
   if (problems.skipped === 0) return;
   surroundings.warn(`${problems.skipped} messages were passed over`);
   throw new CommandFailed();
@@ -77,10 +78,11 @@ function sourcesOf(
   { from, delimiter }: ImportCommand,
   { input }: Surroundings,
   problems: MailProblems,
+  read: ReadShare,
 ): AsyncGenerator<Source> {
-  if (from === "csv") return csvSources(readCsv(openFeed(file, input), delimiter));
-  if (from === "jsonl") return jsonSources(openFeed(file, input));
-  if (from === "mbox") return mailSources(readMbox(openFeed(file, input)), problems);
+  if (from === "csv") return csvSources(readCsv(openFeed(file, input, read), delimiter));
+  if (from === "jsonl") return jsonSources(openFeed(file, input, read));
+  if (from === "mbox") return mailSources(readMbox(openFeed(file, input, read)), problems);
   if (from === "maildir") return mailSources(readMaildir(file), problems);
   throw new UsageError(`'${from}' cannot be imported: csv, jsonl, mbox and maildir can`);
 }

@@ -1,0 +1,43 @@
+/** What a command that fails says, in words and as JSON, and what its process ends with. */
+import { BrookletError } from "@brooklet/client";
+import { CommanderError } from "commander";
+import { CommandFailed, UsageError } from "./surroundings.ts";
+
+/** Everything was done; something failed, or not all of it was done; called wrongly, and nothing was begun. */
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
+
+/** Errors that are sentences for whoever called, by their names: the packages they are of are not loaded to ask. */
+const TOLD: ReadonlySet<string> = new Set(["StartError", "ServerFailure", "UsageError"]);
+
+/** What the process ends with. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  const first = error instanceof CommandFailed && error.cause !== undefined ? error.cause : error;
+  return first instanceof UsageError ? EXIT.usage : EXIT.failed;
+}
+
+/** What the caller can do something about is one sentence; anything else is a defect of ours, with its trace. */
+export function explain(error: unknown): string {
+  if (BrookletError.is(error)) return `${error.message} (${error.code})`;
+  if (!(error instanceof Error)) return String(error);
+  const unreachable = unreachableReason(error);
+  if (unreachable !== undefined) return `The server cannot be reached (${unreachable}): is it running?`;
+  const isOfSystem = "code" in error || "kind" in error;
+  return TOLD.has(error.name) || isOfSystem ? error.message : (error.stack ?? error.message);
+}
+
+/** Why nothing was fetched: fetch says that of which it does not in a cause. */
+function unreachableReason(error: Error): string | undefined {
+  const { code, message } = (error.cause ?? {}) as { readonly code?: string; readonly message?: string };
+  return error instanceof TypeError && error.message === "fetch failed" ? (code ?? message ?? "no reason") : undefined;
+}
+
+/** The same for programs. */
+export function failureJson(error: unknown): { readonly code: string; readonly message: string } {
+  const unreachable = error instanceof Error ? unreachableReason(error) : undefined;
+  if (unreachable !== undefined) return { code: "UNREACHABLE", message: explain(error) };
+  const message = error instanceof Error ? error.message.replace(/^error: /, "") : String(error);
+  if (error instanceof UsageError || error instanceof CommanderError) return { code: "USAGE", message };
+  const { code } = error as { readonly code?: unknown };
+  return { code: typeof code === "string" ? code : "FAILED", message };
+}

@@ -1,0 +1,7 @@
+import { schema, string, text, timestamp } from "brooklet";
+
+export const memory = schema("memory", {
+  said: text(),
+  by: string(),
+  at: timestamp(),
+});

@@ -1,0 +1,26 @@
+import type { Database } from "brooklet";
+import { Hono } from "hono";
+import { note } from "./schema.ts";
+
+/** Who asks, by the token of a session. A real application looks it up where its sessions are. */
+const SESSIONS: Readonly<Record<string, string>> = { "alice-token": "alice", "bob-token": "bob" };
+
+export function api(db: Database): Hono<{ Variables: { user: string } }> {
+  const app = new Hono<{ Variables: { user: string } }>();
+  app.use(async (c, next) => {
+    const user = SESSIONS[c.req.header("authorization")?.replace(/^Bearer /, "") ?? ""];
+    if (user === undefined) return c.json({ message: "Who are you?" }, 401);
+    c.set("user", user);
+    return await next();
+  });
+  app.put("/notes/:id", async (c) => {
+    const { title, body, tags = [] } = await c.req.json<{ title: string; body: string; tags?: string[] }>();
+    await db.group(c.get("user")).put(note, c.req.param("id"), { title, body, tags, writtenAt: new Date() });
+    return c.json({ id: c.req.param("id") });
+  });
+  app.get("/search", async (c) => {
+    const { hits, totalCount } = await db.group(c.get("user")).search(note, { text: c.req.query("q") ?? "" });
+    return c.json({ totalCount, hits: hits.map(({ id, fields }) => ({ id, ...fields })) });
+  });
+  return app;
+}
