@@ -1,7 +1,7 @@
 /** What all objects of an isolate share: one core, small enough for the 128 MB that an isolate has. */
 import { Core, type CoreOptions, instantiate } from "@brooklet/core";
 import type { Surroundings } from "@brooklet/partition";
-import { Isolate } from "@brooklet/partition/objects";
+import { Isolate, OBJECT_SEGMENT_BYTES } from "@brooklet/partition/objects";
 
 /** Budget of the blocks that stay in memory. */
 const CACHE_BYTES = 16 << 20;
@@ -14,7 +14,7 @@ export function onProblem(problem: unknown): void {
 /** All cores of this isolate that are still there. */
 const cores = new Set<WeakRef<Core>>();
 
-function makeCore(options: Pick<CoreOptions, "cacheBytes" | "sealKey">): Core {
+function makeCore(options: Pick<CoreOptions, "cacheBytes" | "sealKey" | "segmentBytes">): Core {
   const core = new Core({ instantiate, onTrap: onProblem, ...options });
   cores.add(new WeakRef(core));
   return core;
@@ -47,7 +47,7 @@ async function sealKeyOf(secret: Uint8Array): Promise<Uint8Array> {
 
 /** The core of this isolate, made at its first request. */
 export const isolate: Isolate = new Isolate({
-  makeEngine: (sealKey) => makeCore({ cacheBytes: CACHE_BYTES, sealKey }),
+  makeEngine: (sealKey) => makeCore({ cacheBytes: CACHE_BYTES, sealKey, segmentBytes: OBJECT_SEGMENT_BYTES }),
   sealKeyOf,
 });
 

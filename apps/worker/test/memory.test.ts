@@ -115,3 +115,39 @@ test(
   },
   LONG_MS,
 );
+
+/** A text of so many bytes, about, of which every word is another but one. */
+function longText(seed: number, bytes: number): string {
+  const words = ["common"];
+  for (let length = 0; length < bytes; ) {
+    const word = `${words.length.toString(36)}q${seed.toString(36)}`;
+    words.push(word);
+    length += word.length + 1;
+  }
+  return words.join(" ");
+}
+
+test(
+  "long documents stay below that, fed, folded and searched",
+  async () => {
+    for (const [name, count, bytes] of [
+      ["hundred", 100, 100_000],
+      ["twentyfour", 24, 600_000],
+      ["many", 130, 215_000],
+    ] as const) {
+      const group = connect({ url }).group(name);
+      const documents = Array.from({ length: count }, (_, n) => ({
+        id: String(n),
+        fields: { body: longText(n, bytes) },
+      }));
+      expect(await group.feed(page, documents)).toMatchObject({ applied: count });
+      expect(await coreBytes(), `${name}, fed`).toBeLessThanOrEqual(CORES_BYTES_MAX);
+      await (await groupObject(name)).rest();
+      expect(await coreBytes(), `${name}, folded`).toBeLessThanOrEqual(CORES_BYTES_MAX);
+      const { totalCount } = await group.search(page, { text: "common", limit: 1 });
+      expect(totalCount).toBe(count);
+      expect(await coreBytes(), `${name}, searched`).toBeLessThanOrEqual(CORES_BYTES_MAX);
+    }
+  },
+  LONG_MS,
+);

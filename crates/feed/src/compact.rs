@@ -16,9 +16,10 @@ use brooklet_segment::{
     StoredSchema, StoredSegment, is_of_removed, write_liveness,
 };
 use brooklet_task::bytes::{Reader, Writer};
-use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
+use brooklet_task::{Block, BlockRef, Rejection, Task, Want};
 
-use crate::change::{Merge, choose, last_operations, segment_schema};
+use crate::bounds::Bounds;
+use crate::change::{Choice, Chosen, Merge, last_operations, segment_schema};
 use crate::cursor::{Cursor, Dated, Fetched, find_all, find_others};
 use crate::reason::Reason;
 
@@ -39,6 +40,7 @@ pub struct Compact {
     /// The documents that stay, if not all do.
     kept: Option<Shard>,
     schemas: Vec<StoredSchema>,
+    bounds: Bounds,
     state: State,
     asked: VecDeque<BlockRef>,
     fetched: Fetched,
@@ -76,6 +78,7 @@ struct Running {
     /// Documents that were written before this are left out.
     from: u64,
     builder: SegmentBuilder,
+    bounds: Bounds,
     finishing: bool,
 }
 
@@ -84,7 +87,7 @@ impl Compact {
     ///
     /// # Errors
     /// If it is malformed.
-    pub fn open(application: &Application, request: &[u8]) -> Result<Compact, Rejection> {
+    pub fn open(application: &Application, request: &[u8], bounds: Bounds) -> Result<Compact, Rejection> {
         let mut reader = Reader::new(request);
         let place = PartitionVersion::read(&mut reader)?;
         let reason = match reader.u8()? {
@@ -98,7 +101,7 @@ impl Compact {
         let kept = (reason == Reason::Split).then(|| Shard::read(&mut reader)).transpose()?;
         reader.end()?;
         let columns = stored_schemas(application);
-        Ok(Compact { forget_before, kept, ..Compact::new(place, reason, next_segment, columns, Vec::new()) })
+        Ok(Compact { forget_before, kept, bounds, ..Compact::new(place, reason, next_segment, columns, Vec::new()) })
     }
 
     /// Folds the tail together with operations that were never in it and come after it, in their order.
@@ -107,8 +110,9 @@ impl Compact {
         next_segment: u32,
         schemas: Vec<StoredSchema>,
         given: Vec<StoredOperation>,
+        bounds: Bounds,
     ) -> Compact {
-        Compact::new(place, Reason::Load, next_segment, schemas, given)
+        Compact { bounds, ..Compact::new(place, Reason::Load, next_segment, schemas, given) }
     }
 
     fn new(
@@ -126,6 +130,7 @@ impl Compact {
             forget_before: 0,
             kept: None,
             schemas,
+            bounds: Bounds::default(),
             state: State::Manifest,
             asked: VecDeque::new(),
             fetched: Fetched::default(),
@@ -176,7 +181,10 @@ impl Compact {
 
     fn begin_merges(&mut self) {
         let State::Hide(hide) = std::mem::replace(&mut self.state, State::Done) else { return };
-        let merges = choose(self.reason, &hide.segments, &hide.last, &self.schemas, self.forget_before);
+        let Compact { reason, schemas, forget_before, bounds, .. } = self;
+        let choice = Choice { reason: *reason, schemas, forget_before: *forget_before, bounds: *bounds };
+        let Chosen { merges, more } = choice.merges(&hide.segments, &hide.last);
+        self.change.more = more;
         let merged = |number: u32| merges.iter().any(|merge| merge.inputs.iter().any(|input| input.number == number));
         for segment in &hide.segments {
             let empty = segment.liveness.count() == 0;
@@ -202,7 +210,7 @@ impl Compact {
                 self.state = State::Done;
                 return Ok(None);
             };
-            merging.current = begin(merge, &mut merging.last, &self.schemas, self.forget_before);
+            merging.current = begin(merge, &mut merging.last, &self.schemas, self.forget_before, self.bounds);
         }
         let Some(running) = &mut merging.current else { return Ok(None) };
         if !running.finishing {
@@ -233,7 +241,7 @@ impl Compact {
 
     /// What is to be committed; nothing if nothing is, or the end was not reached.
     pub(crate) fn into_change(self) -> Option<Change> {
-        let Change { operation, removed, liveness, segments } = &self.change;
+        let Change { operation, removed, liveness, segments, more: _ } = &self.change;
         let nothing = *operation == 0 && removed.is_empty() && liveness.is_empty() && segments.is_empty();
         (!nothing && matches!(self.state, State::Done)).then_some(self.change)
     }
@@ -261,6 +269,7 @@ fn begin(
     last: &mut Vec<StoredOperation>,
     schemas: &[StoredSchema],
     forget_before: u64,
+    bounds: Bounds,
 ) -> Option<Running> {
     let stored = schemas.iter().find(|stored| stored.name == merge.schema)?.clone();
     // There is one merge of a schema, so it takes the documents themselves.
@@ -280,6 +289,7 @@ fn begin(
         cursors: merge.inputs.into_iter().map(|segment| (Cursor::new(segment), None)).collect(),
         builder: SegmentBuilder::from_schema(&stored),
         stored,
+        bounds,
         finishing: false,
     })
 }
@@ -299,9 +309,7 @@ impl Running {
             }
             self.stored.mark_unread(&mut document.fields);
             self.builder.add(&document, time);
-            let full = self.builder.documents() >= limits::SEGMENT_DOCUMENTS
-                || self.builder.source_bytes() >= limits::SEGMENT_SOURCE_BYTES;
-            if full {
+            if self.bounds.ends(&self.builder) {
                 self.finishing = true;
                 return Ok(());
             }
@@ -373,10 +381,10 @@ impl Task for Compact {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let mut writer = Writer::new();
-        if let Some(change) = self.into_change() {
-            change.write(&mut writer);
-        }
-        Ok(writer.finish())
+        Ok(self.finish_in_pieces()?.concat())
+    }
+
+    fn finish_in_pieces(self: Box<Self>) -> Result<Vec<Vec<u8>>, Rejection> {
+        Ok(self.into_change().map_or_else(Vec::new, |change| change.into_pieces(Writer::new())))
     }
 }

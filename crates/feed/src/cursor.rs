@@ -12,6 +12,7 @@ use brooklet_task::{Block, BlockRef, Rejection};
 #[derive(Default)]
 pub(crate) struct Fetched {
     blocks: HashMap<BlockRef, Block>,
+    bytes: usize,
     missing: Vec<BlockRef>,
 }
 
@@ -27,13 +28,18 @@ impl Fetched {
     /// Takes a stored block for a place.
     pub(crate) fn give(&mut self, key: &str, place: BlockRef, stored: Block) -> Result<(), Rejection> {
         let length = open(key, place.segment, place.block, stored.bytes())?.len();
+        self.bytes += length;
         self.blocks.insert(place, stored.shortened(length));
         Ok(())
     }
 
     /// Forgets the blocks of one segment but for the `kept` ones that were used last.
     pub(crate) fn forget(&mut self, segment: u32, kept: &[u32]) {
-        self.blocks.retain(|place, _| place.segment != segment || kept.contains(&place.block));
+        self.blocks.retain(|place, block| {
+            let stays = place.segment != segment || kept.contains(&place.block);
+            self.bytes -= if stays { 0 } else { block.bytes().len() };
+            stays
+        });
     }
 }
 
@@ -72,8 +78,10 @@ pub(crate) struct Cursor {
     blocks_forgotten_at: u32,
 }
 
-/// Documents after which a cursor lets go of blocks it has passed.
+/// Documents after which a cursor lets go of blocks it has passed …
 const FORGET_EVERY: u32 = 64;
+/// … or earlier, where so many bytes are held of all segments: documents may be long.
+const FETCHED_BYTES: usize = 4 << 20;
 
 impl Cursor {
     pub(crate) fn new(segment: Rc<StoredSegment>) -> Cursor {
@@ -96,7 +104,7 @@ impl Cursor {
         let time = read_time(&self.segment.header, self.next, &mut blocks);
         let document = read_document(&self.segment.header, self.next, &|_| true, &mut blocks)?;
         let time = time?;
-        if self.next >= self.blocks_forgotten_at + FORGET_EVERY {
+        if self.next >= self.blocks_forgotten_at + FORGET_EVERY || fetched.bytes > FETCHED_BYTES {
             self.blocks_forgotten_at = self.next;
             fetched.forget(self.segment.number, &self.used);
         }

@@ -7,6 +7,7 @@
 //! * [`Compact`]: tail and small segments → segments, in steps small enough to share a thread with requests.
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod change;
 mod compact;
 mod cursor;
@@ -17,6 +18,7 @@ mod mutate;
 mod reason;
 mod split;
 
+pub use bounds::Bounds;
 pub use compact::Compact;
 pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
 pub use load::Load;

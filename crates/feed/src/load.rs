@@ -16,6 +16,7 @@ use brooklet_segment::{Operation, PartitionVersion, StoredOperation, StoredSchem
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
+use crate::bounds::Bounds;
 use crate::change::last_of_each;
 use crate::compact::{Compact, stored_schemas};
 use crate::encode::{made, options};
@@ -45,6 +46,7 @@ pub struct Load {
     /// Documents with an operation that is left for later.
     left_for_later: HashSet<String>,
     writing: Option<Box<Compact>>,
+    bounds: Bounds,
 }
 
 /// A document type, ready to read documents of it.
@@ -73,7 +75,12 @@ impl Load {
     ///
     /// # Errors
     /// If it is malformed.
-    pub fn open(application: &Application, request: &[u8], operations: Vec<u8>) -> Result<Load, Rejection> {
+    pub fn open(
+        application: &Application,
+        request: &[u8],
+        operations: Vec<u8>,
+        bounds: Bounds,
+    ) -> Result<Load, Rejection> {
         let mut reader = Reader::new(request);
         let place = PartitionVersion::read(&mut reader)?;
         let now = reader.u64()?;
@@ -98,6 +105,7 @@ impl Load {
             loaded: Vec::new(),
             left_for_later: HashSet::new(),
             writing: None,
+            bounds,
         })
     }
 
@@ -130,11 +138,12 @@ impl Load {
     fn begin_writing(&mut self, first_segment: u32) {
         let (loaded, schemas) = (std::mem::take(&mut self.loaded), std::mem::take(&mut self.schemas));
         self.operations = Vec::new();
-        self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, schemas, loaded)));
+        let writing = Compact::with_operations(self.place.clone(), first_segment, schemas, loaded, self.bounds);
+        self.writing = Some(Box::new(writing));
     }
 
     /// The result (docs/abi.md, load).
-    fn answer(self) -> Result<Vec<u8>, Rejection> {
+    fn answer(self) -> Vec<Vec<u8>> {
         let mut writer = Writer::new();
         writer.varint(self.outcomes.len() as u64);
         self.outcomes.iter().for_each(|outcome| outcome.write(&mut writer));
@@ -146,14 +155,14 @@ impl Load {
                 writer.text(operation.id());
                 writer.bytes(&operation.encode(&self.place.key));
             }
-            return Ok(writer.finish());
+            return vec![writer.finish()];
         };
         let change = writing.into_change();
         writer.u8(u8::from(change.is_some()));
-        if let Some(change) = change {
-            change.write(&mut writer);
+        match change {
+            Some(change) => change.into_pieces(writer),
+            None => vec![writer.finish()],
         }
-        Ok(writer.finish())
     }
 }
 
@@ -297,9 +306,13 @@ impl Task for Load {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        Ok(self.finish_in_pieces()?.concat())
+    }
+
+    fn finish_in_pieces(self: Box<Self>) -> Result<Vec<Vec<u8>>, Rejection> {
         if self.left > 0 {
             return Err(Rejection::new(Code::TimedOut, "Timeout before all operations were read; none was written"));
         }
-        self.answer()
+        Ok(self.answer())
     }
 }

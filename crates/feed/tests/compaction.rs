@@ -4,6 +4,7 @@ mod host;
 use std::collections::BTreeMap;
 
 use brooklet_document::Value;
+use brooklet_feed::Bounds;
 use brooklet_segment::layout::{columns, fingerprint};
 use brooklet_task::{Block, Task, Want, limits};
 use host::{Host, SECOND, application};
@@ -320,4 +321,98 @@ fn a_segment_full_of_bytes_is_not_copied_by_the_folds_that_follow() {
     }
     assert!(host.segments.contains_key(&large[0]), "{large:?} became {:?}", host.segments.keys().collect::<Vec<_>>());
     assert!(host.segments.len() < 11, "the small ones are joined: {:?}", host.shape());
+}
+
+/// Texts of which every word is another.
+fn words_of(number: usize, count: usize) -> String {
+    (0..count).map(|word| format!("w{number}x{word} ")).collect()
+}
+
+#[test]
+fn a_bounded_instance_writes_small_segments_and_merges_little_at_a_time() {
+    const BOUND: usize = 64 << 10;
+    let mut host = notes();
+    host.bounds = Bounds::of_segments(BOUND);
+    let put = |host: &mut Host, number: usize, count: usize| {
+        host.put(&id(number), &format!(r#"{{"title":"{}","year":{count}}}"#, words_of(number, count)));
+    };
+    for number in 0..120 {
+        put(&mut host, number, 20 + number * 7 % 90);
+        if number % 5 == 4 {
+            host.compact(FOLD);
+        }
+    }
+    (0..120).step_by(3).for_each(|number| host.remove(&id(number)));
+    (1..120).step_by(6).for_each(|number| put(&mut host, number, 33));
+    let expected = host.content();
+    let (mut changes, mut most) = (0, 0);
+    loop {
+        let before: Vec<u32> = host.segments.keys().copied().collect();
+        if !host.compact(SETTLE) {
+            break;
+        }
+        assert_eq!(host.content(), expected, "after change {changes}");
+        let new: Vec<u32> = host.segments.keys().copied().filter(|number| !before.contains(number)).collect();
+        let gone: usize = before.iter().filter(|number| !host.segments.contains_key(number)).count();
+        assert!(gone > 0 || changes == 0, "each change gets further");
+        let written: usize = new.iter().flat_map(|number| &host.segments[number].blocks).map(Vec::len).sum();
+        most = most.max(written);
+        changes += 1;
+        if !host.has_more {
+            break;
+        }
+    }
+    assert!(changes > 3, "{changes} changes");
+    assert!(most < 4 * BOUND, "{most} bytes of one change");
+    assert!(
+        host.shape().iter().all(|(documents, alive)| documents == alive),
+        "nothing dead is left: {:?}",
+        host.shape()
+    );
+    let notes = host.segments.iter().filter(|(_, segment)| segment.schema == "note").map(|(number, _)| *number);
+    let small: Vec<usize> =
+        notes.map(|number| host.header(number).bytes()).filter(|bytes| *bytes < BOUND / 2).collect();
+    assert!(small.len() <= 1, "one at most is not full: {small:?}");
+    assert!(!host.compact(SETTLE), "all is done");
+}
+
+#[test]
+fn the_bound_is_of_all_columns_and_a_document_that_is_longer_has_a_segment_of_its_own() {
+    let sd = "schema note { document note { field title type string { indexing: summary | index } \
+              field v type tensor<float>(x[64]) { indexing: summary | attribute } } }";
+    let mut host = Host::new(application(&[("note", sd)]));
+    host.bounds = Bounds::of_segments(32 << 10);
+    let vector: Vec<String> = (0..64).map(|cell| cell.to_string()).collect();
+    for number in 0..300 {
+        host.put(&id(number), &format!(r#"{{"v":[{}]}}"#, vector.join(",")));
+    }
+    host.put(&id(300), &format!(r#"{{"title":"{}"}}"#, words_of(0, 3_000)));
+    let expected = host.content();
+    host.compact(FOLD);
+    assert_eq!(host.content(), expected);
+    let bytes: Vec<usize> = host.segments.keys().map(|number| host.header(*number).bytes()).collect();
+    assert!(bytes.len() > 3, "{bytes:?}");
+    assert!(bytes.iter().filter(|bytes| **bytes > 40 << 10).count() <= 1, "{bytes:?}");
+}
+
+#[test]
+fn a_rewrite_of_a_bounded_instance_takes_several_changes() {
+    let mut host = notes();
+    host.bounds = Bounds::of_segments(16 << 10);
+    for number in 0..60 {
+        host.put(&id(number), &format!(r#"{{"title":"{}"}}"#, words_of(number, 60)));
+    }
+    host.compact(FOLD);
+    let expected = host.content();
+    host.application = application(&[("note", NOTE_WITH_YEARS)]);
+    let mut changes = 0;
+    while host.compact(REWRITE) {
+        changes += 1;
+        assert_eq!(host.content(), expected);
+        if !host.has_more {
+            break;
+        }
+    }
+    assert!(changes > 2, "{changes}");
+    assert!(!host.compact(REWRITE));
 }

@@ -97,6 +97,12 @@ impl SegmentBuilder {
         self.source_bytes
     }
 
+    /// Bytes of all that its columns hold so far, about as [`Header::bytes`] counts them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.columns.iter().map(|column| bytes_of(column, self.documents())).sum()
+    }
+
     /// Adds a document that was last written at `time` (µs since the epoch; 0: that is not known).
     ///
     /// # Panics
@@ -213,6 +219,16 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
             }
             writer.push(&bytes.finish());
         }
+    }
+}
+
+/// What a column holds of so many documents.
+fn bytes_of(column: &Column, documents: usize) -> usize {
+    match column {
+        Column::Source(writer) | Column::Tensors(_, writer) => writer.len(),
+        Column::Text(writer) => writer.bytes(),
+        Column::Vectors(writer) => writer.bytes(),
+        Column::Ids | Column::Times(_) | Column::Strings(..) | Column::Numbers(..) => documents * size_of::<u64>(),
     }
 }
 

@@ -5,7 +5,8 @@ use brooklet_task::bytes::{Reader, Writer};
 
 use crate::column::header::{ColumnHeader, Part, number};
 use crate::column::times::Times;
-use crate::layout::ColumnSpec;
+use crate::column::{POINT_BLOCK_BYTES, text, vector};
+use crate::layout::{ColumnKind, ColumnSpec};
 
 /// Version of the segment format. Readers read all up to it, and refuse later ones.
 const VERSION: u8 = 4;
@@ -53,6 +54,12 @@ impl Header {
     pub fn source_bytes(&self) -> usize {
         let source = self.column(&ColumnSpec::source());
         source.and_then(|column| column.parameters.first()).map_or(0, |bytes| *bytes as usize)
+    }
+
+    /// Bytes of all that its columns hold of its documents, about: no length of a block stands in a header.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.source_bytes() + self.columns.iter().map(|column| bytes_of(column, self.documents as usize)).sum::<usize>()
     }
 
     /// Bytes it takes in memory, about.
@@ -123,5 +130,26 @@ impl Header {
         }
         reader.end()?;
         Ok(header)
+    }
+}
+
+/// Bytes that a column holds of so many documents, but for their source, about.
+fn bytes_of(column: &ColumnHeader, documents: usize) -> usize {
+    let rows = |part: usize| column.parts.get(part).map_or(0, |part| part.rows as usize);
+    match column.spec.kind {
+        // It says itself how many bytes that are.
+        ColumnKind::Source => 0,
+        ColumnKind::Text { .. } => {
+            let words = column.parameters.get(1).map_or(0, |words| *words as usize);
+            text::bytes_of_words(words, rows(text::DICTIONARY))
+        }
+        ColumnKind::Vectors { cell, size, .. } => rows(vector::EXACT) * vector::bytes_of_row(cell, size),
+        // Blocks of them are not known by their bytes.
+        ColumnKind::Tensors => column.parts.iter().map(|part| part.blocks() as usize * POINT_BLOCK_BYTES).sum(),
+        ColumnKind::Ids
+        | ColumnKind::Strings { .. }
+        | ColumnKind::Numbers { .. }
+        | ColumnKind::Positions { .. }
+        | ColumnKind::Times => documents * size_of::<u64>(),
     }
 }

@@ -160,6 +160,9 @@ pub struct NewSegment {
     pub blocks: Vec<Vec<u8>>,
 }
 
+/// Blocks shorter than this are copied: each piece is asked for by its own.
+const COPIED_BYTES: usize = 4_096;
+
 /// What folding or compacting changes, to be committed as one.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
@@ -171,12 +174,16 @@ pub struct Change {
     pub liveness: Vec<(u32, Vec<u8>)>,
     /// Segments that come.
     pub segments: Vec<NewSegment>,
+    /// Not all was done that it was asked for: another compaction of the same reason goes on.
+    pub more: bool,
 }
 
 impl Change {
-    /// Appends the bytes for the host.
-    pub fn write(self, writer: &mut Writer) {
-        writer.reserve(self.bytes_at_most());
+    /// The bytes for the host behind those of `writer`, as pieces that follow each other. Blocks are pieces of their own unless
+    /// they are short: a change is not in memory twice.
+    #[must_use]
+    pub fn into_pieces(self, mut writer: Writer) -> Vec<Vec<u8>> {
+        let mut pieces = Vec::new();
         writer.u64(self.operation);
         writer.varint(self.removed.len() as u64);
         self.removed.iter().for_each(|segment| writer.u32(*segment));
@@ -193,19 +200,18 @@ impl Change {
             writer.bytes(&segment.header);
             writer.bytes(&segment.liveness);
             writer.varint(segment.blocks.len() as u64);
-            // Each is let go when it is written: a large segment is not in memory twice.
-            segment.blocks.into_iter().for_each(|block| writer.bytes(&block));
+            for block in segment.blocks {
+                if block.len() < COPIED_BYTES {
+                    writer.bytes(&block);
+                } else {
+                    writer.varint(block.len() as u64);
+                    pieces.push(std::mem::take(&mut writer).finish());
+                    pieces.push(block);
+                }
+            }
         }
-    }
-
-    /// The longest that the numbers beside `bytes` can make it.
-    fn bytes_at_most(&self) -> usize {
-        const OF_NUMBERS: usize = 64;
-        let of_segment = |segment: &NewSegment| {
-            let blocks: usize = segment.blocks.iter().map(|block| block.len() + OF_NUMBERS).sum();
-            segment.schema.len() + segment.header.len() + segment.liveness.len() + blocks + OF_NUMBERS
-        };
-        let liveness: usize = self.liveness.iter().map(|(_, bytes)| bytes.len() + OF_NUMBERS).sum();
-        OF_NUMBERS * (1 + self.removed.len()) + liveness + self.segments.iter().map(of_segment).sum::<usize>()
+        writer.u8(u8::from(self.more));
+        pieces.push(writer.finish());
+        pieces
     }
 }

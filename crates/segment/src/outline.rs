@@ -10,8 +10,12 @@ use rustc_hash::FxHashMap;
 use crate::manifest::{Manifest, PartitionName, PartitionVersion, StoredSegment};
 use crate::operation::StoredOperation;
 
-/// What all outlines together may take: about a hundred tails at their limit, or the short ones of some thousand groups.
+/// What all outlines together may take at most: about a hundred tails at their limit, or the short ones of some thousand groups.
 const OUTLINES_BYTES: usize = 16 << 20;
+/// What they may take at least.
+const OUTLINES_BYTES_MIN: usize = 2 << 20;
+/// Their share of what blocks may take, in between.
+const OUTLINES_SHARE: usize = 4;
 /// What an entry takes beside its id, about: the number, and its share of the map.
 const ENTRY_BYTES: usize = 40;
 
@@ -87,14 +91,27 @@ impl Outline {
 }
 
 /// The outlines that are kept, those used last.
-#[derive(Default)]
 pub struct Outlines {
     kept: FxHashMap<PartitionName, (Outline, u64)>,
     bytes: usize,
+    budget_bytes: usize,
     clock: u64,
 }
 
+impl Default for Outlines {
+    fn default() -> Outlines {
+        Outlines::of_cache(OUTLINES_BYTES * OUTLINES_SHARE)
+    }
+}
+
 impl Outlines {
+    /// None yet, beside a cache whose blocks may take so many bytes.
+    #[must_use]
+    pub fn of_cache(cache_bytes: usize) -> Outlines {
+        let budget_bytes = (cache_bytes / OUTLINES_SHARE).clamp(OUTLINES_BYTES_MIN, OUTLINES_BYTES);
+        Outlines { kept: FxHashMap::default(), bytes: 0, budget_bytes, clock: 0 }
+    }
+
     /// Takes out what is known of a partition; whoever goes on to use it puts it back.
     #[must_use]
     pub fn take(&mut self, name: &PartitionName) -> Outline {
@@ -106,7 +123,7 @@ impl Outlines {
     /// Keeps what is known of a partition. If that is more than the budget, the half used longest ago goes; finding them is
     /// so paid for rarely.
     pub fn keep(&mut self, name: &PartitionName, outline: Outline) {
-        if outline.bytes > OUTLINES_BYTES / 2 {
+        if outline.bytes > self.budget_bytes / 2 {
             return;
         }
         self.clock += 1;
@@ -114,12 +131,12 @@ impl Outlines {
         if let Some((older, _)) = self.kept.insert(name.clone(), (outline, self.clock)) {
             self.bytes -= older.bytes;
         }
-        if self.bytes > OUTLINES_BYTES {
+        if self.bytes > self.budget_bytes {
             let mut by_use: Vec<(u64, PartitionName)> =
                 self.kept.iter().map(|(name, (_, used))| (*used, name.clone())).collect();
             by_use.sort_unstable();
             for (_, name) in by_use {
-                if self.bytes <= OUTLINES_BYTES / 2 {
+                if self.bytes <= self.budget_bytes / 2 {
                     break;
                 }
                 drop(self.take(&name));

@@ -114,6 +114,8 @@ pub const WANT_BYTES: usize = 4 << 20;
 pub const SEGMENT_DOCUMENTS: usize = 16_384;
 /// Bytes of document source in one segment: what building it holds is many times this if every word is another.
 pub const SEGMENT_SOURCE_BYTES: usize = 16 << 20;
+/// Bytes of segments, all their columns counted, that one compaction merges, unless an instance is bounded further.
+pub const MERGED_BYTES: usize = 128 << 20;
 /// Bytes of a constant file, unpacked (L-pkg).
 pub const CONSTANT_BYTES: usize = 64 << 20;
 /// Bytes of an ONNX file (L-onnx).

@@ -204,6 +204,14 @@ pub trait Task {
     /// # Errors
     /// A rejection, or [`crate::Code::TimedOut`] when called early.
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection>;
+
+    /// The result as pieces that follow each other, which can be let go of one by one: what is large is not copied into one.
+    ///
+    /// # Errors
+    /// As [`Task::finish`].
+    fn finish_in_pieces(self: Box<Self>) -> Result<Vec<Vec<u8>>, Rejection> {
+        Ok(vec![self.finish()?])
+    }
 }
 
 #[cfg(test)]

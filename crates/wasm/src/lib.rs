@@ -2,17 +2,21 @@
 //!
 //! The only crate that knows JavaScript. It gives every call a task, and every rejection a JSON text; it decides nothing.
 
-use std::cell::{Cell, RefCell};
+mod memory;
+
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
-use brooklet_feed::{Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
+use brooklet_feed::{Bounds, Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
 use brooklet_schema::{Application, Change, History};
 use brooklet_search::{Deployed, Get, Query as CoreQuery, Residency, Visit};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, TaskKind, Want, limits};
 use wasm_bindgen::prelude::*;
+
+use memory::{comes_in, reserve};
 
 /// One instance of the core: a deployed application and what is resident.
 #[wasm_bindgen]
@@ -22,6 +26,8 @@ pub struct Core {
     outlines: Rc<RefCell<Outlines>>,
     /// What continuations are sealed with.
     seal_key: [u8; 16],
+    /// Of what it writes.
+    bounds: Bounds,
 }
 
 /// A unit of work under way.
@@ -29,8 +35,9 @@ pub struct Core {
 pub struct Task {
     inner: Option<Inner>,
     incoming: Option<Block>,
-    /// What was finished in place.
-    result: Vec<u8>,
+    /// What was finished in pieces: the one that the host reads, and those after it.
+    piece: Vec<u8>,
+    pieces: std::vec::IntoIter<Vec<u8>>,
 }
 
 /// A query that is open (docs/abi.md, the query).
@@ -45,16 +52,18 @@ enum Inner {
 
 #[wasm_bindgen]
 impl Core {
-    /// An instance whose resident blocks may take `cache_bytes`, and that seals continuations with the 16 bytes of
-    /// `seal_key`.
+    /// An instance whose resident blocks may take `cache_bytes`, that seals continuations with the 16 bytes of `seal_key`,
+    /// and whose segments are of about `segment_bytes`; 0: as large as the limits let them be.
     #[wasm_bindgen(constructor)]
     #[must_use]
-    pub fn new(cache_bytes: usize, seal_key: &[u8]) -> Core {
+    pub fn new(cache_bytes: usize, seal_key: &[u8], segment_bytes: usize) -> Core {
         reserve(cache_bytes);
         let mut key = [0; 16];
         key.iter_mut().zip(seal_key).for_each(|(to, from)| *to = *from);
         let residency = Rc::new(RefCell::new(Residency::new(cache_bytes)));
-        Core { deployed: None, residency, outlines: Rc::default(), seal_key: key }
+        let bounds = if segment_bytes == 0 { Bounds::default() } else { Bounds::of_segments(segment_bytes) };
+        let outlines = Rc::new(RefCell::new(Outlines::of_cache(cache_bytes)));
+        Core { deployed: None, residency, outlines, seal_key: key, bounds }
     }
 
     /// Deploys a package, after checking it against the one deployed now.
@@ -149,64 +158,6 @@ impl Core {
     }
 }
 
-/// Room beside the cache for the requests under way.
-const WORKING_BYTES: usize = 32 << 20;
-
-/// What is made room for before anything was read. A process that looks for one document in one small group takes little more; with
-/// 3 MiB the host's engine looks through all it has while the first document is put, which is a twelfth of a whole start.
-const FIRST_BYTES: usize = 2 << 20;
-
-/// What comes in before the memory is made as large as it is going to be.
-const LITTLE_BYTES: usize = 5 << 19;
-
-thread_local! {
-    /// What is to come in yet before the memory is made as large as it is going to be, and how large that is.
-    static ROOM: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
-}
-
-/// Makes the memory large for what little is asked of it first, and remembers how large it is going to be. Hosts count memory
-/// as garbage to be: an engine that is given some hundred MiB looks through all it has. An instance without a cache is there for
-/// a package and given up: it stays as small as that is, for some platforms count every page.
-fn reserve(cache_bytes: usize) {
-    if cache_bytes == 0 {
-        return;
-    }
-    grow(FIRST_BYTES);
-    ROOM.set(Some((LITTLE_BYTES, cache_bytes + cache_bytes / 4 + WORKING_BYTES)));
-}
-
-/// Notes that something comes in. When it comes to some MiB, the memory is made as large as it is going to be, at once. The
-/// allocator would grow it by a page or so whenever a block is kept, and every growth makes the host's engine forget its view
-/// of the memory and count it anew as garbage: with a cache that fills, that was two fifths of all time. Pages that nobody
-/// wrote to take no memory of the machine.
-fn comes_in(bytes: usize) {
-    let Some((before, all)) = ROOM.get() else { return };
-    match before.checked_sub(bytes) {
-        Some(left) => ROOM.set(Some((left, all))),
-        None => {
-            ROOM.set(None);
-            // It has grown by itself meanwhile.
-            grow(all.saturating_sub(memory_bytes()));
-        }
-    }
-}
-
-/// What the memory has. Other targets, on which only the compiler looks at this, have none.
-fn memory_bytes() -> usize {
-    #[cfg(target_family = "wasm")]
-    return core::arch::wasm32::memory_size(0) << 16;
-    #[cfg(not(target_family = "wasm"))]
-    0
-}
-
-fn grow(bytes: usize) {
-    let mut room: Vec<u8> = Vec::new();
-    // A host that refuses so much still works, only slower.
-    let _ = room.try_reserve_exact(bytes);
-    // Or the compiler sees that nobody uses it.
-    std::hint::black_box(&room);
-}
-
 /// What is said of a number that is no kind of task here.
 fn unknown(kind: u32) -> Rejection {
     Rejection::new(Code::BadRequest, format!("Unknown kind of task {kind}"))
@@ -287,12 +238,14 @@ impl Core {
             TaskKind::Get => {
                 Inner::Running(Box::new(Get::open(&*deployed?, residency, self.outlines.clone(), request)?))
             }
-            TaskKind::Compact => Inner::Running(Box::new(Compact::open(&deployed?.application, request)?)),
+            TaskKind::Compact => Inner::Running(Box::new(Compact::open(&deployed?.application, request, self.bounds)?)),
             TaskKind::Mutate => {
                 Inner::Running(Box::new(Mutate::open(&deployed?.application, self.outlines.clone(), request)?))
             }
             TaskKind::Visit => Inner::Running(Box::new(Visit::open(deployed?, residency, request)?)),
-            TaskKind::Load => Inner::Running(Box::new(Load::open(&deployed?.application, request, input)?)),
+            TaskKind::Load => {
+                Inner::Running(Box::new(Load::open(&deployed?.application, request, input, self.bounds)?))
+            }
             TaskKind::Search | TaskKind::Merge | TaskKind::Part => return Err(unknown(kind.number())),
         };
         Ok(Task::new(inner))
@@ -358,7 +311,7 @@ impl Query {
 
 impl Task {
     fn new(inner: Inner) -> Task {
-        Task { inner: Some(inner), incoming: None, result: Vec::new() }
+        Task { inner: Some(inner), incoming: None, piece: Vec::new(), pieces: Vec::new().into_iter() }
     }
 }
 
@@ -411,20 +364,34 @@ impl Task {
         }
     }
 
-    /// The same for a large result: it stays here until the task is freed, [`Task::result_length`] bytes where this says, so
-    /// that the host copies it to memory it has already.
+    /// The same for a large result, which stays here in pieces that follow each other; how many bytes they have together. The host
+    /// copies one after the other to memory it has already.
     ///
     /// # Errors
     /// A rejection as JSON.
-    pub fn finish_in_place(&mut self) -> Result<*const u8, JsValue> {
-        self.result = self.finish()?;
-        Ok(self.result.as_ptr())
+    pub fn finish_in_pieces(&mut self) -> Result<usize, JsValue> {
+        let pieces = match self.inner.take() {
+            Some(Inner::Done(result)) => vec![result],
+            Some(Inner::Running(task)) => task.finish_in_pieces().map_err(|rejection| thrown(&rejection))?,
+            None => return Err(thrown(&Rejection::new(Code::Internal, "The task was finished before"))),
+        };
+        self.pieces = pieces.into_iter();
+        Ok(self.pieces.as_slice().iter().map(Vec::len).sum())
     }
 
-    /// Length of what was finished in place.
+    /// Where the next piece stands, [`Task::piece_length`] bytes, until this is called again: then it is let go of. At the end there
+    /// is one of no bytes.
+    pub fn next_piece(&mut self) -> *const u8 {
+        // Before the next one is looked for: who has little memory may need it at once.
+        self.piece = Vec::new();
+        self.piece = self.pieces.find(|piece| !piece.is_empty()).unwrap_or_default();
+        self.piece.as_ptr()
+    }
+
+    /// Length of the piece.
     #[must_use]
-    pub fn result_length(&self) -> usize {
-        self.result.len()
+    pub fn piece_length(&self) -> usize {
+        self.piece.len()
     }
 }
 

@@ -11,7 +11,7 @@ use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::{
     DataType, Document, DocumentId, DocumentTypes, Format, TensorType, Value, parse_literal, read_operation,
 };
-use brooklet_feed::{Load, Mutate, OperationRequest, encode, split};
+use brooklet_feed::{Bounds, Load, Mutate, OperationRequest, encode, split};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, PartitionVersion, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
@@ -113,7 +113,7 @@ fn load(application: &Application, key: &str, count: u64, operations: Vec<u8>) {
     writer.u64(1);
     writer.u32(0);
     writer.varint(count);
-    let mut task = Load::open(application, &writer.finish(), operations).expect("a load");
+    let mut task = Load::open(application, &writer.finish(), operations, Bounds::default()).expect("a load");
     while task.wants().expect("operations are refused one by one") != Want::Nothing {}
     let result = Box::new(task).finish().expect("a result");
     assert_eq!(Reader::new(&result).varint().ok(), Some(count), "each has an outcome");

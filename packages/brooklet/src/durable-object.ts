@@ -6,7 +6,7 @@ import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@broo
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders } from "@brooklet/models";
 import type { Surroundings } from "@brooklet/partition";
-import { ObjectCluster, OwnObjects, SharedCores } from "@brooklet/partition/objects";
+import { OBJECT_SEGMENT_BYTES, ObjectCluster, OwnObjects, SharedCores } from "@brooklet/partition/objects";
 import { durableObject } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
 import {
@@ -89,7 +89,7 @@ const SURROUNDINGS: Surroundings = {
   sharedMs: () => performance.now(),
 };
 
-const makeEngine = (): Core => new Core({ instantiate, cacheBytes: CACHE_BYTES });
+const makeEngine = (): Core => new Core({ instantiate, cacheBytes: CACHE_BYTES, segmentBytes: OBJECT_SEGMENT_BYTES });
 /** A package is validated in a core that keeps nothing in memory, and takes little of it. */
 const makeValidator = (): Core => new Core({ instantiate, cacheBytes: 0 });
 const cores = new SharedCores(makeEngine);

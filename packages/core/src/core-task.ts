@@ -66,9 +66,14 @@ export class CoreTask<Output> implements Task<Output> {
 
   #result(raw: RawTask): Uint8Array {
     if (this.#room === undefined) return raw.finish();
-    const pointer = raw.finish_in_place();
-    const result = this.#room.of(raw.result_length());
-    this.#instance.read(pointer, result);
+    const result = this.#room.of(raw.finish_in_pieces());
+    for (let at = 0; at < result.length; ) {
+      const pointer = raw.next_piece();
+      const length = raw.piece_length();
+      if (length === 0) throw new RangeError("a result has fewer bytes than it says");
+      this.#instance.read(pointer, result.subarray(at, at + length));
+      at += length;
+    }
     return result;
   }
 

@@ -146,6 +146,11 @@ export interface CoreOptions {
   readonly cacheBytes: number;
   /** 16 secret bytes: what continuations are sealed with. Without them anyone can make one. */
   readonly sealKey?: Uint8Array;
+  /**
+   * Bytes of documents in a segment, about; what folding and joining segments takes is some times that. As large as the limits let
+   * segments be by default.
+   */
+  readonly segmentBytes?: number;
   /** Told of every trap, for the operator's log; `error.cause` is what was thrown. */
   readonly onTrap?: (error: ServiceError) => void;
 }
@@ -323,8 +328,8 @@ export class Core implements Engine {
   /** The live instance, or a fresh one with the package of the last deploy if a trap ended it. */
   #now(): Live {
     if (this.#live !== undefined && !this.#live.instance.dead) return this.#live;
-    const { instantiate, cacheBytes, sealKey = NOTHING, onTrap } = this.#options;
-    const instance = new Instance(instantiate(), { cacheBytes, sealKey }, (error) => onTrap?.(error));
+    const { instantiate, cacheBytes, sealKey = NOTHING, segmentBytes = 0, onTrap } = this.#options;
+    const instance = new Instance(instantiate(), { cacheBytes, sealKey, segmentBytes }, (error) => onTrap?.(error));
     const applicationPackage = this.#package;
     if (applicationPackage !== undefined) instance.call(() => instance.core.deploy(applicationPackage));
     this.#live = { instance };

@@ -11,8 +11,9 @@ export interface RawTask {
   give(): void;
   elapsed(milliseconds: number): void;
   finish(): Uint8Array;
-  finish_in_place(): number;
-  result_length(): number;
+  finish_in_pieces(): number;
+  next_piece(): number;
+  piece_length(): number;
   free(): void;
 }
 
@@ -42,8 +43,15 @@ export interface RawCore {
 
 /** What `instantiate` of the built module returns. */
 export interface RawInstance {
-  readonly Core: new (cacheBytes: number, sealKey: Uint8Array) => RawCore;
+  readonly Core: new (cacheBytes: number, sealKey: Uint8Array, segmentBytes: number) => RawCore;
   readonly memory: { readonly buffer: ArrayBufferLike };
+}
+
+interface InstanceOptions {
+  readonly cacheBytes: number;
+  readonly sealKey: Uint8Array;
+  /** 0: as large as the limits let them be. */
+  readonly segmentBytes: number;
 }
 
 /** A live or dead instance, and the only way to call it. */
@@ -55,10 +63,10 @@ export class Instance {
 
   constructor(
     raw: RawInstance,
-    { cacheBytes, sealKey }: { readonly cacheBytes: number; readonly sealKey: Uint8Array },
+    { cacheBytes, sealKey, segmentBytes }: InstanceOptions,
     onTrap: (error: ServiceError) => void,
   ) {
-    this.core = new raw.Core(cacheBytes, sealKey);
+    this.core = new raw.Core(cacheBytes, sealKey, segmentBytes);
     this.#memory = raw.memory;
     this.#onTrap = onTrap;
   }

@@ -38,6 +38,8 @@ export interface Change {
   readonly removedSegments: readonly number[];
   readonly liveness: readonly { readonly segment: number; readonly liveness: Uint8Array }[];
   readonly newSegments: readonly NewSegment[];
+  /** Not all was done that it was asked for: another compaction of the same reason goes on. */
+  readonly hasMore?: boolean;
 }
 
 /** The answer to a manifest want. */
@@ -68,6 +70,7 @@ export function decodeChange(bytes: Uint8Array): Change | undefined {
       liveness: it.bytes(),
       blocks: it.list((block) => block.bytes()),
     })),
+    hasMore: reader.u8() === 1,
   };
   reader.end();
   return change;

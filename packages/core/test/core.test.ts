@@ -52,8 +52,9 @@ function fake(
           buffer: () => 0,
           give: () => undefined,
           elapsed: () => undefined,
-          finish_in_place: () => 0,
-          result_length: () => 0,
+          finish_in_pieces: () => 0,
+          next_piece: () => 0,
+          piece_length: () => 0,
         };
         return { ...nothing, finish: () => new Uint8Array(), free: () => undefined, ...open(kind, request, memory) };
       }
@@ -180,19 +181,25 @@ test("after a trap and after a deployment a query is opened again with what it w
   ]);
 });
 
-test("a large result is copied to the room it is given, which is used again", () => {
-  const change = new Writer().u64(5).varint(1).u32(9).varint(0).varint(0).finish().slice();
+test("a large result is copied piece by piece to the room it is given, which is used again", () => {
+  const change = new Writer().u64(5).varint(1).u32(9).varint(0).varint(0).u8(0).finish().slice();
   const room = new ResultRoom();
-  const { core } = fake((_kind, _request, memory) => ({
-    finish: () => expect.fail("the result was asked for where it is not copied to the room"),
-    finish_in_place: () => {
-      // The memory may have grown meanwhile.
-      memory.buffer = new ArrayBuffer(256);
-      new Uint8Array(memory.buffer).set(change, 100);
-      return 100;
-    },
-    result_length: () => change.length,
-  }));
+  const { core } = fake((_kind, _request, memory) => {
+    const pieces = [change.subarray(0, 3), change.subarray(3, 4), change.subarray(4)];
+    let piece = new Uint8Array();
+    return {
+      finish: () => expect.fail("the result was asked for where it is not copied to the room"),
+      finish_in_pieces: () => change.length,
+      next_piece: () => {
+        piece = pieces.shift() ?? new Uint8Array();
+        // The memory may have grown meanwhile.
+        memory.buffer = new ArrayBuffer(256);
+        new Uint8Array(memory.buffer).set(piece, 100);
+        return 100;
+      },
+      piece_length: () => piece.length,
+    };
+  });
   expect(core.compact(PLACE, "fold", BOUNDS, room).finish()).toMatchObject({ folded: 5, removedSegments: [9] });
   const before = room.of(4).buffer;
   expect(core.compact(PLACE, "fold", BOUNDS, room).finish()).toMatchObject({ folded: 5, removedSegments: [9] });

@@ -82,10 +82,12 @@ describe("change", () => {
     .bytes(Uint8Array.of(8))
     .varint(1)
     .bytes(Uint8Array.of(9))
+    .u8(1)
     .finish();
 
   test("is read whole", () => {
     expect(decodeChange(whole)).toEqual({
+      hasMore: true,
       folded: 12,
       removedSegments: [3],
       liveness: [{ segment: 4, liveness: Uint8Array.of(5) }],

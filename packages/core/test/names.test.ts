@@ -10,7 +10,7 @@ const read = (name: string): Uint8Array<ArrayBuffer> =>
 /** The stack of a real trap: the memory of an instance is spoiled from outside. */
 function trapped(): string {
   const { Core, memory } = instantiate();
-  const core = new Core(1 << 20, new Uint8Array(16));
+  const core = new Core(1 << 20, new Uint8Array(16), 0);
   new Uint8Array(memory.buffer).fill(0xff);
   try {
     core.application();

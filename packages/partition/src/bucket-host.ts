@@ -82,6 +82,8 @@ export interface BucketHostOptions {
   readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
+  /** Bytes of a tail that takes no more before it is folded, if fewer than a machine has memory for. */
+  readonly tailBytesMax?: number;
   /** Told of every failure that no caller sees, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -100,12 +102,19 @@ export class BucketHost {
   #isClosed = false;
 
   constructor(options: BucketHostOptions) {
-    const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem, hold } = options;
+    const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem, hold, tailBytesMax } = options;
     const { turn } = options.surroundings;
     this.#options = options;
     this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
-    this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem, ...(hold && { hold }) });
+    this.#maintenance = new Maintenance({
+      engine,
+      keepRemovesSeconds,
+      turn,
+      onProblem,
+      ...(hold && { hold }),
+      ...(tailBytesMax !== undefined && { tailBytesMax }),
+    });
     this.shards = new BucketShards({
       maintenance: this.#maintenance,
       bucketFor: (name) => this.#bucketFor(name),

@@ -26,6 +26,8 @@ export class FeedQueue {
   isDue = false;
   #numbers: number[] = [];
   #ids: string[] = [];
+  /** Where each of them ends in the buffer. */
+  #ends: number[] = [];
   #buffer: UnsharedBytes = NOTHING;
   #length = 0;
   /** Room that the next buffer is made with: a little more than the last one needed, so that it seldom has to grow. */
@@ -57,19 +59,34 @@ export class FeedQueue {
       this.#append(chunk.subarray(begin, begin + (numbers[at + 3] ?? 0)));
       this.#numbers.push(first + (numbers[at] ?? 0));
       this.#ids.push(ids.slice(idBegin, idEnd));
+      this.#ends.push(this.#length);
       idBegin = idEnd;
     }
     return this.bytes - before;
   }
 
-  /** All that waits; nothing does afterwards. */
-  take(): Batch {
-    const load = { count: this.count, operations: this.#buffer.subarray(0, this.#length), ids: this.#ids };
-    const batch = { load, numbers: this.#numbers, ids: this.#ids, bytes: this.bytes };
+  /**
+   * What waits, the first operations of it where all are more than `bytesMax`, one at least. What is left then is to be loaded
+   * next.
+   */
+  take(bytesMax: number = Number.POSITIVE_INFINITY): Batch {
+    const count = this.bytes <= bytesMax ? this.count : this.#countWithin(bytesMax);
+    const [numbers, ids] = [this.#numbers.splice(0, count), this.#ids.splice(0, count)];
+    const end = this.#ends[count - 1] ?? 0;
+    const left = this.#ends.splice(0).slice(count);
+    const load = { count, operations: this.#buffer.subarray(0, end), ids };
+    // What is loaded is handed over with its memory.
+    const rest = this.#buffer.slice(end, this.#length);
     this.#firstBytes = Math.max(Math.ceil(this.#length * 1.25), FIRST_BYTES);
-    [this.#numbers, this.#ids, this.#buffer, this.#length] = [[], [], NOTHING, 0];
-    this.isDue = false;
-    return batch;
+    [this.#buffer, this.#length] = [rest.length === 0 ? NOTHING : rest, rest.length];
+    this.#ends = left.map((at) => at - end);
+    this.isDue = left.length > 0;
+    return { load, numbers, ids, bytes: end + count * FEED_OPERATION_BYTES };
+  }
+
+  #countWithin(bytesMax: number): number {
+    const isOver = (end: number, at: number): boolean => end + (at + 1) * FEED_OPERATION_BYTES > bytesMax;
+    return Math.max(this.#ends.findIndex(isOver), 1);
   }
 
   #append(object: Uint8Array): void {

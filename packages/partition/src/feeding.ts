@@ -33,6 +33,8 @@ import * as limits from "./limits.ts";
 
 /** What a feed needs of a cluster. */
 export interface FeedPlace {
+  /** The most bytes of one partition that are loaded at a time, where memory is short. */
+  readonly loadBytes?: number;
   /** Throws where the chunk is no list of objects. */
   split(chunk: Uint8Array): SplitChunk;
   /** Takes the bytes over: they may be gone afterwards. */
@@ -220,7 +222,8 @@ class FeedRun {
       }
       const queue = this.#queues.of(key);
       this.#held += queue.add(this.#operations, chunk, operations);
-      if (queue.bytes >= limits.LOAD_BYTES || queue.count >= limits.LOAD_OPERATIONS) this.#load(queue);
+      if (queue.bytes >= (this.#place.loadBytes ?? limits.LOAD_BYTES) || queue.count >= limits.LOAD_OPERATIONS)
+        this.#load(queue);
     }
     for (const { number, status, code, message } of refused) {
       this.#told.push({
@@ -265,7 +268,7 @@ class FeedRun {
     if (queue.isLoading || queue.count === 0 || this.#isStopped) return;
     queue.isLoading = true;
     this.#loading += 1;
-    const batch = queue.take();
+    const batch = queue.take(this.#place.loadBytes);
     const told = this.#loadNow(queue.key, batch).catch((error: unknown) => this.#tellAll(batch, failedOutcome(error)));
     void told.then(() => {
       this.#held -= batch.bytes;

@@ -130,6 +130,16 @@ export const FEED_BULK_BYTES: number = 1 << 20;
 /** Operations of one load that are written by their own at a time. */
 export const FEED_APART = 256;
 
+/**
+ * Of objects of a platform, of which many share the memory of one isolate: bytes of documents in a segment, which are held several
+ * times while it is built …
+ */
+export const OBJECT_SEGMENT_BYTES: number = 4 << 20;
+/** … of a tail that takes no more before it is folded: a search has ten times that of it in memory … */
+export const OBJECT_TAIL_BYTES_MAX: number = 1 << 20;
+/** … and of one load. */
+export const OBJECT_LOAD_BYTES: number = 3 << 20;
+
 /** Bytes of a group, or of one of its shards, from which on it is split: about 50,000 vectors of 384 dimensions with their texts. */
 export const SHARD_BYTES: number = 96 << 20;
 /** How often it is looked whether a group has become so large. */

@@ -4,14 +4,15 @@
  */
 
 import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBits } from "@brooklet/core";
-import type { Bucket, Partitions } from "@brooklet/store";
+import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
+import type { Attention } from "./maintenance/attention.ts";
 import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
-import { FoldTally, isLong, type Unsettled } from "./maintenance/tail.ts";
+import { FoldTally, isLong } from "./maintenance/tail.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
 import { FreeSpace } from "./upkeep/free-space.ts";
@@ -21,45 +22,14 @@ export interface MaintenanceOptions {
   readonly engine: Engine;
   /** How long it is known that a document was removed. */
   readonly keepRemovesSeconds: number;
+  /** Bytes of a tail that takes no more before it is folded. */
+  readonly tailBytesMax?: number;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
   /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
   readonly hold?: (key: string) => Promise<() => void>;
   /** Told of every failure, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
-}
-
-interface Retry {
-  readonly atMs: number;
-  readonly waitMs: number;
-  /** Why it failed, for those who ask before it is tried again. */
-  readonly error: unknown;
-}
-
-/** What is known of one bucket beside what it stores. */
-interface Attention {
-  readonly bucket: Bucket;
-  /** The last operation of the bucket at each of the latest sweeps: how quiet a tail is, without a clock for each. */
-  readonly sweeps: number[];
-  readonly retries: Map<string, Retry>;
-  /** Partitions with a tail, and since when: what was removed is still in their segments. */
-  readonly tails: Map<string, number>;
-  /** Partitions whose segments changed and were not settled since: they may be small, or hold removed documents. */
-  readonly unsettled: Map<string, Unsettled>;
-  readonly erasedBlocks: ErasedBlocks;
-  readonly freeSpace: FreeSpace;
-  jobs: Map<string, Job>;
-  tailCursor: number;
-  /** Next partition to be settled that an earlier process may have left; `undefined`: all were seen. */
-  settleCursor: number | undefined;
-  /** When all partitions were looked through the last time. */
-  settledMs: number;
-  /** Next partition to compare with the deployed application; `undefined`: all are as it wants them. */
-  applicationCursor: number | undefined;
-  /** Segments of schemas that were removed are being deleted, or were. */
-  erased: readonly string[] | undefined;
-  checkpointMs: number;
-  checkpointDue: boolean;
 }
 
 const IDLE_SWEEPS = Math.ceil(limits.IDLE_MS / limits.SWEEP_MS);
@@ -110,6 +80,12 @@ export class Maintenance {
     } catch (error) {
       this.#options.onProblem(error);
     }
+  }
+
+  /** Whether a tail takes one more operation. */
+  takesMore({ operations, operationBytes }: PartitionState): boolean {
+    const { tailBytesMax = limits.TAIL_BYTES_MAX } = this.#options;
+    return operations < limits.TAIL_OPERATIONS_MAX && operationBytes < tailBytesMax;
   }
 
   /** Folds the tail of a partition, or joins the fold under way. Rejects if it failed, now or a moment ago. */
@@ -322,13 +298,22 @@ export class Maintenance {
     }
   }
 
-  /** Compacts a partition. Returns whether that changed anything. */
+  /** Compacts a partition, in as many changes as it takes. Returns whether that changed anything. */
   async #compact(attention: Attention, job: Job): Promise<boolean> {
+    for (let isChanged = false; ; isChanged = true) {
+      const done = await this.#compactSome(attention, job);
+      if (done !== "some") return isChanged || done === "all";
+      await this.#options.turn();
+    }
+  }
+
+  /** Makes one change of a compaction. Returns whether that was all, or nothing. */
+  async #compactSome(attention: Attention, job: Job): Promise<"nothing" | "some" | "all"> {
     const { bucket } = attention;
     const { key } = job;
     const store = bucket.store;
     const state = store.state(key);
-    if (state.number === 0) return false;
+    if (state.number === 0) return "nothing";
     const reason: CompactReason = state.application === bucket.application ? job.reason : "schema";
     const startMs = clock.now();
     const application = bucket.application;
@@ -343,16 +328,17 @@ export class Maintenance {
       turn: this.#options.turn,
       stop: () => !isSame(),
     });
-    if (!isSame()) return false;
+    if (!isSame()) return "nothing";
+    const hasMore = change?.hasMore === true;
     // A deployment in between: what was written is of the application before, and stays marked so.
-    const wholly = reason === "schema" && application === bucket.application;
+    const wholly = reason === "schema" && !hasMore && application === bucket.application;
     if (change !== undefined) {
       this.#commit(attention, key, change, { reason, wholly, startMs });
-      return true;
+      return hasMore ? "some" : "all";
     }
     if (wholly) bucket.change((it) => it.markCurrent(key), 0);
     this.#compacted(attention, key, { reason, startMs, change });
-    return false;
+    return "nothing";
   }
 
   #commit(
@@ -379,7 +365,7 @@ export class Maintenance {
     if (bucket.store.state(key).operations === 0) tails.delete(key);
     else tails.set(key, startMs);
     if (reason === "settle") {
-      unsettled.delete(key);
+      if (change?.hasMore !== true) unsettled.delete(key);
     } else if (change !== undefined) {
       // What is removed has to go in time. All else waits for the last of a feed's loads: joining what the next ones
       // would be joined with again is work for nothing.

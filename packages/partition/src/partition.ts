@@ -22,7 +22,7 @@ import type { Answer, GetRequest, LoadOutcome, OperationRequest, Outcome } from 
 import { Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
 import { failedOutcome, isOperators, serviceError, tailFull, tooLate } from "./failure.ts";
-import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
+import { TAIL_OPERATIONS_MAX } from "./limits.ts";
 import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -258,8 +258,7 @@ export class Partition {
 
   /** Whether the tail takes one more operation. Throws if the database cannot be opened. */
   #hasRoom(): boolean {
-    const { operations, operationBytes } = this.#bucket.store.state(this.#key);
-    return operations < TAIL_OPERATIONS_MAX && operationBytes < TAIL_BYTES_MAX;
+    return this.#maintenance.takesMore(this.#bucket.store.state(this.#key));
   }
 
   /** What stands against it is told by `#room`. */

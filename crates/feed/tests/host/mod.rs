@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use brooklet_document::{Document, DocumentId};
-use brooklet_feed::{Compact, Load, OperationRequest, encode};
+use brooklet_feed::{Bounds, Compact, Load, OperationRequest, encode};
 use brooklet_schema::Application;
 use brooklet_segment::{
     BlockSource, HEADER_BLOCK, Halt, Header, Operation, PartitionVersion, REMOVED, StoredOperation, open,
@@ -49,6 +49,10 @@ pub struct Host {
     pub layout: u32,
     /// Removes before this are forgotten by the next compaction, µs since the epoch. The tests begin with all.
     pub forget_before: u64,
+    /// Of every task that it opens.
+    pub bounds: Bounds,
+    /// The last change left something for another compaction.
+    pub has_more: bool,
     next_operation: u64,
     next_segment: u32,
 }
@@ -83,6 +87,8 @@ impl Host {
             operations: BTreeMap::new(),
             layout: 1,
             forget_before: u64::MAX,
+            bounds: Bounds::default(),
+            has_more: false,
             next_operation: 1,
             next_segment: 1,
         }
@@ -113,7 +119,8 @@ impl Host {
         writer.u8(reason);
         writer.u32(self.next_segment);
         writer.u64(self.forget_before);
-        Compact::open(&self.application, &writer.finish()).unwrap_or_else(|rejection| panic!("{rejection}"))
+        Compact::open(&self.application, &writer.finish(), self.bounds)
+            .unwrap_or_else(|rejection| panic!("{rejection}"))
     }
 
     pub fn manifest(&self) -> Vec<u8> {
@@ -149,7 +156,7 @@ impl Host {
         writer.varint(operations.len() as u64);
         let mut input = Writer::new();
         operations.iter().for_each(|operation| input.text(operation));
-        let task = Load::open(&self.application, &writer.finish(), input.finish());
+        let task = Load::open(&self.application, &writer.finish(), input.finish(), self.bounds);
         let mut task = task.unwrap_or_else(|rejection| panic!("{rejection}"));
         assert!(self.drive(&mut task, usize::MAX).unwrap_or_else(|rejection| panic!("{rejection}")));
         let result = Box::new(task).finish().unwrap_or_else(|rejection| panic!("{rejection}"));
@@ -254,6 +261,7 @@ impl Host {
             };
             self.segments.insert(number, segment);
         }
+        self.has_more = reader.u8()? == 1;
         reader.end()
     }
 

@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 /// Share of the budget that partitions may take for headers and tails.
 const PARTITIONS_SHARE: usize = 4;
 /// What partitions may take at least, so that a small budget does not make every query read its tail anew.
-const PARTITIONS_BYTES_MIN: usize = 16 << 20;
+const PARTITIONS_BYTES_MIN: usize = 8 << 20;
 /// Keys remembered of blocks that were read once and not kept.
 const SEEN_ONCE: usize = 1 << 16;
 

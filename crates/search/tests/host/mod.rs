@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use brooklet_feed::{Compact, Mutate, Outlines};
+use brooklet_feed::{Bounds, Compact, Mutate, Outlines};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Query, Residency, Search, Visit};
 use brooklet_segment::PartitionVersion;
@@ -621,7 +621,7 @@ impl Host {
         writer.u8(reason);
         writer.u32(self.next_segment);
         writer.u64(self.forget_before);
-        let mut compact = Compact::open(&self.deployed.application, &writer.finish()).unwrap();
+        let mut compact = Compact::open(&self.deployed.application, &writer.finish(), Bounds::default()).unwrap();
         self.drive(key, &mut compact).unwrap_or_else(|rejection| panic!("{rejection}"));
         let change = Box::new(compact).finish().unwrap();
         if change.is_empty() {
@@ -652,6 +652,7 @@ impl Host {
             partition.segments.insert(number, StoredSegment { header, liveness, blocks });
             self.next_segment = self.next_segment.max(number + 1);
         }
+        assert_eq!(reader.u8().unwrap(), 0, "nothing is left for another compaction");
         reader.end().unwrap();
         partition.layout = self.next_layout + 1;
         self.next_layout += 1;

@@ -74,6 +74,14 @@ pub fn normalise(text: &str, normalizing: Normalizing) -> Cow<'_, str> {
     out.into()
 }
 
+/// What a word that is another than all before it takes while a column is built: its bytes, its place in a table, its list.
+const DISTINCT_WORD_BYTES: usize = 64;
+
+/// What so many words take while a column is built of them, and in it, about.
+pub(crate) fn bytes_of_words(words: usize, distinct: usize) -> usize {
+    words * size_of::<u32>() + distinct * DISTINCT_WORD_BYTES
+}
+
 /// Writes the words of one field, document after document.
 pub struct TextWriter {
     spec: ColumnSpec,
@@ -155,6 +163,12 @@ impl TextWriter {
             }
         };
         self.words.push(number);
+    }
+
+    /// Bytes that it holds so far, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        bytes_of_words(self.words.len(), self.numbers.len())
     }
 
     /// Ends the current document.

@@ -46,6 +46,11 @@ pub const fn exact_stride(cell: CellType, size: u32) -> usize {
     (size as usize * cell.bytes()).next_multiple_of(16)
 }
 
+/// Bytes of one row, with its codes.
+pub(crate) fn bytes_of_row(cell: CellType, size: u32) -> usize {
+    exact_stride(cell, size) + if has_codes(cell, size) { code_stride(size) } else { 0 }
+}
+
 /// Exact rows in a block.
 fn exact_rows_per_block(cell: CellType, size: u32) -> u32 {
     let target = if has_codes(cell, size) { EXACT_BLOCK_BYTES } else { SCAN_BLOCK_BYTES };
@@ -103,6 +108,13 @@ impl VectorWriter {
             labels: StoredWriter::default(),
             floats: Vec::new(),
         }
+    }
+
+    /// Bytes that it holds so far, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let rows = self.first_rows.last().map_or(0, |rows| *rows as usize);
+        rows * bytes_of_row(self.cell, self.size) + self.labels.len()
     }
 
     /// Adds the next document's tensor, if it has one.

@@ -20,6 +20,7 @@ import type {
   VisitPage,
 } from "../cluster.ts";
 import { serviceError } from "../failure.ts";
+import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import type { Waiting } from "../query/query-models.ts";
 import { MOVED } from "../shards/moved.ts";
@@ -443,6 +444,7 @@ export class GroupObject implements GroupCalls {
       guard: () => (this.#guard?.isActive === true ? this.#guard : undefined),
       application: undefined,
       surroundings,
+      tailBytesMax: OBJECT_TAIL_BYTES_MAX,
       onProblem,
     });
     this.#application = 0;

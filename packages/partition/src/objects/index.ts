@@ -1,5 +1,6 @@
 /** Clusters whose groups are objects of a platform, each with a database of its own. */
 
+export { OBJECT_SEGMENT_BYTES } from "../limits.ts";
 export { readObjectName, storedName } from "../shards/shard.ts";
 export { GroupObject } from "./group-object.ts";
 export type { Alarm, GroupObjectOptions } from "./group-options.ts";

@@ -32,7 +32,7 @@ import { completePackage, deploymentUnderWay, hasStoredValue, prepareDeployment 
 import { applyWhereEmbedded, type EmbeddingHandle, type TextEmbedder } from "../embedding.ts";
 import { failedOutcome, serviceError } from "../failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "../feeding.ts";
-import { SEARCH_PARTITIONS, VISIT_PARTITIONS } from "../limits.ts";
+import { OBJECT_LOAD_BYTES, SEARCH_PARTITIONS, VISIT_PARTITIONS } from "../limits.ts";
 import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
@@ -137,6 +137,7 @@ export class ObjectCluster implements Cluster {
     options: FeedOptions,
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
+      loadBytes: OBJECT_LOAD_BYTES,
       split: (chunk) => splitChunk(this.#engine, chunk),
       load: (key, load, timeoutMs) =>
         loadShards(this.#maps, key, load, (shard, sent) =>

@@ -6,13 +6,7 @@ import { type Engine, Reader, ServiceError, Writer } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import { Deadline } from "../deadline.ts";
 import { drive } from "../drive.ts";
-import {
-  SPLIT_PAGE_BYTES,
-  SPLIT_PAGE_DOCUMENTS,
-  SPLIT_WAIT_MS,
-  TAIL_BYTES_MAX,
-  TAIL_OPERATIONS_MAX,
-} from "../limits.ts";
+import { SPLIT_PAGE_BYTES, SPLIT_PAGE_DOCUMENTS, SPLIT_WAIT_MS } from "../limits.ts";
 import type { Maintenance } from "../maintenance.ts";
 import { placeOf, sourceOf } from "../place.ts";
 import { holdsHash, keptHalf, movingHalf, type ShardRecord, shardHash } from "./shard.ts";
@@ -87,8 +81,7 @@ export class ShardStore {
   }
 
   async #room(): Promise<void> {
-    const { operations, operationBytes } = this.#bucket.store.state(this.#key);
-    if (operations < TAIL_OPERATIONS_MAX && operationBytes < TAIL_BYTES_MAX) return;
+    if (this.#maintenance.takesMore(this.#bucket.store.state(this.#key))) return;
     await this.#maintenance.fold(this.#bucket, this.#key);
   }
 
