@@ -17,12 +17,23 @@ const START_MS_MAX = 60_000;
 
 /**
  * @param {string} data the data directory
- * @param {readonly string[]} more other words of the command
  * @returns {Promise<Gateway>}
  */
-export async function startGateway(data, more = []) {
-  const words = ["serve", "--data", data, "--port", "0", "--config-port", "0", "--model-origin", MODEL_ORIGIN, ...more];
-  const child = spawn(process.execPath, [COMMAND, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+export function startGateway(data) {
+  return startServing(["--data", data], {});
+}
+
+/**
+ * @param {readonly string[]} where the words of the command that say where its data is
+ * @param {Readonly<Record<string, string>>} environment variables beside those that are there
+ * @returns {Promise<Gateway>}
+ */
+export async function startServing(where, environment) {
+  const words = ["serve", ...where, "--port", "0", "--config-port", "0", "--model-origin", MODEL_ORIGIN];
+  const child = spawn(process.execPath, [COMMAND, ...words], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
+  });
   let printed = "";
   const ended = once(child, "exit");
   const listening = new Promise((resolve) => {

@@ -1,6 +1,6 @@
 /**
- * The real clients against a real gateway with a fresh data directory: `node tools/clients/run.mjs`; with `--worker` against the
- * edge deployment in its runtime. Every check is a line, `ok …` or `FAILED …`; the last line counts them. Needs a build and
+ * The real clients against a real gateway with a fresh data directory: `node tools/clients/run.mjs`; with `--store` over an S3 service of
+ * this machine, with `--worker` against the edge deployment in its runtime. Every check is a line, `ok …` or `FAILED …`; the last line counts them. Needs a build and
  * `tools/clients/install.sh`.
  */
 import { execFile } from "node:child_process";
@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startGateway } from "./gateway.mjs";
+import { endStore, startOverStore } from "./object-store.mjs";
 import { checkVespaCommand, DOCUMENTS, vespaCommand } from "./vespa-command.mjs";
 import { startWorker } from "./worker.mjs";
 
@@ -17,7 +18,8 @@ const GROUP = "alice";
 const JAVA_DOCUMENTS = 500;
 const CLIENT_MS_MAX = 300_000;
 
-const start = process.argv.includes("--worker") ? startWorker : startGateway;
+const overStore = process.argv.includes("--store");
+const start = process.argv.includes("--worker") ? startWorker : overStore ? startOverStore : startGateway;
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const clients = process.env["BROOKLET_CLIENTS"] ?? join(homedir(), ".cache", "brooklet-clients");
 const run = promisify(execFile);
@@ -103,6 +105,7 @@ try {
 } catch (error) {
   report(false, "the acceptance runs to its end", String(error instanceof Error ? error.stack : error));
 } finally {
+  await endStore();
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(`${passed} passed, ${failed} failed`);

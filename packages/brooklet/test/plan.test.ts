@@ -119,6 +119,20 @@ test("nothing costs nothing: no users nothing at all, no searches no request, no
   expect(partOf({ ...some, burst: 100 }, "rows written")).toBeCloseTo(100 * MONTH_SECONDS * 2.18, -3);
 });
 
+test("over a bucket a write alone is a PUT, many share one, and a strict search is two requests", () => {
+  const amounts = (workload: Workload): readonly (readonly [string, number])[] =>
+    (planOf(workload).plans.find(({ name }) => name === "brooklet over a bucket")?.monthly ?? [])
+      .slice(1)
+      .map(({ of, amount }) => [of, Math.round(amount / MONTH_SECONDS)] as const);
+  const some: Workload = { ...EXAMPLE, documents: 0, queries: 30, writes: 20 };
+  expect(amounts(some)).toEqual([
+    ["GB stored", 0],
+    ["PUTs", 20],
+    ["GETs", 60],
+  ]);
+  expect(amounts({ ...some, writes: 50_000 })[1]).toEqual(["PUTs", 267]);
+});
+
 test("a user who has more than an object is to have is spread over several, and a search asks each", () => {
   const workload = { ...EXAMPLE, users: 1, documents: 50_000, bytes: 0, queries: 1, writes: 0 };
   const objects = (documents: number): Plans["plans"][number] | undefined =>
@@ -159,6 +173,7 @@ test("counts are written as people do; rates a second or of a user and day; JSON
   expect(plans.plans.map(({ name }) => name)).toEqual([
     "brooklet on Node",
     "brooklet in Durable Objects",
+    "brooklet over a bucket",
     "Vespa, streaming mode",
     "Vespa, a graph in memory",
   ]);

@@ -112,7 +112,7 @@ function linesOf({ workload, search, plans }: Plans, prices: Prices): readonly s
     "",
     ...plans.flatMap(partsOf),
     "",
-    `machines: ${prices.machine.name} at $${prices.machine.dollarsPerDay} a day (${prices.machine.asOf}); objects: list prices of ${prices.objects.asOf}. Others: --prices`,
+    `machines: ${prices.machine.name} at $${prices.machine.dollarsPerDay} a day (${prices.machine.asOf}); objects, buckets: list prices of ${prices.objects.asOf}. Others: --prices`,
   ];
 }
 

@@ -30,6 +30,10 @@ export type FigureName =
   | "rowsOfCopy"
   | "shardBytes"
   | "wakeSeconds"
+  | "strict"
+  | "getsOfSearch"
+  | "putSeconds"
+  | "bucketsOfStore"
   | "slowerAtEdge";
 
 const figure = (value: number, unit: string, source: string): Figure => ({ value, unit, source });
@@ -65,6 +69,18 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
   rowsOfCopy: figure(0.04, "rows written a document that goes to a new shard of its group", "docs/edge.md"),
   shardBytes: figure(96 * 2 ** 20, "bytes of an object from which on half of it goes to a new one", "docs/edge.md"),
   wakeSeconds: figure(0.052, "seconds to wake an object and answer", "bench:edge"),
+  strict: figure(1.6, "core-ms of a strict search over an object store, for its request", "bench:object-store"),
+  getsOfSearch: figure(
+    2,
+    "requests of a strict search, of a server that does not own the bucket",
+    "docs/object-store.md",
+  ),
+  putSeconds: figure(
+    0.03,
+    "seconds that a PUT takes, which all writes of a bucket share that come meanwhile",
+    "published",
+  ),
+  bucketsOfStore: figure(8, "buckets of a store, each with one PUT at a time", "docs/object-store.md"),
   slowerAtEdge: figure(1.69, "times the processor time of Node", "bench:edge"),
 };
 

@@ -71,6 +71,46 @@ export function nodePlan(workload: Workload, { machine }: Prices): Plan {
   };
 }
 
+/**
+ * brooklet on machines that keep nothing, over a bucket: `PUTs = min(writes, buckets ÷ seconds of a PUT)`, `GETs = 2 × searches`, as if
+ * all were strict. What they have of it is a cache: a group that is used is read once.
+ */
+export function storePlan(workload: Workload, { machine, bucket }: Prices): Plan {
+  const { queries, writes, users, documents, peak } = workload;
+  const diskBytes = allDocuments(workload) * storedBytes(workload);
+  const coreSeconds = (queries * (queryMs(workload) + FIGURES.strict.value) + writes * FIGURES.write.value) / 1_000;
+  const isUsed = users > 0 && documents + queries + writes > 0;
+  const needs: readonly Need[] = [
+    { of: "being there", machines: isUsed ? Math.min(...machine.smaller.map(({ share }) => share), 1) : 0 },
+    { of: "cores", machines: (peak * coreSeconds) / (machine.cores * FILLED) },
+  ];
+  const machines = machinesFor(needs, machine);
+  const puts = Math.min(writes, FIGURES.bucketsOfStore.value / FIGURES.putSeconds.value) * MONTH_SECONDS;
+  const gets = queries * FIGURES.getsOfSearch.value * MONTH_SECONDS;
+  const part = (of: string, tariff: Parameters<typeof priceOf>[0], amount: number): Cost => ({
+    of,
+    amount,
+    dollars: priceOf(tariff, amount),
+  });
+  const monthly = [
+    { of: machines.name, amount: machines.count, dollars: machines.dollars },
+    part("GB stored", bucket.gigabyteMonths, diskBytes / 1e9),
+    part("PUTs", bucket.puts, puts),
+    part("GETs", bucket.gets, gets),
+  ];
+  return {
+    name: "brooklet over a bucket",
+    machines,
+    diskBytes,
+    memoryBytes: machines.count * FIGURES.process.value,
+    dollarsPerMonth: monthly.reduce((sum, { dollars }) => sum + dollars, 0),
+    monthly,
+    once: [],
+    refused: undefined,
+    note: "copies are the service's, and any machine serves any group; each strict search and write waits for the service once",
+  };
+}
+
 /** Over how many objects a group of so many bytes is spread: each that is large was split in two. */
 export function shardsOf(bytes: number): number {
   const halvings = Math.ceil(Math.log2(bytes / FIGURES.shardBytes.value));

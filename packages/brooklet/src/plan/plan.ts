@@ -1,5 +1,5 @@
 /** A workload served in each way, beside each other. */
-import { nodePlan, objectPlan, type Plan, queryMs, readBytes } from "./ours.ts";
+import { nodePlan, objectPlan, type Plan, queryMs, readBytes, storePlan } from "./ours.ts";
 import { PRICES, type Prices } from "./prices.ts";
 import { memoryPlan, streamingPlan } from "./vespa.ts";
 import type { Workload } from "./workload.ts";
@@ -20,6 +20,7 @@ export function planOf(workload: Workload, prices: Prices = PRICES): Plans {
     plans: [
       nodePlan(workload, prices),
       objectPlan(workload, prices),
+      storePlan(workload, prices),
       streamingPlan(workload, prices),
       // Without vectors there is no graph.
       ...(workload.dimensions > 0 ? [memoryPlan(workload, prices)] : []),

@@ -44,10 +44,20 @@ export interface ObjectPrices {
   readonly asOf: string;
 }
 
+/** A bucket of an S3-compatible service, reached from machines beside it. */
+export interface BucketPrices {
+  readonly puts: Tariff;
+  readonly gets: Tariff;
+  readonly gigabyteMonths: Tariff;
+  readonly source: string;
+  readonly asOf: string;
+}
+
 /** Every price of a plan. */
 export interface Prices {
   readonly machine: MachinePrice;
   readonly objects: ObjectPrices;
+  readonly bucket: BucketPrices;
 }
 
 const MILLION = 1e6;
@@ -84,6 +94,13 @@ export const PRICES: Prices = {
     objectBytesMin: 12e3,
     source:
       "https://developers.cloudflare.com/durable-objects/platform/pricing/, https://developers.cloudflare.com/workers/platform/pricing/",
+    asOf: "2026-04",
+  },
+  bucket: {
+    puts: { included: 0, dollars: 5, per: MILLION },
+    gets: { included: 0, dollars: 0.4, per: MILLION },
+    gigabyteMonths: { included: 0, dollars: 0.023, per: 1 },
+    source: "https://aws.amazon.com/s3/pricing/ (Standard, us-east-1)",
     asOf: "2026-04",
   },
 };
