@@ -1,5 +1,7 @@
 //! Every target: its regressions, its corpus, and `BROOKLET_FUZZ_INPUTS` changed inputs (20,000 for a cheap target,
-//! fewer for a dear one), from the seed `BROOKLET_FUZZ_SEED`.
+//! fewer for a dear one), from the seed `BROOKLET_FUZZ_SEED`. What was run is added to the file `BROOKLET_FUZZ_LEDGER`, a line of JSON
+//! for each target: `node tools/fuzz-ledger.mjs` sums them up.
+use std::io::Write;
 use std::time::Duration;
 
 use brooklet_fuzz::{run, targets};
@@ -21,6 +23,17 @@ fn check(name: &str) {
     }
     let slow = report.slowest > INPUT_TIME_MAX;
     assert!(!slow, "{name} took {:?} for {}", report.slowest, kept(name, &report.slowest_input));
+    if let Ok(path) = std::env::var("BROOKLET_FUZZ_LEDGER") {
+        enter(&path, name, report.inputs);
+    }
+}
+
+/// Adds a run that found nothing to a ledger. A line is one write, so that targets that run at a time do not mix.
+fn enter(path: &str, name: &str, inputs: usize) {
+    let (release, seed) = (env!("CARGO_PKG_VERSION"), number("BROOKLET_FUZZ_SEED", 1));
+    let line = format!("{{\"release\":\"{release}\",\"target\":\"{name}\",\"inputs\":{inputs},\"seed\":{seed}}}\n");
+    let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).expect("the ledger can be opened");
+    file.write_all(line.as_bytes()).expect("the ledger can be written");
 }
 
 /// Writes an input beside the build, to be moved to `regressions/` once it is understood.
