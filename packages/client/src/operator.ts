@@ -41,7 +41,7 @@ export class Term extends Clause<"term"> {
 type AnnotationValue = string | number | boolean | readonly number[] | { readonly [name: string]: number } | undefined;
 
 /** @internal An expression with what is said of it; nothing that is not said is written. */
-export function annotated(expression: string, options: object): string {
+export function annotated(expression: string, options: object = {}): string {
   const said = Object.entries(options as Record<string, AnnotationValue>).filter(([, value]) => value !== undefined);
   if (said.length === 0) return expression;
   const wrong = said.find(([name]) => !/^[A-Za-z.]+$/.test(name));
@@ -112,7 +112,7 @@ export function alternatives(words: Readonly<Record<string, number>>): Term {
 /** A number that YQL takes for one with a fraction. */
 function fraction(value: number): string {
   const text = literal(value);
-  return /[.]/.test(text) ? text : `${text.replace(/L$/, "")}.0`;
+  return text.includes(".") ? text : `${text.replace(/L$/, "")}.0`;
 }
 
 /** @internal Words as arguments. */

@@ -94,9 +94,10 @@ describe("conditions", () => {
     ],
     [
       it.recipients.sameElement((value) => value.is("a").or(value.prefix("b")), { elementFilter: [0, 2] }),
-      'recipients contains ({elementFilter: [0, 2]}sameElement(("a" or ({prefix: true}"b"))))',
+      'recipients contains ({elementFilter: [0, 2]}sameElement((({grammar: "raw"}"a") or ({prefix: true}"b"))))',
     ],
-    [it.recipients.at(0, "a"), 'recipients[0] = "a"'],
+    [it.recipients.at(0, "a b"), 'recipients contains ({elementFilter: [0]}sameElement(({grammar: "raw"}"a b")))'],
+    [it.notes.at(0, "a b"), 'notes[0] = "a b"'],
     [rank(it.year.is(1), it.subject.contains("a")), 'rank(year = 1, subject contains "a")'],
     [weakAnd([it.year.is(1), it.year.is(2)], { targetHits: 5 }), "({targetHits: 5}weakAnd(year = 1, year = 2))"],
     [nonEmpty(userQuery), "nonEmpty(userQuery())"],
@@ -121,7 +122,7 @@ describe("conditions", () => {
   });
 
   test("an empty text or a number that is none is refused", () => {
-    expect(() => it.sender.is("")).toThrow("a condition on 'sender' needs a text that is not empty");
+    expect(() => it.sender.is("")).toThrow("a condition on 'sender' may not be empty");
     expect(() => it.year.is(Number.NaN)).toThrow("NaN cannot be compared with: give a finite number");
   });
 });

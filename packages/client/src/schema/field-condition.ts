@@ -6,6 +6,7 @@ import { invalidArgument } from "../error.ts";
 import {
   alternatives,
   annotated,
+  equiv,
   type InputOptions,
   phrase,
   type Term,
@@ -13,7 +14,7 @@ import {
   terms,
   word,
 } from "../operator.ts";
-import type { Position } from "./codec.ts";
+import { mapValues, type Position } from "./codec.ts";
 import type { DataType } from "./data-type.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./point-in-time.ts";
 
@@ -37,10 +38,8 @@ export interface FuzzyOptions {
   readonly prefix?: boolean;
 }
 
-/** Conditions on texts as a whole. */
+/** Conditions on texts of either kind. */
 export interface ValueConditions {
-  /** Is few edits away from this text, as a whole: of words, for a searched text refuses it as in Vespa. */
-  fuzzy(text: string, options?: FuzzyOptions): Condition;
   /** Has a place that this regular expression matches. */
   matches(expression: string): Condition;
 }
@@ -92,6 +91,8 @@ export interface WeightedConditions<Key extends string | number> {
 
 /** Conditions on a whole value. */
 export interface StringConditions extends ValueConditions, WeightedConditions<string> {
+  /** Is few edits away from this text, as a whole. */
+  fuzzy(text: string, options?: FuzzyOptions): Condition;
   /** Is this value; upper and lower case are the same. */
   is(value: string, options?: TermOptions): Condition;
   /** Is one of these values. */
@@ -204,36 +205,35 @@ class FieldCondition {
     this.#type = type;
   }
 
-  contains(words: string | Term, options: TermOptions = {}): Condition {
+  contains(words: string | Term, options?: TermOptions): Condition {
     return typeof words === "string" ? this.#word(words, options) : this.#leaf(words);
   }
 
   phrase(...words: readonly (string | Term)[]): Condition {
-    if (words.length === 0) throw invalidArgument(`a phrase on '${this.#path}' needs words`);
     return this.#leaf(phrase(...words));
   }
 
-  near(words: readonly (string | Term)[], options: NearOptions = {}): Condition {
+  near(words: readonly (string | Term)[], options?: NearOptions): Condition {
     return this.#near("near", words, options);
   }
 
-  onear(words: readonly (string | Term)[], options: NearOptions = {}): Condition {
+  onear(words: readonly (string | Term)[], options?: NearOptions): Condition {
     return this.#near("onear", words, options);
   }
 
   equiv(...words: readonly (string | Term)[]): Condition {
-    return this.#leaf(`equiv(${terms("equiv", words, 2)})`);
+    return this.#leaf(equiv(...words));
   }
 
   alternatives(words: Readonly<Record<string, number>>): Condition {
     return this.#leaf(alternatives(words));
   }
 
-  text(typed: string, options: InputOptions = {}): Condition {
+  text(typed: string, options?: InputOptions): Condition {
     return this.#leaf(annotated(`text(${literal(typed)})`, options));
   }
 
-  fuzzy(text: string, options: FuzzyOptions = {}): Condition {
+  fuzzy(text: string, options?: FuzzyOptions): Condition {
     return this.#leaf(annotated(`fuzzy(${literal(text)})`, options));
   }
 
@@ -241,20 +241,22 @@ class FieldCondition {
     return new Condition(`${this.#path} matches ${literal(expression)}`);
   }
 
-  prefix(start: string, options: TermOptions = {}): Condition {
+  prefix(start: string, options?: TermOptions): Condition {
     return this.#word(start, { part: "prefix", ...options });
   }
 
-  suffix(end: string, options: TermOptions = {}): Condition {
+  suffix(end: string, options?: TermOptions): Condition {
     return this.#word(end, { part: "suffix", ...options });
   }
 
-  substring(part: string, options: TermOptions = {}): Condition {
+  substring(part: string, options?: TermOptions): Condition {
     return this.#word(part, { part: "substring", ...options });
   }
 
-  is(value: Literal | Date, options: TermOptions = {}): Condition {
-    return typeof value === "string" ? this.#word(value, options) : this.#compared("=", value);
+  is(value: Literal | Date, options?: TermOptions): Condition {
+    if (typeof value !== "string") return this.#compared("=", value);
+    // An element has no field whose matching says that it is one value: its words would be looked for side by side.
+    return this.#word(value, this.#path ? options : { grammar: "raw", ...options });
   }
 
   in(values: readonly Literal[]): Condition {
@@ -279,25 +281,28 @@ class FieldCondition {
 
   between(low: number | Date, high: number | Date, options: RangeOptions = {}): Condition {
     const { bounds } = options;
-    const [above, below] = [bounds === "open" || bounds === "leftOpen", bounds === "open" || bounds === "rightOpen"];
-    const ends = [this.#bound(above ? ">" : ">=", low), this.#bound(below ? "<" : "<=", high)];
-    const range = `range(${this.#path}, ${ends.map((end) => literal(end as number)).join(", ")})`;
+    const isOpen = (side: RangeOptions["bounds"]): boolean => bounds === "open" || bounds === side;
+    const ends = [
+      this.#bound(isOpen("leftOpen") ? ">" : ">=", low),
+      this.#bound(isOpen("rightOpen") ? "<" : "<=", high),
+    ];
+    const range = `range(${this.#path}, ${(ends as Literal[]).map(literal).join(", ")})`;
     return new Condition(annotated(range, options));
   }
 
-  weightedSet(weights: Readonly<Record<string, number>>, options: object = {}): Condition {
+  weightedSet(weights: Readonly<Record<string, number>>, options?: object): Condition {
     return this.#weighted("weightedSet", weights, options);
   }
 
-  dotProduct(weights: Readonly<Record<string, number>>, options: object = {}): Condition {
+  dotProduct(weights: Readonly<Record<string, number>>, options?: object): Condition {
     return this.#weighted("dotProduct", weights, options);
   }
 
-  wand(weights: Readonly<Record<string, number>>, options: WandOptions = {}): Condition {
+  wand(weights: Readonly<Record<string, number>>, options?: WandOptions): Condition {
     return this.#weighted("wand", weights, options);
   }
 
-  geoLocation({ lat, lng }: Position, radius: Distance, options: object = {}): Condition {
+  geoLocation({ lat, lng }: Position, radius: Distance, options?: object): Condition {
     const place = `${literal(lat)}, ${literal(lng)}`;
     return new Condition(annotated(`geoLocation(${this.#path}, ${place}, ${literal(radius)})`, options));
   }
@@ -308,33 +313,32 @@ class FieldCondition {
   }
 
   nearestNeighbor({ input = this.#path, ...options }: NearestOptions = {}): Condition {
-    const hits = options.targetHits ?? options.totalTargetHits ?? TARGET_HITS_DEFAULT;
-    const said = options.totalTargetHits === undefined ? { targetHits: hits, ...options } : options;
+    const said = options.totalTargetHits === undefined ? { targetHits: TARGET_HITS_DEFAULT, ...options } : options;
     return new Condition(annotated(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
   }
 
-  #near(name: string, words: readonly (string | Term)[], { not = [], ...options }: NearOptions): Condition {
+  #near(name: string, words: readonly (string | Term)[], { not = [], ...options }: NearOptions = {}): Condition {
     const excluded = not.map((it) => `, !${terms(name, [it], 1)}`).join("");
     return this.#leaf(annotated(`${name}(${terms(name, words, 1)}${excluded})`, options));
   }
 
-  #weighted(name: string, weights: Readonly<Record<string, number>>, options: object): Condition {
+  #weighted(name: string, weights: Readonly<Record<string, number>>, options?: object): Condition {
     const numbers = isInteger(this.#type);
     const pairs = Object.entries(weights).map(([key, weight]) => {
       if (!Number.isInteger(weight)) throw invalidArgument(`the weight ${weight} of '${key}' is not an integer`);
       return numbers ? `[${literal(Number(key))}, ${weight}]` : `${literal(key)}: ${weight}`;
     });
-    const list = numbers ? `[${pairs.join(", ")}]` : `{${pairs.join(", ")}}`;
-    return new Condition(annotated(`${name}(${this.#path}, ${list})`, options));
+    const list = pairs.join(", ");
+    return new Condition(annotated(`${name}(${this.#path}, ${numbers ? `[${list}]` : `{${list}}`})`, options));
   }
 
-  #word(text: string, options: object): Condition {
-    if (text === "") throw invalidArgument(`a condition on '${this.#path}' needs a text that is not empty`);
+  #word(text: string, options?: object): Condition {
+    if (text === "") throw invalidArgument(`a condition on '${this.#path}' may not be empty`);
     return this.#leaf(word(text, options));
   }
 
   #leaf(expression: Term | string): Condition {
-    return new Condition(this.#path === "" ? String(expression) : `${this.#path} contains ${expression}`);
+    return new Condition(this.#path ? `${this.#path} contains ${expression}` : String(expression));
   }
 
   #compared(comparison: Comparison, value: Literal | Date): Condition {
@@ -356,31 +360,30 @@ function isInteger(type: DataType): boolean {
 }
 
 /** What lists, sets and maps offer for their elements. */
-function elementConditions(path: string, inside: () => object): ElementConditions<never> & IndexConditions {
-  return {
-    sameElement: (condition, options = {}) => {
-      const write = (): unknown => (condition as (element: object) => Condition)(inside());
-      const element = clauseText("condition", `sameElement of '${path}'`, write);
-      return new Condition(`${path} contains ${annotated(`sameElement(${element})`, options)}`);
-    },
-    at: (index, value) => {
-      if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is not the number of an element`);
-      return new Condition(`${path}[${index}] = ${literal(value)}`);
-    },
+function elementConditions(path: string, inside: () => object, hasWords?: boolean) {
+  const sameElement = (condition: (element: FieldCondition) => Condition, options?: object): Condition => {
+    const element = clauseText("condition", `sameElement of '${path}'`, () => condition(inside() as FieldCondition));
+    return new Condition(`${path} contains ${annotated(`sameElement(${element})`, options)}`);
   };
+  const at = (index: number, value: string | number | boolean): Condition => {
+    if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is not the number of an element`);
+    if (typeof value !== "string" || hasWords) return new Condition(`${path}[${index}] = ${literal(value)}`);
+    return sameElement((element) => element.is(value), { elementFilter: [index] });
+  };
+  return { sameElement, at };
 }
 
-/** The conditions of a field at `path`, with those of its members below it. */
-export function conditionsOf(path: string, type: DataType): object {
-  const below = (name: string) => (path === "" ? name : `${path}.${name}`);
+/** The conditions of a field at `path`, with those of its members below it. A field that has words is searched by them. */
+export function conditionsOf(path: string, type: DataType, hasWords?: boolean): object {
+  const below = (name: string) => (path ? `${path}.${name}` : name);
   switch (type.kind) {
     case "array":
     case "weightedset": {
       const own = conditionsOf(path, type.element);
-      const elements = elementConditions(path, () => conditionsOf("", type.element));
+      const isStruct = !(own instanceof FieldCondition);
+      const elements = elementConditions(path, () => conditionsOf("", type.element), hasWords || isStruct);
       // A member of that name is the member.
-      for (const [name, value] of Object.entries(elements)) if (!(name in own)) Object.assign(own, { [name]: value });
-      return own;
+      return isStruct ? { ...elements, ...own } : Object.assign(own, elements);
     }
     case "map": {
       const inside = () => ({ key: conditionsOf("key", type.key), value: conditionsOf("value", type.value) });
@@ -392,9 +395,7 @@ export function conditionsOf(path: string, type: DataType): object {
       };
     }
     case "struct":
-      return Object.fromEntries(
-        Object.entries(type.struct.members).map(([name, member]) => [name, conditionsOf(below(name), member)]),
-      );
+      return mapValues(type.struct.members, (member, name) => conditionsOf(below(name), member));
     default:
       return new FieldCondition(path, type);
   }

@@ -4,7 +4,7 @@ import { documentNameProblem, suggestion } from "@brooklet/wire";
 import { invalidArgument, refuseUnknown } from "../error.ts";
 import type { AnalysisOptions } from "./analysis.ts";
 import type { Check } from "./check.ts";
-import { type Codec, objectCodec } from "./codec.ts";
+import { type Codec, mapValues, objectCodec } from "./codec.ts";
 import { type Expiry, type Lifetime, lifetimeOf } from "./expiry.ts";
 import type { Field, FieldDefinition, FieldMap } from "./field.ts";
 import { conditionsOf } from "./field-condition.ts";
@@ -108,10 +108,9 @@ export function schema<
   const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
   const documentFields = Object.fromEntries(Object.entries(fields).filter(([, field]) => !isMade(field)));
   const codec = objectCodec(documentFields);
-  const conditions = Object.entries(fields).map(([field, { definition }]) => [
-    field,
-    conditionsOf(field, definition.type),
-  ]);
+  const conditions = mapValues(fields, ({ definition: { type, indexing } }, field) =>
+    conditionsOf(field, type, indexing.includes("index")),
+  );
   return {
     name,
     namespace: checkedNamespace(options.namespace ?? name),
@@ -121,7 +120,7 @@ export function schema<
     profiles: [...profiles.keys(), "unranked"] as ((keyof Profiles & string) | BuiltInProfile)[],
     ranking: own as Profiles,
     fieldsets: Object.keys(fieldsets),
-    conditions: Object.fromEntries(conditions) as ConditionsOf<Fields>,
+    conditions: conditions as ConditionsOf<Fields>,
     ...(options.expires === undefined ? {} : { expires: lifetimeOf(name, fields, options.expires) }),
     toString: () => writeSchema({ name, fields, fieldsets, profiles }),
   };

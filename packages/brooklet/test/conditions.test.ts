@@ -1,0 +1,203 @@
+/** What the types of fields offer is answered: each condition is asked of a field of each type that has it, and finds what it means. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  array,
+  bigint,
+  bool,
+  byte,
+  type Condition,
+  type Database,
+  double,
+  float,
+  type IntegerConditions,
+  int,
+  long,
+  map,
+  type OrderConditions,
+  oneOf,
+  open,
+  position,
+  type StringConditions,
+  schema,
+  string,
+  struct,
+  type TextConditions,
+  text,
+  timestamp,
+  vector,
+  weightedSet,
+  word,
+} from "../src/index.ts";
+
+const letter = schema("letter", {
+  body: text(),
+  parts: array(text()),
+  sender: string(),
+  state: oneOf("open", "done"),
+  tags: array(string()),
+  labels: weightedSet(string()),
+  size: int(),
+  bytes: long(),
+  level: byte(),
+  number: bigint(),
+  part: float(),
+  price: double(),
+  isRead: bool(),
+  at: timestamp(),
+  place: position(),
+  vec: vector(2),
+  people: array(struct({ name: string(), age: int() }, { name: "person" })),
+  counts: map(string(), int()),
+});
+type It = typeof letter.conditions;
+
+/** A letter whose values that have an order are 1, 2 or 3. */
+const letterOf = (value: 1 | 2 | 3, name: string, body: string) => ({
+  body,
+  parts: [body, "yours"],
+  sender: name,
+  state: value === 2 ? ("open" as const) : ("done" as const),
+  tags: [`of ${name}`, "all"],
+  labels: { [name]: value },
+  size: value,
+  bytes: value,
+  level: value,
+  number: BigInt(value),
+  part: value,
+  price: value,
+  isRead: value === 2,
+  at: new Date(1_000 * value),
+  place: { lat: 20 * value, lng: 20 * value },
+  vec: [value, 1],
+  people: [{ name, age: value }],
+  counts: { [name]: value },
+});
+/** Ada's is the one in the middle. */
+const LETTERS = {
+  cy: letterOf(1, "cy", "a walk in the park"),
+  ada: letterOf(2, "ada", "the invoice is due on friday"),
+  bo: letterOf(3, "bo", "lunch at the museum"),
+};
+
+/**
+ * One condition for each that a type offers, which Ada's letter alone fulfils. A member that is added to a type is missing here
+ * until it is asked.
+ */
+type Asked<Conditions> = {
+  readonly [Name in keyof Conditions]-?: Conditions[Name] extends (...parameters: never[]) => Condition
+    ? (it: Conditions) => Condition
+    : Asked<Conditions[Name]>;
+};
+
+const ofText: Asked<TextConditions> = {
+  contains: (it) => it.contains("due"),
+  phrase: (it) => it.phrase("due", word("on")),
+  near: (it) => it.near(["friday", "due"], { distance: 3, not: ["park"] }),
+  onear: (it) => it.onear(["due", "friday"], { distance: 3 }),
+  equiv: (it) => it.equiv("invoice", "bill"),
+  alternatives: (it) => it.alternatives({ invoice: 1, bill: 0.5 }),
+  text: (it) => it.text("invoice friday"),
+  in: (it) => it.in(["invoice", "bill"]),
+  prefix: (it) => it.prefix("inv"),
+  suffix: (it) => it.suffix("oice"),
+  substring: (it) => it.substring("voi"),
+  matches: (it) => it.matches("inv.*due"),
+};
+const ofName: Asked<StringConditions> = {
+  is: (it) => it.is("ada"),
+  in: (it) => it.in(["ada", "dee"]),
+  prefix: (it) => it.prefix("ad"),
+  fuzzy: (it) => it.fuzzy("adda", { maxEditDistance: 1, prefixLength: 2 }),
+  matches: (it) => it.matches("^ad"),
+  weightedSet: (it) => it.weightedSet({ ada: 2 }),
+  dotProduct: (it) => it.dotProduct({ ada: 2 }),
+  wand: (it) => it.wand({ ada: 2 }, { targetHits: 3 }),
+};
+const ofTag: Asked<StringConditions> = {
+  is: (it) => it.is("of ada"),
+  in: (it) => it.in(["of ada", "of dee"]),
+  prefix: (it) => it.prefix("of a"),
+  fuzzy: (it) => it.fuzzy("of adda", { maxEditDistance: 1 }),
+  matches: (it) => it.matches("^of a"),
+  weightedSet: (it) => it.weightedSet({ "of ada": 2 }),
+  dotProduct: (it) => it.dotProduct({ "of ada": 2 }),
+  wand: (it) => it.wand({ "of ada": 2 }, { targetHits: 3 }),
+};
+const orderOf = <Value>(low: Value, middle: Value, high: Value): Asked<OrderConditions<Value>> => ({
+  is: (it) => it.is(middle),
+  lt: (it) => it.lt(high).and(it.gt(low)),
+  le: (it) => it.le(middle).and(it.gt(low)),
+  gt: (it) => it.gt(low).and(it.lt(high)),
+  ge: (it) => it.ge(middle).and(it.lt(high)),
+  between: (it) => it.between(middle, middle),
+});
+const ofInteger: Asked<IntegerConditions> = {
+  ...orderOf(1, 2, 3),
+  in: (it) => it.in([2, 9]),
+  weightedSet: (it) => it.weightedSet({ 2: 1 }),
+  dotProduct: (it) => it.dotProduct({ 2: 1 }),
+  wand: (it) => it.wand({ 2: 1 }, { targetHits: 3 }),
+};
+
+const ASKED: Asked<It> = {
+  body: ofText,
+  parts: {
+    ...ofText,
+    sameElement: (it) => it.sameElement((part) => part.contains("due")),
+    at: (it) => it.at(0, "the invoice is due on friday"),
+  },
+  sender: ofName,
+  state: { is: (it) => it.is("open"), in: (it) => it.in(["open"]) },
+  tags: {
+    ...ofTag,
+    sameElement: (it) => it.sameElement((tag) => tag.is("of ada")),
+    at: (it) => it.at(0, "of ada"),
+  },
+  labels: ofName,
+  size: ofInteger,
+  bytes: ofInteger,
+  level: ofInteger,
+  number: { ...orderOf(1n, 2n, 3n), in: (it) => it.in([2n]) },
+  part: orderOf(1, 2, 3),
+  price: orderOf(1, 2, 3),
+  isRead: { is: (it) => it.is(true) },
+  at: orderOf(new Date(1_000), new Date(2_000), new Date(3_000)),
+  place: {
+    geoLocation: (it) => it.geoLocation({ lat: 40, lng: 40 }, "5 km"),
+    geoBoundingBox: (it) => it.geoBoundingBox({ south: 39, west: 39, north: 41, east: 41 }),
+  },
+  vec: { nearestNeighbor: (it) => it.nearestNeighbor({ targetHits: 1 }).and(letter.conditions.size.is(2)) },
+  people: {
+    name: ofName,
+    age: ofInteger,
+    sameElement: (it) => it.sameElement((person) => person.name.is("ada").and(person.age.is(2))),
+    at: (it) => it.at(0, "ada"),
+  },
+  counts: {
+    key: ofName,
+    value: ofInteger,
+    sameElement: (it) => it.sameElement((count) => count.key.is("ada").and(count.value.is(2))),
+  },
+};
+
+let database: Database;
+beforeAll(async () => {
+  database = await open({ schemas: [letter] });
+  for (const [id, fields] of Object.entries(LETTERS)) await database.group("ada").put(letter, id, fields);
+});
+afterAll(() => database.close());
+
+/** The conditions with the path of each, and what they are asked of. */
+function asked(of: object, it: object, path: readonly string[] = []): [string, () => Condition][] {
+  return Object.entries(of).flatMap(([name, member]) => {
+    if (typeof member === "function") return [[[...path, name].join("."), () => member(it)]];
+    return asked(member, (it as Record<string, object>)[name] as object, [...path, name]);
+  });
+}
+
+describe("each condition that a type of field offers", () => {
+  test.each(asked(ASKED, letter.conditions))("%s finds the letter it is of", async (_, condition) => {
+    const { hits } = await database.group("ada").search(letter, { where: condition, inputs: { vec: [2, 1] } });
+    expect(hits.map(({ id }) => id)).toEqual(["ada"]);
+  });
+});
