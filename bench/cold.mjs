@@ -1,6 +1,7 @@
 /**
  * `npm run bench:cold`: what a process pays before its first answer, as processor time over that of a bare Node in the same run:
  * the import, then a database in memory with its first put and its first search, and one that is stored with its first search. Each is the least of several processes.
+ * Then what of the core V8 compiled for each, where it tells that.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -52,6 +53,14 @@ function spentMs(program) {
   return Number(stdout.trim());
 }
 
+/** What of the core a process compiles: a function is compiled when it is first called. Nothing in versions of V8 that tell it otherwise. */
+function compiled(program) {
+  const words = ["--trace-wasm-compilation-times", "--input-type=module", "--eval", program];
+  const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8", maxBuffer: 2 ** 26 });
+  const sizes = [...stdout.matchAll(/ using Liftoff, .*? bodysize (\d+) /g)].map(([, size]) => Number(size));
+  return { functions: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
 await store();
 // In turns, so that what else the machine does meets all of them alike.
 const least = Object.fromEntries(Object.keys(PROGRAMS).map((name) => [name, Number.POSITIVE_INFINITY]));
@@ -64,5 +73,10 @@ for (const [name, ms] of Object.entries(least)) {
   console.log(
     `${name}: ${ms.toFixed(0)} ms of CPU, ${(ms / bareMs).toFixed(2)} times bare Node (${over.toFixed(0)} ms over it)`,
   );
+}
+for (const [name, program] of Object.entries(PROGRAMS)) {
+  const { functions, bytes } = compiled(program);
+  if (functions > 0)
+    console.log(`${name}: ${functions} functions of the core compiled, ${Math.round(bytes / 1_000)} KB`);
 }
 rmSync(path, { recursive: true, force: true });

@@ -34,15 +34,26 @@ export function sqliteNotice(): string | undefined {
 function loadLibrary(): Library {
   try {
     const Database = require("better-sqlite3") as new (path: string, options: object) => BetterSqlite3;
-    // The binary is only loaded with the first database.
-    new Database(":memory:", {}).close();
-    return { open: (path) => betterSqlite3(new Database(path, { timeout: 0 })) };
+    const nativeBinding = builtBinary();
+    // Otherwise it is only loaded with the first database.
+    if (nativeBinding === undefined) new Database(":memory:", {}).close();
+    const options = { timeout: 0, ...(nativeBinding && { nativeBinding }) };
+    return { open: (path) => betterSqlite3(new Database(path, options)) };
   } catch (cause) {
     const { DatabaseSync } = loadNodeSqlite(cause);
     return {
       open: (path) => nodeSqlite(new DatabaseSync(path, { timeout: 0 })),
       notice: `SQLite is Node's own: better-sqlite3 cannot be loaded (${reasonOf(cause)})`,
     };
+  }
+}
+
+/** The binary from where an installation puts it: the library looks through a dozen folders, with a library of its own for that. */
+function builtBinary(): object | undefined {
+  try {
+    return require("better-sqlite3/build/Release/better_sqlite3.node") as object;
+  } catch {
+    return undefined;
   }
 }
 
