@@ -122,6 +122,7 @@ fn read_wanted(bytes: &[u8]) -> Result<Vec<EmbeddingWanted>, Rejection> {
     Ok(wanted)
 }
 
+#[inline(never)]
 fn read_embedding(reader: &mut Reader<'_>) -> Result<Embedding, Rejection> {
     let kind = reader.u8()?;
     let floats = |reader: &mut Reader<'_>| -> Result<Vec<f32>, Rejection> {

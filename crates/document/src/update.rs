@@ -111,6 +111,7 @@ impl FieldChange {
     }
 }
 
+#[inline(never)]
 fn add(value: Option<Value>, added: &Value) -> Result<Value, Rejection> {
     match (value, added) {
         (Some(Value::Array(mut elements)), Value::Array(more)) => {

@@ -75,6 +75,7 @@ pub fn encode(application: &Application, request: &OperationRequest<'_>, time: u
     Ok(seal(schema, &id, (operation, time), Vec::new()))
 }
 
+#[inline(never)]
 fn put(
     application: &Application,
     schema: &Schema,

@@ -122,6 +122,7 @@ fn direction(text: &str) -> Option<(Axis, f64)> {
 }
 
 /// North, south, east and west of an area.
+#[inline(never)]
 fn area(text: &str) -> Result<[i32; 4], String> {
     const NAMES: [char; 4] = ['n', 's', 'e', 'w'];
     let mut limits: [Option<i32>; 4] = [None; 4];

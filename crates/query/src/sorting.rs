@@ -147,6 +147,7 @@ pub fn parse_sorting(text: &str) -> Result<Vec<SortKey>, Rejection> {
     Ok(keys)
 }
 
+#[inline(never)]
 fn parse_key(text: &str) -> Result<SortKey, String> {
     let (direction, object) = match text.as_bytes().first() {
         Some(b'+') => (Some(Direction::Ascending), &text[1..]),

@@ -70,6 +70,7 @@ impl ModelCall {
     ///
     /// # Errors
     /// If they do not fit the model.
+    #[inline(never)]
     pub(crate) fn bind(&self, types: &[Arc<TensorType>]) -> Result<ModelOutput, String> {
         let mut bound = BTreeMap::new();
         let mut inputs = Vec::with_capacity(types.len());
@@ -109,6 +110,7 @@ impl ModelCall {
     }
 }
 
+#[inline(never)]
 fn bind_input<'s>(
     value: &'s OnnxValue,
     source: &str,

@@ -27,6 +27,7 @@ pub(crate) fn insert(tree: &mut SchemaTree, package: &Package<'_>) -> Result<(),
     Ok(())
 }
 
+#[inline(never)]
 fn read(constant: &mut ConstantTree, path: &str, package: &Package<'_>) -> Result<(), Rejection> {
     let place = constant.name.place.clone();
     let path = path.strip_prefix("./").unwrap_or(path);

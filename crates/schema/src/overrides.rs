@@ -20,6 +20,7 @@ pub struct Override {
 ///
 /// # Errors
 /// If it is malformed.
+#[inline(never)]
 pub(crate) fn read(path: &str, content: &str, remarks: &mut Remarks) -> Result<Vec<Override>, Rejection> {
     let file = XmlFile::parse(path, content)?;
     let root = file.root();

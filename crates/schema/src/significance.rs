@@ -48,6 +48,7 @@ impl SignificanceModels {
     ///
     /// # Errors
     /// If there is no such model.
+    #[inline(never)]
     pub fn model(&self, language: Option<&str>) -> Result<&Arc<SignificanceModel>, Rejection> {
         let missing =
             |what: String| Rejection::new(Code::IllegalQuery, format!("No significance model available for {what}"));

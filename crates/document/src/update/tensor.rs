@@ -112,6 +112,7 @@ pub(super) fn merged(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection
 }
 
 /// The subspaces that match none of the addresses.
+#[inline(never)]
 pub(super) fn without(tensor: &Tensor, addresses: &[Vec<Option<String>>]) -> Tensor {
     // The addresses by the dimensions that they name, so that a subspace is looked up once for each choice of those.
     let mut by_named: BTreeMap<Vec<bool>, BTreeSet<Vec<&str>>> = BTreeMap::new();

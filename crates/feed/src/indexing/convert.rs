@@ -124,6 +124,7 @@ pub(super) fn compares(comparison: Comparison, left: &Value, right: &Value) -> b
 }
 
 /// Seconds since 1970 of a time as ISO 8601 writes it: `2026-01-31T12:00:00Z`, with fractions and offsets.
+#[inline(never)]
 pub(super) fn epoch_second(text: &str) -> Made {
     let malformed = || invalid(format!("'{}' is no time such as 2026-01-31T12:00:00Z", Rejection::quote(text)));
     let (date, time) = text.split_once(['T', 't']).ok_or_else(malformed)?;

@@ -137,6 +137,7 @@ impl<'a> Run<'a> {
         Ok(Some(Value::Array(made)))
     }
 
+    #[inline(never)]
     fn condition(&mut self, condition: &Condition, value: Option<Value>) -> Flow {
         let left = self.expression(&condition.left, value.clone())?;
         let right = self.expression(&condition.right, value.clone())?;
@@ -149,6 +150,7 @@ impl<'a> Run<'a> {
         Ok(value)
     }
 
+    #[inline(never)]
     fn concatenate(&mut self, of: &[Expression], value: &Option<Value>) -> Flow {
         let mut parts = Vec::with_capacity(of.len());
         for one in of {
@@ -175,6 +177,7 @@ impl<'a> Run<'a> {
         Ok(Value::String(text))
     }
 
+    #[inline(never)]
     fn function(&mut self, name: &str, arguments: &[Argument], value: Option<Value>) -> Flow {
         if name == "documentid" {
             return Ok(Some(Value::String(self.id.to_owned())));
@@ -221,6 +224,7 @@ impl<'a> Run<'a> {
     }
 
     /// The tensor of a text or of an array of texts; nothing as long as embeddings are missing.
+    #[inline(never)]
     fn embed(&mut self, arguments: &[Argument], value: &Value) -> Flow {
         let DataType::Tensor(target) = &self.field.data_type else { return Ok(None) };
         let (embedder, elements) = embed_arguments(arguments);

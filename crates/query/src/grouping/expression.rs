@@ -241,6 +241,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Functions whose later arguments are constants.
+    #[inline(never)]
     fn special(&mut self, name: &str, first: Box<Expression>) -> Parsed<ExpressionKind> {
         Ok(match name {
             "fixedwidth" => ExpressionKind::FixedWidth(first, self.number()?),

@@ -21,6 +21,7 @@ pub(super) struct Lexeme<'a> {
 }
 
 /// All tokens of `text`; the last is [`Token::End`]. A character that begins no token is a mark.
+#[inline(never)]
 pub(super) fn lex(text: &str) -> Vec<Lexeme<'_>> {
     let mut lexemes = Vec::new();
     let (mut at, mut spaced) = (0, false);

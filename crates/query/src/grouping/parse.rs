@@ -265,6 +265,7 @@ impl<'a> Parser<'a> {
     }
 
     /// One setting of an operation up to its closing parenthesis, if one is next.
+    #[inline(never)]
     fn setting(&mut self, operation: &mut Operation) -> Parsed<bool> {
         let Token::Name(name) = *self.peek() else { return Ok(false) };
         let known = ["accuracy", "alias", "hint", "filter", "keep", "max", "order", "output", "precision", "where"];

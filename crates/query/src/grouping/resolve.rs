@@ -74,6 +74,7 @@ impl Resolver<'_> {
     }
 
     /// What an operation may not do at its level.
+    #[inline(never)]
     fn check(&self, operation: &Operation, state: &State<'_>, is_root: bool) -> Resolved<()> {
         let name = || Rejection::quote(&operation.to_string());
         let mut level = state.level;
@@ -153,6 +154,7 @@ impl Resolver<'_> {
     }
 
     /// `each` over a list of groups: a list with a group for all its own.
+    #[inline(never)]
     fn groups<'a>(&self, operation: &'a Operation, mut state: State<'a>, target: &mut Group) -> Resolved<()> {
         let Some(by) = state.group_by.take() else { return Ok(()) };
         let label = operation.label.clone().unwrap_or_else(|| by.to_string());

@@ -351,6 +351,7 @@ fn matches(value: &Node, place: TextRange) -> Built<Node> {
 }
 
 /// `[field, value]`, or `{"field": …, "value": …, "index": …}`.
+#[inline(never)]
 fn equals(value: &Node, place: TextRange) -> Built<Node> {
     let (mut name, mut index, mut operand) = (None, None, None);
     match &value.kind {
@@ -401,6 +402,7 @@ fn equals(value: &Node, place: TextRange) -> Built<Node> {
 }
 
 /// A field and its bounds, in either order.
+#[inline(never)]
 fn range(value: &Node, place: TextRange) -> Built<Node> {
     let arguments = Arguments::from_value("range", value)?;
     let [first, second] = arguments.children else {

@@ -131,6 +131,7 @@ impl Advanced<'_> {
 }
 
 /// What an operator makes of the items before it: the same operator is extended, any other is a new one around all of them.
+#[inline(never)]
 fn opened(left: Composed, infix: Infix) -> Item {
     if !left.closed && is_of(&left.item.operator, infix) {
         return left.item;

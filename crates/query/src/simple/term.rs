@@ -341,6 +341,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next word, or digits as a word.
+    #[inline(never)]
     fn word(&mut self, field: &str, in_phrase: bool) -> Option<Word> {
         let start = self.at;
         self.skip_spaces();

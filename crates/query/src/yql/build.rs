@@ -127,6 +127,7 @@ impl<'a> Builder<'a> {
     }
 
     /// `and`; its negated operands make it an [`Operator::AndNot`].
+    #[inline(never)]
     fn conjunction(&mut self, operands: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let (mut positives, mut negatives) = (Vec::new(), Vec::new());
         for operand in operands {
@@ -187,6 +188,7 @@ impl<'a> Builder<'a> {
     }
 
     /// `field = 5` and its like, with the field on either side.
+    #[inline(never)]
     fn numeric(
         &mut self,
         comparison: Comparison,

@@ -111,6 +111,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Operators from left to right: numbers stay one node, each tensor is joined.
+    #[inline(never)]
     pub(crate) fn chain(&mut self, first: &Tree, rest: &[(Binary, Tree)]) -> Made<Node> {
         let mut node = self.node(first)?;
         let mut numbers = Vec::new();
@@ -163,6 +164,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
+    #[inline(never)]
     pub(crate) fn condition(&mut self, branches: &[Tree; 3]) -> Made<Node> {
         let condition = self.number(&branches[0], "the condition of 'if'")?;
         let (if_true, if_false) = (self.node(&branches[1])?, self.node(&branches[2])?);

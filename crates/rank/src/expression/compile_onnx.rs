@@ -41,6 +41,7 @@ impl Compiler<'_> {
         Ok(Some(node))
     }
 
+    #[inline(never)]
     fn model_node(&mut self, call: &ModelCall, offset: usize) -> Made<Node> {
         let mut inputs = Vec::with_capacity(call.sources.len());
         for source in &call.sources {

@@ -20,6 +20,7 @@ use crate::tensor::{
 };
 
 impl Compiler<'_> {
+    #[inline(never)]
     pub(super) fn tensor_function(&mut self, function: &TensorFunction, offset: usize) -> Made<Node> {
         use TensorFunction as F;
         match function {
@@ -116,6 +117,7 @@ impl Compiler<'_> {
         })
     }
 
+    #[inline(never)]
     fn merge(&mut self, operands: &[Tree; 2], lambda: &Lambda, offset: usize) -> Made<Node> {
         let (left, right) = (self.node(&operands[0])?, self.node(&operands[1])?);
         let function = self.pair_function(lambda)?;
@@ -129,6 +131,7 @@ impl Compiler<'_> {
         }
     }
 
+    #[inline(never)]
     fn reduce(&mut self, child: &Tree, aggregator: Aggregator, names: &[String], offset: usize) -> Made<Node> {
         let child = self.node(child)?;
         let plan = ReducePlan::new(&child.tensor_type(), aggregator, names);
@@ -183,6 +186,7 @@ impl Compiler<'_> {
         Ok((local, subspace_type, body))
     }
 
+    #[inline(never)]
     fn map_subspaces(&mut self, child: &Tree, lambda: &Lambda, offset: usize) -> Made<Node> {
         let child = self.node(child)?;
         let (local, subspace_type, body) = self.subspace_body(&child.tensor_type(), lambda)?;
@@ -220,6 +224,7 @@ impl Compiler<'_> {
         Ok(tensor(tensor_type, TensorKind::FilterSubspaces(Box::new(node))))
     }
 
+    #[inline(never)]
     fn generate(&mut self, tensor_type: &TensorType, lambda: &Lambda) -> Made<Node> {
         let locals: Vec<usize> = lambda.parameters.iter().map(|_| self.local()).collect();
         let nodes = locals.iter().map(|local| (*local, Node::Number(NumberNode::Local(*local)))).collect();
@@ -234,6 +239,7 @@ impl Compiler<'_> {
         Ok(tensor(Arc::new(tensor_type.clone()), TensorKind::Generate(locals.into(), Box::new(body))))
     }
 
+    #[inline(never)]
     fn literal(&mut self, tensor_type: &TensorType, cells: &[(Vec<String>, Tree)]) -> Made<Node> {
         let tensor_type = Arc::new(tensor_type.clone());
         let mut addresses: Vec<Vec<String>> =
@@ -270,6 +276,7 @@ impl Compiler<'_> {
         Ok(tensor(tensor_type, kind))
     }
 
+    #[inline(never)]
     fn slice(&mut self, child: &Tree, slice: &Slice, offset: usize) -> Made<Node> {
         let child = self.tensor_operand(child, "a slice")?;
         let only = |is_mapped: bool| {

@@ -41,6 +41,7 @@ pub(super) fn expand(name: &str, given: &mut Vec<CallArgument>, offset: usize) -
 }
 
 /// The functions that are composed of others.
+#[inline(never)]
 fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Option<TreeKind> {
     let mut trees = trees.into_iter();
     let a = trees.next()?;
@@ -153,6 +154,7 @@ impl Make {
 }
 
 /// `diag`, `random` and `range`: tensors generated from their dimensions.
+#[inline(never)]
 fn generated(name: &str, given: &[CallArgument], offset: usize) -> Result<Option<TensorFunction>, String> {
     let dimensions: Option<Vec<Dimension>> = given.iter().map(dimension).collect();
     let Some(dimensions) = dimensions.filter(|dimensions| !dimensions.is_empty()) else { return Ok(None) };

@@ -202,6 +202,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `value in [a, b]`. Nothing may follow.
+    #[inline(never)]
     fn membership(&mut self, value: Tree) -> Parsed<Tree> {
         self.next();
         self.expect("[")?;
@@ -248,6 +249,7 @@ impl<'a> Parser<'a> {
         Ok(tree)
     }
 
+    #[inline(never)]
     fn slice_of(&mut self) -> Parsed<Slice> {
         if self.accept("[") {
             let index = self.expression()?;

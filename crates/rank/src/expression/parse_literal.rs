@@ -66,6 +66,7 @@ impl Parser<'_> {
         Ok(Tree::new(TreeKind::Tensor(function), start))
     }
 
+    #[inline(never)]
     fn tensor_type(&mut self) -> Parsed<Written> {
         let start = self.next().start;
         let mut cell = CellType::Double;
@@ -167,6 +168,7 @@ impl Parser<'_> {
     }
 
     /// `{{x:a,y:0}:1}` or `{a:1}` or `{a:[1,2]}`.
+    #[inline(never)]
     fn sparse(&mut self, written: &Written) -> Parsed<Vec<(Vec<String>, Tree)>> {
         let mut cells = Cells::default();
         if !Self::is_symbol(self.peek_after(1), "{") {

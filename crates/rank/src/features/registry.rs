@@ -131,6 +131,7 @@ pub fn prepare(name: &str, parameters: &[String], environment: &FeatureEnvironme
 }
 
 /// The rejection of a `name` that [`prepare`] does not know.
+#[inline(never)]
 fn not_a_match_feature(name: &str) -> Rejection {
     let quoted = Rejection::quote(name);
     match home(name) {

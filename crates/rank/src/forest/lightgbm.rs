@@ -27,6 +27,7 @@ struct Written {
     averages: bool,
 }
 
+#[inline(never)]
 pub(super) fn read(text: &[u8]) -> Reads<Model> {
     let mut json = open(text)?;
     let mut written = Written::default();
@@ -160,6 +161,7 @@ fn missing_type(json: &mut Lexer<'_>) -> Reads<Missing> {
     }
 }
 
+#[inline(never)]
 fn model(mut written: Written) -> Reads<Model> {
     let mut words = written.objective.split_whitespace();
     let sigmoid = match words.next() {

@@ -13,6 +13,7 @@ use super::trees::{Arithmetic, Trees};
 
 type Reads<T> = Result<T, Rejection>;
 
+#[inline(never)]
 pub(super) fn read(text: &[u8]) -> Reads<Model> {
     let mut json = open(text)?;
     let mut names: Vec<String> = Vec::new();

@@ -145,6 +145,7 @@ impl ReducePlan {
         self.aggregator
     }
 
+    #[inline(never)]
     pub(crate) fn run(&self, tensor: &Tensor, budget: &Budget) -> Result<Tensor, Rejection> {
         let mut groups: BTreeMap<Vec<String>, usize> = BTreeMap::new();
         if self.result.mapped().next().is_none() {

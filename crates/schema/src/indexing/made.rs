@@ -100,6 +100,7 @@ impl MadeField<'_> {
         }
     }
 
+    #[inline(never)]
     fn function(&self, place: &SourcePlace, name: &str, arguments: &[Argument], value: MadeType) -> Checked {
         let text = || self.expect(place, name, &value, &DataType::String);
         match name {

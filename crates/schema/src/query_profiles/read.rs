@@ -290,6 +290,7 @@ struct ProfileReader<'r, 'f> {
 }
 
 impl ProfileReader<'_, '_> {
+    #[inline(never)]
     fn profile(mut self, places: &mut Places) -> Result<(Vec<String>, Body, Vec<Variant>), Rejection> {
         let root = self.file.root();
         let dimensions = root.children().find(|node| node.has_tag_name("dimensions"));
@@ -355,6 +356,7 @@ impl ProfileReader<'_, '_> {
         Ok(body)
     }
 
+    #[inline(never)]
     fn field(&self, node: Node<'_, '_>) -> Result<ProfileField, Rejection> {
         let name = field_name(self.file, node)?.to_owned();
         let overridable = node.attribute("overridable").map(|value| value == "true");

@@ -199,6 +199,7 @@ impl Classes<'_> {
     }
 
     /// Puts an explicit class last into `done`, with what it inherits and what fields sent to it.
+    #[inline(never)]
     fn explicit(&self, tree: &SummaryClassTree, done: &mut Vec<SummaryClass>, remarks: &mut Remarks) -> Resolved<()> {
         let found = done.iter().position(|class| class.name == tree.name.text);
         let mut class = found.map_or_else(SummaryClass::default, |index| done.remove(index));

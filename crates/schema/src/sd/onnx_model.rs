@@ -49,6 +49,7 @@ impl Parser<'_> {
         Ok(model)
     }
 
+    #[inline(never)]
     fn onnx_setting(&mut self, model: &mut OnnxModel) -> Parsed<()> {
         let setting = self.word("a setting of an onnx-model")?;
         match setting.text.as_str() {

@@ -143,6 +143,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    #[inline(never)]
     fn function(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
         let mut name = self.name("the name of the function")?;
         let inline = name.text == "inline" && matches!(self.peek()?, Token::Word(_));

@@ -41,6 +41,7 @@ impl Parser<'_> {
         Ok(tree)
     }
 
+    #[inline(never)]
     fn summary_in_class(&mut self, class: &Name) -> Parsed<SummaryTree> {
         let mut tree = new_summary(self.word("the name of a summary field")?);
         if self.take_word("type")? {

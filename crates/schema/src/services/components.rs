@@ -117,6 +117,7 @@ const EMBEDDERS: &[Embedder] = &[
 ///
 /// # Errors
 /// If it is of a type that is not known, or a setting is unknown, missing or malformed.
+#[inline(never)]
 pub(super) fn embedder(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<EmbedderConfig, Rejection> {
     let place = file.place(node);
     let id = file.required(node, "id")?;
@@ -175,6 +176,7 @@ fn batching(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<Vec<(String, Strin
     }
 }
 
+#[inline(never)]
 fn setting(
     file: &XmlFile<'_>,
     node: Node<'_, '_>,

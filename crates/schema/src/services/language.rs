@@ -121,6 +121,7 @@ fn class_of<'n>(node: Node<'n, '_>) -> &'n str {
 ///
 /// # Errors
 /// If a setting is unknown or malformed, or the class is known and cannot be served.
+#[inline(never)]
 pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut Vec<String>) -> Read<Option<Component>> {
     let place = file.place(node);
     let id = file.required(node, "id")?;
@@ -151,6 +152,7 @@ pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut V
 ///
 /// # Errors
 /// If an element or a setting is unknown or malformed.
+#[inline(never)]
 pub(super) fn chain(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut Vec<String>) -> Read<ChainTree> {
     let place = file.place(node);
     let id = file.required(node, "id")?.to_owned();

@@ -133,6 +133,7 @@ impl<'f, 'a> Reader<'f, 'a> {
 
     /// `<provider type="local" cluster="c"/>`: a name for a content cluster of this application, which is searched under its
     /// own name. Other providers, and processing on the way, are refused.
+    #[inline(never)]
     fn provider(&mut self, node: Node<'f, 'a>) -> Read<()> {
         self.children(node, "provider", &[])?;
         let place = self.file.place(node);

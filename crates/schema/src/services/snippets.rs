@@ -26,6 +26,7 @@ pub(super) fn is_meant(node: Node<'_, '_>) -> bool {
 }
 
 /// The settings of all fields, and those of some.
+#[inline(never)]
 pub(super) fn read(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<SnippetConfig, Rejection> {
     let mut config = SnippetConfig::default();
     for child in node.children().filter(Node::is_element) {

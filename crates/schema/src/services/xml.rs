@@ -100,6 +100,7 @@ pub(crate) fn text<'n>(node: Node<'n, '_>) -> &'n str {
     node.text().unwrap_or("").trim()
 }
 
+#[inline(never)]
 fn refused(path: &Arc<str>, text: &str, error: &Error) -> Rejection {
     let position = error.pos();
     let line = text.split_inclusive('\n').take(position.row as usize - 1).map(str::len).sum::<usize>();

@@ -30,6 +30,7 @@ fn check_phrases(item: &Item) -> Result<(), Rejection> {
     item.children().into_iter().try_for_each(check_phrases)
 }
 
+#[inline(never)]
 fn check_phrase(phrase: &Phrase) -> Result<(), Rejection> {
     let words: Vec<&str> = phrase.items.iter().filter_map(word_of).collect();
     let told = || Rejection::quote(&words.join(" "));

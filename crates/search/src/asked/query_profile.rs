@@ -129,6 +129,7 @@ impl Properties {
     }
 
     /// Other names that the profile's type has for its fields become their names; values that do not fit are refused.
+    #[inline(never)]
     fn check_types(&mut self, profiles: &QueryProfiles, profile: &QueryProfile) -> Result<(), Rejection> {
         for Property { name, given, value, .. } in &mut self.entries {
             if let Some(full) = profiles.alias(profile, given) {

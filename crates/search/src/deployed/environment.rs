@@ -57,6 +57,7 @@ impl ProfileEnvironment<'_> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn document_feature(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
         match feature.name.as_str() {
             "attribute" => self.attribute_type(feature),

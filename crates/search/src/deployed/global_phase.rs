@@ -84,6 +84,7 @@ impl Builder<'_> {
         Ok(Formula { program, from })
     }
 
+    #[inline(never)]
     fn from(&mut self, feature: &FeatureName) -> Result<From, Rejection> {
         let parameters = &feature.parameters[..];
         match (feature.name.as_str(), parameters) {

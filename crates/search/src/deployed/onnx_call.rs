@@ -21,6 +21,7 @@ impl OnnxCalls<'_> {
     ///
     /// # Errors
     /// If there is no such model, file, input or output.
+    #[inline(never)]
     pub(crate) fn call(&self, feature: &FeatureName) -> Result<ModelCall, Rejection> {
         let refuse = |message: String| self.refuse(message);
         let (name, output) = match (&feature.parameters[..], &feature.output) {
@@ -61,6 +62,7 @@ impl OnnxCalls<'_> {
     }
 
     /// The path of the model's file in the package, and what the file says of itself.
+    #[inline(never)]
     fn file(
         &self,
         feature: &FeatureName,
@@ -109,6 +111,7 @@ impl OnnxCalls<'_> {
 }
 
 /// Which output is meant: by its name in expressions, by its name in the graph, or the first.
+#[inline(never)]
 fn output_of(signature: &OnnxSignature, model: Option<&OnnxModel>, output: Option<&str>) -> Result<usize, String> {
     let in_graph = |name: &str| signature.outputs.iter().position(|output| output.name == name);
     let declared = || model.into_iter().flat_map(|model| &model.outputs);

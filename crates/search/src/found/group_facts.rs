@@ -28,6 +28,7 @@ pub(crate) struct SchemaFacts {
 
 impl SchemaFacts {
     /// Adds what was counted in another shard.
+    #[inline(never)]
     fn add(&mut self, other: SchemaFacts) {
         self.agrees &= other.agrees && self.slips == other.slips;
         for (leaf, slips) in other.slips {
@@ -82,6 +83,7 @@ impl SchemaFacts {
         }
     }
 
+    #[inline(never)]
     fn read(reader: &mut Reader<'_>) -> Result<SchemaFacts, Rejection> {
         let mut facts = SchemaFacts::default();
         for _ in 0..reader.count(2)? {
@@ -145,6 +147,7 @@ impl GroupFacts {
     }
 
     /// Takes what all shards know together, beside what was agreed on before.
+    #[inline(never)]
     pub(crate) fn agree(&mut self, all: GroupFacts) {
         for (place, facts) in all.0 {
             let known = self.0.entry(place).or_default();

@@ -319,6 +319,7 @@ fn cells(element: u32, bytes: &[u8]) -> Option<Vec<f64>> {
 }
 
 /// A given output as a tensor of the type that was promised.
+#[inline(never)]
 fn tensor_of(output: &ModelOutput, given: &OutputTensor) -> Result<Tensor, Rejection> {
     let fail = |why: String| {
         let (name, file) = (Rejection::quote(&output.output), Rejection::quote(&output.file));

@@ -127,6 +127,7 @@ impl Partial {
     }
 
     /// Reads another. Its groups are many and become these at once, without being held twice.
+    #[inline(never)]
     fn decode(&mut self, bytes: &[u8], plan: &Plan) -> Result<Partial, Rejection> {
         let mut reader = Reader::new(bytes);
         read_form(&mut reader)?;

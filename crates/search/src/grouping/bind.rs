@@ -29,6 +29,7 @@ pub(crate) enum Fault {
 pub(super) type Bind<T> = Result<T, Fault>;
 
 /// Binds a request. `text` is what it was parsed from.
+#[inline(never)]
 pub(crate) fn bind(templates: &[Template], schema: &DeployedSchema, text: &str, now: i64) -> Bind<BoundGrouping> {
     let mut binder = Binder { leaves: Leaves::Schema(schema), text, now, bound: BoundGrouping::default() };
     for template in templates {

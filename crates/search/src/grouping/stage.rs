@@ -92,6 +92,7 @@ impl Grouping {
     }
 
     /// Works until something is missing; [`Want::Nothing`] when all groups are made.
+    #[inline(never)]
     pub(crate) fn step(
         &mut self,
         planned: &[PlannedGrouping],
@@ -121,6 +122,7 @@ impl Grouping {
         self.groups
     }
 
+    #[inline(never)]
     fn collect(
         &mut self,
         planned: &[PlannedGrouping],
@@ -252,6 +254,7 @@ impl Grouping {
     }
 
     /// Reads what the first documents may show.
+    #[inline(never)]
     fn fill_firsts(&mut self, found: &mut dyn SearchedViews, reads: &mut Reads) -> Result<(), Halt> {
         let StageState::Firsts { request, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];

@@ -297,6 +297,7 @@ impl Settling<'_> {
     }
 
     /// Leaves only what is in elements for which the conditions hold, and says which these are.
+    #[inline(never)]
     fn same_element(
         &self,
         same: &SameElement,

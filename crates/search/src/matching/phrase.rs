@@ -33,6 +33,7 @@ pub(crate) fn match_phrase(
 }
 
 /// The same by the lists of where words stand.
+#[inline(never)]
 fn by_positions(
     text: Text<'_>,
     lists: &Part,
@@ -58,6 +59,7 @@ fn by_positions(
 }
 
 /// The same by the words of the documents that have all of them, in segments that do not tell where words stand.
+#[inline(never)]
 fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<LeafHits, Halt> {
     let mut sets = Vec::with_capacity(phrase.words.len());
     let mut candidates = (*view.alive).clone();

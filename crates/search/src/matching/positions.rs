@@ -35,6 +35,7 @@ struct Slot<'a> {
 
 /// Where among the words of all documents the phrase begins, ascending, whatever documents these are of and wherever
 /// they end. All blocks that are missing are noted before it halts.
+#[inline(never)]
 pub(super) fn starts_by_positions(
     lists: &Part,
     sets: &[Vec<Word>],

@@ -241,6 +241,7 @@ fn short_documents(text: &Text<'_>, words_max: Option<u32>, view: &View, reads: 
 
 /// Documents in whose text `needle` stands, separators and all. Its words narrow down the documents, the text itself
 /// decides. A place is the number of runs of separators before it, an element as long as the runs in it and one.
+#[inline(never)]
 pub(crate) fn match_text(
     column: &ColumnHeader,
     words: &[WordTest],

@@ -67,6 +67,7 @@ fn weight_of(keys: &WeightedKeys, values: &Values<'_>, at: usize) -> Option<i32>
     }
 }
 
+#[inline(never)]
 fn word_hits(
     column: &ColumnHeader,
     keys: &[(String, i32)],

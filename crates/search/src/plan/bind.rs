@@ -287,6 +287,7 @@ impl Binder<'_> {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn same_element(
         &mut self,
         same: &tree::SameElement,
@@ -325,6 +326,7 @@ impl Binder<'_> {
         Ok(Node::SameElement(self.same_elements.len() - 1))
     }
 
+    #[inline(never)]
     pub(crate) fn nearest(
         &mut self,
         nearest: &NearestNeighbor,

@@ -32,6 +32,7 @@ pub(crate) fn listing(of: &SchemaPlan, now: i64) -> Result<(Rc<SchemaPlan>, Rank
 }
 
 /// What is listed, in the order it is shown.
+#[inline(never)]
 fn names(schema: &DeployedSchema, profile: &DeployedProfile) -> Vec<String> {
     let mut names = Vec::new();
     if !profile.profile.ignore_default_rank_features {
@@ -67,6 +68,7 @@ fn terms(profile: &DeployedProfile, property: &str) -> u32 {
     said.unwrap_or(TERMS).min(TERMS_MAX)
 }
 
+#[inline(never)]
 fn of_index(field: &str, is_filter: bool, profile: &DeployedProfile, names: &mut Vec<String>) {
     names.extend([format!("matches({field})"), format!("bm25({field})"), format!("fieldMatch({field})")]);
     // The first of its outputs is the one it has without a name.

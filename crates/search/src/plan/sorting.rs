@@ -128,6 +128,7 @@ fn bind_key(
     Ok(Some(BoundKey { by, descending, missing: SortValue::Last }))
 }
 
+#[inline(never)]
 fn bind_attribute(
     (key, name): (&SortKey, &str),
     schema: &DeployedSchema,

@@ -75,6 +75,7 @@ fn sort_spec(sorting: &[SortKey]) -> Vec<String> {
 }
 
 /// Rank properties and features of the request.
+#[inline(never)]
 fn features(properties: &Properties) -> Vec<String> {
     let set = |name: &str, values: Vec<String>| match values.is_empty() {
         true => String::new(),

@@ -97,6 +97,7 @@ impl Binder<'_> {
         self.plan.schema.column(field, single).cloned().map(NumberColumn::new)
     }
 
+    #[inline(never)]
     fn attribute(&self, name: &FeatureName, feature_type: &FeatureType) -> FeatureOrigin {
         let field = name.parameters.first().map_or("", String::as_str);
         let schema = &self.plan.schema;

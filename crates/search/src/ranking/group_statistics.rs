@@ -77,6 +77,7 @@ impl GroupStatistics {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<GroupStatistics, Rejection> {
         let mut statistics = GroupStatistics { documents: reader.varint()?, ..GroupStatistics::default() };
         for _ in 0..reader.count(2)? {

@@ -39,6 +39,7 @@ pub(super) enum ColumnValue {
 }
 
 /// The value of an attribute.
+#[inline(never)]
 pub(super) fn read(
     schema: &DeployedSchema,
     spec: &ColumnSpec,

@@ -220,6 +220,7 @@ impl Summarizer {
     }
 
     /// The fields as markup: what the match tells, the type, then the fields in their order, then what else was computed.
+    #[inline(never)]
     fn markup(&self, of: &SchemaPlan, id: &str, content: &Content) -> Vec<u8> {
         let mut out = Markup::piece();
         let (matched, computed): (Vec<_>, Vec<_>) =

@@ -45,6 +45,7 @@ impl Highlighter {
 
     /// Marks variants of the query's words too, which `variety` tells of a word that was written, may be stemmed, and was
     /// typed; and words of CJK inside of runs if `segments` says so.
+    #[inline(never)]
     pub(crate) fn understanding(
         mut self,
         variety: &dyn Fn(&str, bool, Typed) -> Variety,
@@ -64,6 +65,7 @@ impl Highlighter {
     }
 
     /// `summary: dynamic`: the whole text if it is short, else the parts around the best matches, else its beginning.
+    #[inline(never)]
     pub(crate) fn dynamic(&self, text: &str, marks: Marks) -> String {
         let (markup, settings) = (Markup::dynamic(marks), &self.settings);
         let Some(pattern) = &self.pattern else { return markup.opening(text, settings) };

@@ -22,6 +22,7 @@ pub(crate) struct FinalHits<Content> {
 }
 
 /// Decides about the kept hits: later phases, then one order for all schemas, then the window.
+#[inline(never)]
 pub(crate) fn final_hits<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result<FinalHits<Content>, Rejection> {
     let mut dropped = 0;
     let mut models = Models::new(&plan.models);

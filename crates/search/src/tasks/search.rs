@@ -209,6 +209,7 @@ impl Search {
     }
 
     /// Adds the documents that matched to the groups of the query.
+    #[inline(never)]
     fn group(&mut self, mut running: Running, hits: Hits, mut grouping: Grouping, plan: &Rc<Plan>) -> Step {
         let Running { runs, summarizers, .. } = &mut running;
         let format = self.query.rendering.format();
@@ -431,6 +432,7 @@ impl Query {
 }
 
 /// A stage that lacked outputs of models, once they are given.
+#[inline(never)]
 pub(crate) fn renewed(stage: Stage, plan: &Plan, now: i64) -> Result<Stage, Rejection> {
     Ok(match stage {
         Stage::Run(mut running, schema) => {

@@ -101,6 +101,7 @@ impl Fault {
 
 impl Program {
     /// Compiles an expression. If no letters are told apart by case, those of ASCII.
+    #[inline(never)]
     pub(super) fn new(pattern: &str, cased: bool) -> Result<Program, Fault> {
         let parsed = parse::ParserBuilder::new().nest_limit(NESTING).build().parse(pattern);
         let ast = parsed.map_err(|error| Fault::at(error.span(), error.kind().to_string()))?;

@@ -10,6 +10,7 @@ use crate::json::{Lexer, UniqueNames};
 const MICRODEGREES: f64 = 1e6;
 
 /// Reads the object form.
+#[inline(never)]
 pub(super) fn read_position_object(json: &mut Lexer) -> Result<Value, Rejection> {
     json.begin_object()?;
     let mut seen = UniqueNames::default();
@@ -58,6 +59,7 @@ fn fitting(microdegrees: f64, text: &str) -> Result<i32, Rejection> {
 }
 
 /// Reads the string forms: two micro-degrees `x;y`, or two angles with a compass direction each, in either order.
+#[inline(never)]
 pub(super) fn read_position(text: &str) -> Result<Value, Rejection> {
     let wrong =
         |cause: &str| refused(&format!("Could not parse '{}' as geo coordinates: {cause}", Rejection::quote(text)));
@@ -85,6 +87,7 @@ pub(super) fn read_position(text: &str) -> Result<Value, Rejection> {
 }
 
 /// `N63.4`, `63.4N` or `N63°24'30.5"` (also with `o` for the degree sign): direction and degrees.
+#[inline(never)]
 fn angle(field: &str) -> Result<(char, f64), &'static str> {
     let direction = |c: char| matches!(c, 'N' | 'S' | 'E' | 'W');
     let (found, number) = if let Some(rest) = field.strip_prefix(direction) {

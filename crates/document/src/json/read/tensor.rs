@@ -84,6 +84,7 @@ pub(super) fn read_given_cells(tensor_type: &Arc<TensorType>, form: &str, json: 
 ///
 /// # Errors
 /// If there is something else, or a dimension that is not mapped.
+#[inline(never)]
 pub(super) fn read_addresses(tensor_type: &Arc<TensorType>, json: &mut Lexer) -> Reads<Vec<Vec<Option<String>>>> {
     let reader = TensorReader::of_document(tensor_type)?;
     expect(JsonKind::Object, "an object with 'addresses'", json)?;
@@ -152,6 +153,7 @@ impl TensorReader {
         Ok(TensorReader { builder, source: TensorSource::Document, has_mapped, has_indexed })
     }
 
+    #[inline(never)]
     fn tensor(&mut self, json: &mut Lexer) -> Reads<()> {
         match json.kind()? {
             JsonKind::Object => self.object(json),
@@ -163,6 +165,7 @@ impl TensorReader {
         }
     }
 
+    #[inline(never)]
     fn object(&mut self, json: &mut Lexer) -> Reads<()> {
         json.begin_object()?;
         let mut seen = UniqueNames::default();
@@ -283,6 +286,7 @@ impl TensorReader {
     }
 
     /// An object with `address` and another member, in any order.
+    #[inline(never)]
     fn addressed<T>(
         &self,
         member: &str,

@@ -249,6 +249,7 @@ impl<'a> UpdateReader<'a> {
         Ok((element, change))
     }
 
+    #[inline(never)]
     fn path(&mut self, text: &str, json: &mut Lexer) -> Reads<PathUpdate> {
         let (field, steps) = parse_path(text)?;
         let of = self.id.document_type();
@@ -305,6 +306,7 @@ fn divisor(field: &str, calculation: Calculation, operand: f64) -> Reads<f64> {
 }
 
 /// `{"operation":"add","create":true,"cells":[…]}`
+#[inline(never)]
 fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<TensorModify> {
     let DataType::Tensor(of) = data_type else {
         return Err(refused(&format!("A modify update can only be applied to tensor fields, not to type {data_type}")));
@@ -387,6 +389,7 @@ fn operand(json: &mut Lexer) -> Reads<f64> {
 }
 
 /// `people[0].name`, `props{a b}`, `props{"a}b"}`: the field and the steps.
+#[inline(never)]
 fn parse_path(text: &str) -> Reads<(String, Vec<WrittenStep>)> {
     let end = text.find(['.', '[', '{']).unwrap_or(text.len());
     let (field, mut rest) = text.split_at(end);

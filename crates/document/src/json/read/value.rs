@@ -113,6 +113,7 @@ impl ValueReader {
         single_from_text(data_type, json.scalar_text()?)
     }
 
+    #[inline(never)]
     fn array(&mut self, element: &DataType, json: &mut Lexer) -> Reads<Value> {
         expect(JsonKind::Array, "an array", json)?;
         json.begin_array()?;
@@ -130,6 +131,7 @@ impl ValueReader {
         Ok(Value::Array(elements))
     }
 
+    #[inline(never)]
     fn weighted_set(&mut self, element: &DataType, json: &mut Lexer) -> Reads<Value> {
         expect(JsonKind::Object, "an object of keys with weights", json)?;
         let mut entries = Entries::default();
@@ -147,6 +149,7 @@ impl ValueReader {
         Ok(Value::WeightedSet(entries.values))
     }
 
+    #[inline(never)]
     fn map(&mut self, key_type: &DataType, value_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         let mut entries = Entries::default();
         match json.kind()? {
@@ -184,6 +187,7 @@ impl ValueReader {
     }
 
     /// `{"key":…,"value":…}`
+    #[inline(never)]
     fn map_entry(&mut self, key_type: &DataType, value_type: &DataType, json: &mut Lexer) -> Reads<(Value, Value)> {
         expect(JsonKind::Object, "an object with 'key' and 'value'", json)?;
         json.begin_object()?;
@@ -206,6 +210,7 @@ impl ValueReader {
         key.zip(value).ok_or_else(|| refused("Missing key or value for map entry."))
     }
 
+    #[inline(never)]
     fn structure(&mut self, of: &StructType, json: &mut Lexer) -> Reads<Value> {
         // The reference implementation takes an empty array for an empty struct.
         if json.kind()? == JsonKind::Array

@@ -189,6 +189,7 @@ impl Binder<'_> {
         Ok(targets)
     }
 
+    #[inline(never)]
     fn values(&mut self, field: &str, values: &Values) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(field)?;
         let normalizing = Self::normalizing(&fields);

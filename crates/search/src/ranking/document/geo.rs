@@ -63,6 +63,7 @@ pub(crate) fn feature_type(feature: &FeatureName, schema: &Schema) -> Option<Res
 }
 
 /// Makes the feature ready; nothing if it is not one of a field of positions.
+#[inline(never)]
 pub(in crate::ranking) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Option<Geo>, Rejection> {
     let Some(Ok(_)) = feature_type(feature, &plan.schema.schema) else { return Ok(None) };
     let field = field_of(feature).unwrap_or_default();

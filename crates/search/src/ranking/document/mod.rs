@@ -20,6 +20,7 @@ pub(crate) use geo::feature_type as position_feature_type;
 pub(crate) use geo::places as query_places;
 
 /// The type of a feature that is computed here; nothing if it is another's.
+#[inline(never)]
 pub(crate) fn feature_type(feature: &FeatureName, schema: &Schema) -> Option<Result<FeatureType, Rejection>> {
     Some(match feature.name.as_str() {
         "closest" => closest::feature_type(feature, schema),
@@ -36,6 +37,7 @@ pub(crate) fn feature_type(feature: &FeatureName, schema: &Schema) -> Option<Res
 }
 
 /// Makes a feature ready; nothing if it is another's.
+#[inline(never)]
 pub(super) fn bind(
     feature: &FeatureName,
     plan: &SchemaPlan,

@@ -35,6 +35,7 @@ pub(super) fn feature_type(feature: &FeatureName, schema: &Schema) -> Result<Fea
     }
 }
 
+#[inline(never)]
 pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> DistanceToPath {
     let field = feature.parameters.first().cloned().unwrap_or_default();
     let given = plan.rank_properties.values(&format!("distanceToPath({field}).path")).first();

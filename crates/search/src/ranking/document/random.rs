@@ -47,6 +47,7 @@ fn numbers(feature: &FeatureName) -> Result<(f64, f64), Rejection> {
     Ok((number(0, 0.0)?, number(1, 1.0)?))
 }
 
+#[inline(never)]
 pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan, now: i64) -> Result<Random, Rejection> {
     let name = &feature.name;
     let base = FeatureName { output: None, ..feature.clone() }.to_string();

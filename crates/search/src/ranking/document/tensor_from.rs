@@ -102,6 +102,7 @@ fn made(feature: &FeatureName) -> Result<Made, Rejection> {
     }
 }
 
+#[inline(never)]
 pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Box<dyn DocumentFeature>, Rejection> {
     let made = made(feature)?;
     if feature.name == "tensorFromStructs" {

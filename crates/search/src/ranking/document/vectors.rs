@@ -80,6 +80,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> AgainstVector {
 }
 
 /// The entries of a vector as written; a part that is none is passed over.
+#[inline(never)]
 fn read_vector(text: &str) -> BTreeMap<String, f64> {
     let text = text.trim();
     let is_array = text.starts_with('[') || text.starts_with('(') && !text.contains(':');

@@ -43,6 +43,7 @@ impl Run {
     }
 
     /// Bounds the scores of documents in order, all of them.
+    #[inline(never)]
     pub(super) fn bound(&mut self, reads: &mut Reads) -> Result<(), Halt> {
         self.ranker.sum_up(&self.views, &self.matches, reads)?;
         let end = (self.next + RANK_BATCH).min(self.documents.len());
@@ -119,6 +120,7 @@ impl Run {
         Ok(())
     }
 
+    #[inline(never)]
     fn begin_rescoring(&mut self) {
         self.threshold.tighten();
         let threshold = self.threshold.threshold().copied().max(self.floor);

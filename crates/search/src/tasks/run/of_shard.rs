@@ -12,6 +12,7 @@ use crate::resident::reads::Reads;
 
 impl Run {
     /// Makes it the run of a shard, with what its group agreed on.
+    #[inline(never)]
     pub(crate) fn share(&mut self, agreed: SchemaFacts, now: i64) -> Result<(), Rejection> {
         let leaves = self.plan.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.otherwise.is_empty());
         let slips = leaves.map(|(leaf, _)| (leaf, 0)).collect();
@@ -64,6 +65,7 @@ impl Run {
     }
 
     /// Leaves those of the nearest documents that are among the nearest of the group, or notes the nearest that there are.
+    #[inline(never)]
     pub(super) fn agree_on_nearest(&mut self, reads: &mut Reads) -> Result<(), Halt> {
         let (Some(shared), Some(resolving)) = (&mut self.shared, &mut self.resolving) else { return Ok(()) };
         let Some(operator) = self.unresolved.front().copied() else { return Ok(()) };
