@@ -10,7 +10,7 @@ use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection, limits};
 
-use crate::indexing::{Made, make_fields};
+use crate::indexing::{Made, Write, make_fields};
 
 /// A put, update or remove as it came in.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ fn put(
     let _ = (request.create, body.create);
     let mut fields = body.fields;
     schema.allowed_values().iter().try_for_each(|of| of.check(&fields))?;
-    fields.extend(made(schema, id, &fields, request.embeddings)?);
+    fields.extend(made(schema, Write { id: id.as_str(), time }, &fields, request.embeddings)?);
     let document = Document { id: id.as_str().to_owned(), fields };
     let encoded = seal(schema, id, (Operation::Put(document), time), body.ignored);
     let limit = application
@@ -110,29 +110,29 @@ fn put(
 /// The values of the fields outside the document.
 pub(crate) fn made(
     schema: &Schema,
-    id: &DocumentId,
+    write: Write<'_>,
     fields: &[(String, Value)],
     answers: &[u8],
 ) -> Result<Vec<(String, Value)>, Rejection> {
-    let made = made_so_far(schema, id, fields, answers)?;
+    let made = made_so_far(schema, write, fields, answers)?;
     if made.wanted.is_empty() {
         return Ok(made.fields);
     }
-    let message = format!("Document '{}' has texts to embed, and no embedder is configured", id.as_str());
+    let message = format!("Document '{}' has texts to embed, and no embedder is configured", write.id);
     Err(Rejection::new(Code::Unsupported, message))
 }
 
 /// What is made with the answers that there are: texts that are generated may be embedded in their turn.
 fn made_so_far(
     schema: &Schema,
-    id: &DocumentId,
+    write: Write<'_>,
     fields: &[(String, Value)],
     answers: &[u8],
 ) -> Result<Made, Rejection> {
     let mut reader = Reader::new(answers);
     let mut known = Embeddings::default();
     loop {
-        let made = make_fields(schema, id.as_str(), fields, &known, None)?;
+        let made = make_fields(schema, write, fields, &known, None)?;
         if made.wanted.is_empty() || reader.remaining() == 0 {
             reader.end()?;
             return Ok(made);
@@ -156,7 +156,8 @@ pub fn embeddings_wanted(
         return Ok(Vec::new());
     }
     let body = read_fields(&**schema, &id, request.body, options(application))?;
-    Ok(made_so_far(schema, &id, &body.fields, request.embeddings)?.wanted)
+    // What is asked of models does not depend on the time: a deploy refuses that.
+    Ok(made_so_far(schema, Write { id: id.as_str(), time: 0 }, &body.fields, request.embeddings)?.wanted)
 }
 
 /// The strictness with which the application reads documents.

@@ -20,6 +20,7 @@ use crate::bounds::Bounds;
 use crate::change::last_of_each;
 use crate::compact::{Compact, stored_schemas};
 use crate::encode::{made, options};
+use crate::indexing::Write;
 use crate::mutate::{MICROS_PER_SECOND, Target};
 use crate::split::write_rejection;
 
@@ -235,7 +236,7 @@ fn read(
     }
     let mut fields = body.fields;
     of.target.check_values(&fields, None)?;
-    fields.extend(made(&of.target.schema, &id, &fields, &[])?);
+    fields.extend(made(&of.target.schema, Write { id: id.as_str(), time: now }, &fields, &[])?);
     let ignored = !body.ignored.is_empty();
     if !of.target.stores(&id, &fields, (now / MICROS_PER_SECOND) as i64)? {
         return Ok(Read::NotStored(ignored));

@@ -26,7 +26,7 @@ use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
 
 use crate::cursor::{Fetched, Of, find};
 use crate::encode::{OperationRequest, made, options, schema_of};
-use crate::indexing::make_fields;
+use crate::indexing::{Write, make_fields};
 
 pub(crate) const MICROS_PER_SECOND: u64 = 1_000_000;
 
@@ -108,7 +108,7 @@ impl Mutate {
             return Err(Rejection::new(Code::InvalidDocument, message));
         }
         let schema = schema_of(application, &id)?;
-        let body = Body::read(application, schema, &id, &request)?;
+        let body = Body::read(application, schema, (&id, now), &request)?;
         let from_url = (!request.condition.is_empty()).then_some(request.condition);
         let condition = from_url.or(body.condition.as_deref().filter(|text| !text.is_empty()));
         let condition = condition.map(|text| Selection::parse(text, application, Code::InvalidDocument)).transpose();
@@ -225,7 +225,7 @@ impl Mutate {
                 let mut document = document.unwrap_or(Document { id, fields: Vec::new() });
                 update.apply(&mut document)?;
                 self.target.check_values(&document.fields, Some(&update))?;
-                let wanted = self.target.make_again(&mut document, exists.then_some(&update), &embeddings)?;
+                let wanted = self.target.make_again(&mut document, self.now, exists.then_some(&update), &embeddings)?;
                 if !wanted.is_empty() {
                     return Ok(Written::Wanted(wanted));
                 }
@@ -303,7 +303,7 @@ impl Body {
     fn read(
         application: &Application,
         schema: &Schema,
-        id: &DocumentId,
+        (id, now): (&DocumentId, u64),
         request: &OperationRequest<'_>,
     ) -> Result<Body, Rejection> {
         let options: ReadOptions = options(application);
@@ -312,7 +312,7 @@ impl Body {
                 let body = read_fields(schema, id, request.body, options)?;
                 let (create, ignored) = (body.create, !body.ignored.is_empty());
                 let mut fields = body.fields;
-                fields.extend(made(schema, id, &fields, request.embeddings)?);
+                fields.extend(made(schema, Write { id: id.as_str(), time: now }, &fields, request.embeddings)?);
                 Ok(Body { change: Change::Put(fields), condition: body.condition, create, ignored })
             }
             2 => {
@@ -341,6 +341,7 @@ impl Target {
     fn make_again(
         &self,
         document: &mut Document,
+        time: u64,
         changed: Option<&Update>,
         embeddings: &Embeddings,
     ) -> Result<Vec<EmbeddingWanted>, Rejection> {
@@ -348,7 +349,7 @@ impl Target {
         // All is made again where that is cheap.
         let embeds = self.schema.made_fields().any(|field| field.script.asks_models());
         let only: Option<&dyn Fn(&str) -> bool> = if embeds && changed.is_some() { Some(&is_updated) } else { None };
-        let made = make_fields(&self.schema, &document.id, &document.fields, embeddings, only)?;
+        let made = make_fields(&self.schema, Write { id: &document.id, time }, &document.fields, embeddings, only)?;
         if made.wanted.is_empty() {
             // What nothing is made of any more is gone.
             document.fields.retain(|(name, _)| !made.ran.contains(name));

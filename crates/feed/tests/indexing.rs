@@ -1,9 +1,9 @@
 //! Scripts of fields outside the document: what they make, what they refuse, and what they want embedded.
 mod host;
 
-use brooklet_document::Value;
 use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings};
-use brooklet_feed::indexing::{Made, make_fields};
+use brooklet_document::{DataType, Tensor, Value};
+use brooklet_feed::indexing::{Made, Write, make_fields};
 use brooklet_feed::{OperationRequest, embeddings_wanted, encode};
 use brooklet_schema::Application;
 use brooklet_task::bytes::Writer;
@@ -11,6 +11,8 @@ use brooklet_task::bytes::Writer;
 const DOCUMENT: &str = "document t {
   field a type string {} field b type string {} field n type int {} field l type array<string> {}
   struct person { field name type string {} } field p type person {}
+  field weights type weightedset<string> {} field m type map<string, int> {} field numbers type tensor<float>(x[10]) {}
+  field k type tag {}
 }";
 
 /// The application with a language model and field generators: `one` has a template and answers with JSON, `plain` answers
@@ -36,6 +38,9 @@ fn generating(fields: &str) -> Application {
     Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"))
 }
 
+/// 2026-01-01T00:00:00.5Z.
+const WRITE: Write<'_> = Write { id: "id:n:t::1", time: 1_767_225_600_500_000 };
+
 fn application(fields: &str) -> Application {
     host::application(&[("t", &format!("schema t {{ {DOCUMENT}\n{fields} }}"))])
 }
@@ -44,18 +49,39 @@ fn text(text: &str) -> Value {
     Value::String(text.to_owned())
 }
 
+/// The type of the field `numbers`.
+fn vector_type() -> DataType {
+    application("").schemas[0].field("numbers").expect("numbers").data_type.clone()
+}
+
 fn document() -> Vec<(String, Value)> {
     let list = Value::Array(vec![text("One"), text("two")]);
     let person = Value::Struct(vec![("name".to_owned(), text("Ada"))]);
-    [("a", text(" Hello. World! ")), ("n", Value::Int(7)), ("l", list), ("p", person)]
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    let set = Value::WeightedSet(vec![(text("A"), 3), (text("b"), 5), (text("a"), 7)]);
+    let map = Value::Map(vec![(text("x"), Value::Int(1)), (text("y"), Value::Int(2))]);
+    let DataType::Tensor(of) = vector_type() else { panic!("a tensor") };
+    let vector = Tensor {
+        addresses: vec![vec![]],
+        cells: vec![0.5, -1.0, 0.0, 1.0, 2.0, -0.1, 0.0, 3.0, 1.0, -1.0],
+        tensor_type: of,
+    };
+    [
+        ("a", text(" Hello. World! ")),
+        ("n", Value::Int(7)),
+        ("l", list),
+        ("p", person),
+        ("weights", set.clone()),
+        ("m", map),
+        ("numbers", Value::Tensor(vector)),
+        ("k", set),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
 }
 
 fn make(application: &Application, embeddings: &Embeddings) -> Result<Made, String> {
-    make_fields(&application.schemas[0], "id:n:t::1", &document(), embeddings, None)
-        .map_err(|rejection| rejection.message)
+    make_fields(&application.schemas[0], WRITE, &document(), embeddings, None).map_err(|rejection| rejection.message)
 }
 
 /// What a script makes of the document, in a field of that type.
@@ -105,6 +131,124 @@ fn arrays_and_numbers() {
 }
 
 #[test]
+fn texts_are_split_by_expressions_and_cut_by_characters() {
+    let texts = |texts: &[&str]| Ok(Some(Value::Array(texts.iter().map(|one| text(one)).collect())));
+    assert_eq!(made("array<string>", "\"a,  b;c;\" | split \"[,;] *\" | index"), texts(&["a", "b", "c"]));
+    assert_eq!(made("array<string>", "input b | split \",\" | index"), Ok(None));
+    assert_eq!(made("array<string>", "\"\" | split \",\" | index"), Ok(None));
+    assert_eq!(made("string", "\"a🜁bc\" | substring 1 3 | index"), Ok(Some(text("🜁b"))));
+    assert_eq!(made("string", "\"\u{a0}x \" | trim | index"), Ok(Some(text("\u{a0}x"))));
+}
+
+#[test]
+fn numbers_are_made_of_digits_and_texts_and_times() {
+    let long = |number| Ok(Some(Value::Long(number)));
+    assert_eq!(made("long", "\"ff\" | hexdecode | attribute"), long(255));
+    assert_eq!(made("long", "\"AQ==\" | base64decode | attribute"), long(1));
+    assert_eq!(made("string", "input n | to_long | hexencode | index"), Ok(Some(text("7"))));
+    assert_eq!(made("string", "input n | to_long | base64encode | index"), Ok(Some(text("BwAAAAAAAAA="))));
+    assert_eq!(made("long", "\"hello\" | hash | attribute"), long(22_433_990_042_967_937));
+    assert_eq!(made("int", "\"hello\" | hash | attribute"), Ok(Some(Value::Int(1_466_425_217))));
+    assert_eq!(made("array<long>", "input l | for_each { hash } | attribute").map(|value| value.is_some()), Ok(true));
+    assert_eq!(made("long", "now | attribute"), long(1_767_225_600));
+    assert_eq!(made("int", "now - 100L | to_int | attribute"), Ok(Some(Value::Int(1_767_225_500))));
+    let Ok(Some(Value::Int(drawn))) = made("int", "random 10 | attribute") else { panic!("a number") };
+    assert!((0..10).contains(&drawn));
+    assert_eq!(made("int", "random 10 | attribute"), Ok(Some(Value::Int(drawn))));
+    let refused = made("long", "\"xyz\" | hexdecode | attribute").unwrap_err();
+    assert!(refused.ends_with("Illegal hex value 'xyz'"), "{refused}");
+}
+
+#[test]
+fn variables_live_for_one_script() {
+    assert_eq!(
+        made("string", "{ input n | to_string | set_var x; get_var x . \"/\" . get_var x | index; }"),
+        Ok(Some(text("7/7")))
+    );
+    assert_eq!(
+        made("string", "input a | trim | set_var x | lowercase | get_var x | index"),
+        Ok(Some(text("Hello. World!")))
+    );
+}
+
+#[test]
+fn collections_are_walked() {
+    let set = |entries: &[(&str, i32)]| {
+        Ok(Some(Value::WeightedSet(entries.iter().map(|(key, weight)| (text(key), *weight)).collect())))
+    };
+    // Keys that become equal are one: the last weight wins.
+    assert_eq!(
+        made("weightedset<string>", "input weights | for_each { lowercase } | attribute"),
+        set(&[("a", 7), ("b", 5)])
+    );
+    assert_eq!(made("tag", "input k | for_each { lowercase } | attribute"), set(&[("a", 7), ("b", 5)]));
+    assert_eq!(made("weightedset<string>", "input a | trim | to_wset | attribute"), set(&[("Hello. World!", 1)]));
+    assert_eq!(
+        made("array<string>", "input m | for_each { get_field key } | index"),
+        Ok(Some(Value::Array(vec![text("x"), text("y")])))
+    );
+    assert_eq!(
+        made("array<int>", "input m | for_each { get_field value } | attribute"),
+        Ok(Some(Value::Array(vec![Value::Int(1), Value::Int(2)])))
+    );
+    assert_eq!(made("int", "input m | get_value y | attribute"), Ok(Some(Value::Int(2))));
+    assert_eq!(made("string", "input p | for_each { lowercase } | get_field name | index"), Ok(Some(text("ada"))));
+}
+
+fn cells(made: Result<Option<Value>, String>) -> Vec<f64> {
+    match made {
+        Ok(Some(Value::Tensor(tensor))) => tensor.cells,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn tensors_are_made_of_bits() {
+    // The last byte is filled with zeros.
+    let packed = [f64::from(0b1001_1001u8 as i8), f64::from(0b1000_0000u8 as i8)];
+    assert_eq!(cells(made("tensor<int8>(x[2])", "input numbers | pack_bits | attribute")), packed);
+    assert_eq!(cells(made("tensor<int8>(x[2])", "input numbers | binarize | pack_bits | attribute")), packed);
+    assert_eq!(
+        cells(made("tensor<float>(x[10])", "input numbers | binarize 0.9 | attribute")),
+        [0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0]
+    );
+}
+
+#[test]
+fn bits_are_packed_of_what_an_embedder_makes() {
+    for (data_type, script, expected) in [
+        ("tensor<int8>(x[2])", "input a | embed | pack_bits | attribute", vec![-128.0, 1.0]),
+        ("tensor<int8>(x[2])", "input a | embed | binarize | pack_bits | attribute", vec![-128.0, 1.0]),
+        ("tensor<float>(x[2])", "input a | embed | binarize 0.5 | attribute", vec![1.0, 0.0]),
+    ] {
+        let application = application(&format!("field f type {data_type} {{ indexing: {script} }}"));
+        let wanted = make(&application, &Embeddings::default()).unwrap().wanted;
+        let size = if data_type.contains("int8") { 16 } else { 2 };
+        assert_eq!(wanted.iter().map(|one| one.values).collect::<Vec<_>>(), [size], "{script}");
+        let mut vector = vec![-0.5; size as usize];
+        vector[0] = 0.75;
+        if size == 16 {
+            vector[15] = 0.25;
+        }
+        let mut known = Embeddings::default();
+        known.insert(wanted[0].clone(), Embedding::Vector(vector));
+        let fields = make(&application, &known).unwrap().fields;
+        assert_eq!(cells(Ok(fields.into_iter().next().map(|(_, value)| value))), expected, "{script}");
+    }
+}
+
+#[test]
+fn a_script_that_asks_a_model_cannot_depend_on_the_time() {
+    let schema = format!(
+        "schema t {{ {DOCUMENT}\nfield f type tensor<float>(x[2]) {{ indexing: now | to_string | embed | attribute }} }}"
+    );
+    let files = [("services.xml", host::services(&["t"])), ("schemas/t.sd", schema)];
+    let files: Vec<_> = files.into_iter().map(|(path, text)| (path.to_owned(), text.into_bytes())).collect();
+    let refused = Application::deploy(&files).unwrap_err();
+    assert!(refused.message.contains("'now' beside one that asks a model"), "{refused}");
+}
+
+#[test]
 fn what_cannot_be_made_names_its_statement() {
     let refused = made("int", "input a | to_int | attribute").unwrap_err();
     let expected = "Operation on 'id:n:t::1' contains invalid input: Error executing \
@@ -125,11 +269,13 @@ fn updates_make_again_what_reads_an_updated_field() {
     let made = |updated: &str| {
         let is_updated = |name: &str| name == updated;
         let schema = &application.schemas[0];
-        make_fields(schema, "id:n:t::1", &document, &Embeddings::default(), Some(&is_updated)).unwrap()
+        make_fields(schema, WRITE, &document, &Embeddings::default(), Some(&is_updated)).unwrap()
     };
-    assert_eq!((made("b").fields, made("b").ran), (vec![("h".to_owned(), text("old new"))], vec!["h".to_owned()]));
-    assert_eq!(made("a").ran, ["f", "h"]);
-    assert_eq!((made("l").fields, made("l").ran), (vec![], Vec::<String>::new()));
+    // What reads nothing is made with every update.
+    assert_eq!(made("b").ran, ["g", "h"]);
+    assert_eq!(made("b").fields, [("g".to_owned(), text("x")), ("h".to_owned(), text("old new"))]);
+    assert_eq!(made("a").ran, ["f", "g", "h"]);
+    assert_eq!(made("l").ran, ["g"]);
 }
 
 fn wanted(of: &str, values: u32) -> EmbeddingWanted {

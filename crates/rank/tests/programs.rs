@@ -212,7 +212,7 @@ fn texts_are_bounded() {
     {
         assert!(Expression::parse(&repeated.repeat(10_000)).is_err(), "{repeated}");
     }
-    assert!(Expression::parse(&"1+".repeat(limits::EXPRESSION_BYTES)).is_err());
+    assert!(Expression::parse(&"1+".repeat(limits::EXPRESSION_FILE_BYTES)).is_err());
     let long = format!("{}1", "1+".repeat(20_000));
     assert_eq!(run(&Profile::default(), &long).0, 20_001.0, "operators of one priority do not nest");
     let copies = format!("{}a{}", "softmax(".repeat(40), ",x)".repeat(40));

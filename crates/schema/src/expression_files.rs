@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use brooklet_task::Rejection;
-use brooklet_task::limits::EXPRESSION_BYTES;
+use brooklet_task::limits::EXPRESSION_FILE_BYTES;
 
 use crate::package::Package;
 use crate::place::SourceText;
@@ -35,8 +35,8 @@ fn read(name: &str, reference: &SourceText, package: &Package<'_>) -> Result<Sou
     let Some((path, content)) = package.expressions.get(stem) else {
         return Err(refused(format!("there is no file schemas/{}.expression", Rejection::quote(stem))));
     };
-    if content.len() > EXPRESSION_BYTES {
-        return Err(refused(format!("{path}: an expression is longer than {EXPRESSION_BYTES} bytes")));
+    if content.len() > EXPRESSION_FILE_BYTES {
+        return Err(refused(format!("{path}: an expression is longer than {EXPRESSION_FILE_BYTES} bytes")));
     }
     let file = SourceFile::new(path, (*content).to_owned());
     let source = file.source(0, content.len());

@@ -487,6 +487,7 @@ fn language_models_and_chains_are_read() {
         [
             "services.xml:3:9: the component 'own' is ignored: Java code cannot be run",
             "services.xml:10:46: the searcher 'com.example.Own' of chain 'plain' is ignored: Java code cannot be run",
+            "2 Java components are ignored: answers will differ where they would change them",
         ]
     );
     let report = application.report();

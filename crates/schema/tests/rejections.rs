@@ -165,9 +165,14 @@ fn indexing() {
         &made("input a | embed e5 | index"),
         &format!("schemas/t.sd:2:43: {about}: embed makes a tensor, which the field's type is not"),
     );
-    unsupported(
+    invalid(
         &made("input a | hash | index"),
-        &format!("schemas/t.sd:2:43: {about}: indexing expression 'hash' is not supported yet"),
+        &format!("schemas/t.sd:2:43: {about}: An string output is required, but this produces int or long"),
+    );
+    invalid(&made("get_var x | index"), &format!("schemas/t.sd:2:33: {about}: Variable 'x' not found"));
+    unsupported(
+        &made("input a | hostname | index"),
+        &format!("schemas/t.sd:2:43: {about}: indexing expression 'hostname' is not supported yet"),
     );
     invalid(
         &field("type tensor(x[2]) { indexing: index }"),
@@ -520,8 +525,8 @@ fn services_xml_ignores_nothing_silently() {
     invalid(&with("<transformer-model/>"), "services.xml:3:1: <transformer-model> needs the attribute 'path' or 'url'");
     invalid(&with("<batching max-size='0'/>"), "services.xml:3:1: max-size of <batching> must be 1 to 2048, not '0'");
     let provider = |what: &str| container(&format!("<search>\n<provider id='p' {what}</search>"));
-    let other = "services.xml:3:1: <provider> of type 'vespa' ('p') in <search> is not supported yet";
-    unsupported(&provider("type='vespa'/>"), other);
+    let other = "services.xml:3:1: provider 'p': Unknown provider type 'vespa'";
+    invalid(&provider("type='vespa'/>"), other);
     let absent = "services.xml:3:1: provider 'p': there is no content cluster 'k'";
     invalid(&provider("type='local' cluster='k'/>"), absent);
     let inner = "services.xml:3:43: unknown element <searcher> in <provider>";

@@ -76,6 +76,8 @@ pub const RERANK_DEFAULT: usize = 100;
 pub const RERANK: usize = 10_000;
 /// Text of a ranking expression, bytes (L-rank).
 pub const EXPRESSION_BYTES: usize = 64 << 10;
+/// The same of one that stands in a file of its own, as what other programs write.
+pub const EXPRESSION_FILE_BYTES: usize = 1 << 20;
 /// Nesting of a ranking expression (L-rank).
 pub const EXPRESSION_DEPTH: usize = 128;
 /// Nodes of one compiled ranking expression, the functions it calls included.

@@ -33,7 +33,7 @@ pub use compose::compose;
 pub use fold::{Normalizing, fold, lowercase};
 pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};
 pub use grams::grams;
-pub use pattern::{Pattern, PatternFault, PatternSearch};
+pub use pattern::{OutOfWork, Pattern, PatternFault, PatternSearch};
 pub use segment::{Class, class_of, segment};
 pub use spelling::{Spelling, unaccented};
 pub use stem::{Languages, Stems};

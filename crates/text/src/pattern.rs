@@ -4,12 +4,14 @@
 //! the largest one under the dearest expression holds nobody up. Classes (`\w`, `[[:alpha:]]`) and edges of words are of
 //! ASCII, and so is the case of letters; others are made lower case in expression and value alike.
 mod class;
+mod cut;
 mod program;
 mod search;
 
 use std::fmt::{Display, Formatter};
 use std::rc::Rc;
 
+pub use cut::OutOfWork;
 use program::Program;
 use search::Progress;
 
@@ -62,6 +64,15 @@ impl Pattern {
     /// nothing if it was not enough.
     pub fn is_in(&self, value: &str, work: &mut usize) -> Option<bool> {
         self.go_on(&mut Progress::default(), value, work)
+    }
+
+    /// The pieces of a text between the places where it is found, as Java's `split` cuts them: empty ones at the end are
+    /// left out. Case counts if the expression was compiled so. Takes from `work` what that costs.
+    ///
+    /// # Errors
+    /// If there was not enough work.
+    pub fn pieces<'t>(&self, text: &'t str, work: &mut usize) -> Result<Vec<&'t str>, OutOfWork> {
+        cut::pieces(&self.program, text, work)
     }
 
     fn go_on(&self, progress: &mut Progress, value: &str, work: &mut usize) -> Option<bool> {

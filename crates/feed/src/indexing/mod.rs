@@ -7,6 +7,7 @@ use brooklet_schema::indexing::{ExpressionKind, Script, Statement};
 use brooklet_schema::{Field, Schema};
 use brooklet_task::{Code, Rejection, limits};
 
+mod codes;
 mod convert;
 mod run;
 
@@ -23,6 +24,15 @@ pub struct Made {
     pub wanted: Vec<EmbeddingWanted>,
 }
 
+/// The document that is written, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// Its whole id.
+    pub id: &'a str,
+    /// µs since 1970.
+    pub time: u64,
+}
+
 /// Runs the scripts of all fields outside the document.
 ///
 /// `is_updated`: the fields of the document that an update changed; then only what is made of one of them is made again.
@@ -31,19 +41,26 @@ pub struct Made {
 /// If a value cannot be converted, or grows beyond its limit; the message names the statement.
 pub fn make_fields(
     schema: &Schema,
-    id: &str,
+    write: Write<'_>,
     fields: &[(String, Value)],
     embeddings: &Embeddings,
     is_updated: Option<&dyn Fn(&str) -> bool>,
 ) -> Result<Made, Rejection> {
+    let id = write.id;
     let mut made = Made::default();
     for field in schema.made_fields() {
-        let reads_updated =
-            |is_updated: &dyn Fn(&str) -> bool| field.script.statements.iter().flat_map(inputs).any(is_updated);
+        // A statement that reads nothing is run with every update.
+        let reads_updated = |is_updated: &dyn Fn(&str) -> bool| {
+            let runs = |statement| {
+                let inputs = inputs(statement);
+                inputs.is_empty() || inputs.into_iter().any(is_updated)
+            };
+            field.script.statements.iter().any(runs)
+        };
         if is_updated.is_some_and(|is_updated| !reads_updated(is_updated)) {
             continue;
         }
-        let mut run = Run::new((id, schema), field, fields, embeddings);
+        let mut run = Run::new((write, schema), field, fields, embeddings);
         for statement in &field.script.statements {
             run.statement(statement, None).map_err(|rejection| in_statement(id, field, statement, &rejection))?;
         }

@@ -1,27 +1,35 @@
 //! The run of one field's script. A value flows from expression to expression; nothing stays nothing.
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded, embedded_array, values_wanted};
 use brooklet_document::json::{FieldTypes, ReadOptions, read_values};
 use brooklet_document::{DataType, DocumentId, TensorType, Value};
 use brooklet_schema::indexing::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
-use brooklet_schema::indexing::{embed_arguments, generate_argument, generated_type};
+use brooklet_schema::indexing::{embed_arguments, embedded_type, generate_argument, generated_type};
 use brooklet_schema::{Field, GeneratorConfig, Schema};
 use brooklet_task::{Code, Rejection, limits};
-use brooklet_text::{CHUNK_LENGTH, fixed_length, sentences};
+use brooklet_text::{CHUNK_LENGTH, Pattern, fixed_length, sentences};
 
+use super::Write;
+use super::codes::{base64_decode, base64_encode, binarize, hash, hex_decode, pack_bits};
 use super::convert::{arithmetic, compares, converted, epoch_second, invalid, text_of};
+
+/// Steps of an expression that a split may look at: a text of the largest size under a usual expression.
+const SPLIT_WORK_MAX: usize = 1 << 27;
 
 type Flow = Result<Option<Value>, Rejection>;
 
 /// The run.
 pub(super) struct Run<'a> {
-    id: &'a str,
+    write: Write<'a>,
     schema: &'a Schema,
     field: &'a Field,
     fields: &'a [(String, Value)],
     embeddings: &'a Embeddings,
     variables: BTreeMap<String, Value>,
+    /// Random numbers that were made.
+    randoms: u64,
     /// What was put out.
     pub(super) output: Option<Value>,
     /// Texts whose embeddings are not there.
@@ -30,13 +38,13 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(
-        (id, schema): (&'a str, &'a Schema),
+        (write, schema): (Write<'a>, &'a Schema),
         field: &'a Field,
         fields: &'a [(String, Value)],
         embeddings: &'a Embeddings,
     ) -> Run<'a> {
         let (variables, output, wanted) = (BTreeMap::new(), None, Vec::new());
-        Run { id, schema, field, fields, embeddings, variables, output, wanted }
+        Run { write, schema, field, fields, embeddings, variables, randoms: 0, output, wanted }
     }
 
     pub(super) fn statement(&mut self, statement: &Statement, mut value: Option<Value>) -> Flow {
@@ -45,6 +53,10 @@ impl<'a> Run<'a> {
                 (ExpressionKind::Function("generate", arguments), Some(input)) => {
                     let target = generated_type(&self.field.data_type, &statement.expressions[index + 1..]);
                     self.generate(generate_argument(arguments), &text_of(&input), target)?
+                }
+                (ExpressionKind::Function("embed", arguments), Some(input)) => {
+                    let target = embedded_type(&self.field.data_type, &statement.expressions[index + 1..]);
+                    target.map_or(Ok(None), |target| self.embed(arguments, &input, &target))?
                 }
                 (_, value) => self.expression(expression, value)?,
             };
@@ -65,7 +77,7 @@ impl<'a> Run<'a> {
                 Ok(None)
             }
             Some(Embedding::Text(answer)) if !generator.answers_json => self.text(answer.clone()).map(Some),
-            Some(Embedding::Text(answer)) => match generated_value(self.id, &member, target, answer) {
+            Some(Embedding::Text(answer)) => match generated_value(self.write.id, &member, target, answer) {
                 Err(rejection) if generator.fails => {
                     let text =
                         format!("the answer of the generator '{}' is no value: {}", generator.id, rejection.message);
@@ -127,11 +139,35 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A statement on each element; elements it makes nothing of are left out.
+    /// A statement on each element, key, entry or member; what it makes nothing of is left out.
     fn for_each(&mut self, statement: &Statement, value: Option<Value>) -> Flow {
-        let Some(Value::Array(elements)) = value else { return Ok(None) };
-        let mut made = Vec::with_capacity(elements.len());
-        for element in elements {
+        let of = match value {
+            Some(Value::Array(elements)) => elements,
+            Some(Value::Map(entries)) => {
+                entries.into_iter().map(|(key, value)| Value::Map(vec![(key, value)])).collect()
+            }
+            Some(Value::WeightedSet(entries)) => {
+                let mut made: Vec<(Value, i32)> = Vec::with_capacity(entries.len());
+                for (key, weight) in entries {
+                    let Some(key) = self.statement(statement, Some(key))? else { continue };
+                    match made.iter_mut().find(|(known, _)| *known == key) {
+                        Some((_, last)) => *last = weight,
+                        None => made.push((key, weight)),
+                    }
+                }
+                return Ok(Some(Value::WeightedSet(made)));
+            }
+            Some(Value::Struct(members)) => {
+                let mut made = Vec::with_capacity(members.len());
+                for (name, member) in members {
+                    made.extend(self.statement(statement, Some(member))?.map(|member| (name, member)));
+                }
+                return Ok(Some(Value::Struct(made)));
+            }
+            _ => return Ok(None),
+        };
+        let mut made = Vec::with_capacity(of.len());
+        for element in of {
             made.extend(self.statement(statement, Some(element))?);
         }
         Ok(Some(Value::Array(made)))
@@ -180,14 +216,26 @@ impl<'a> Run<'a> {
     #[inline(never)]
     fn function(&mut self, name: &str, arguments: &[Argument], value: Option<Value>) -> Flow {
         if name == "documentid" {
-            return Ok(Some(Value::String(self.id.to_owned())));
+            return Ok(Some(Value::String(self.write.id.to_owned())));
         }
         if let ("get_var", [Argument::Name(variable)]) = (name, arguments) {
             return Ok(self.variables.get(variable).cloned());
         }
+        if name == "now" {
+            return Ok(Some(Value::Long((self.write.time / 1_000_000) as i64)));
+        }
+        if name == "random" {
+            return Ok(self.random(arguments, value.as_ref()));
+        }
         let Some(value) = value else { return Ok(None) };
-        if name == "embed" {
-            return self.embed(arguments, &value);
+        match (name, arguments, &self.field.data_type) {
+            ("embed", _, DataType::Tensor(target)) => return self.embed(arguments, &value, &target.clone()),
+            ("set_var", [Argument::Name(variable)], _) => {
+                self.variables.insert(variable.clone(), value.clone());
+                return Ok(Some(value));
+            }
+            ("get_field" | "get_value", [Argument::Name(of)], _) => return Ok(member(&value, of)),
+            _ => {}
         }
         let text = || text_of(&value);
         let to = |data_type: DataType| converted(&value, &data_type).map(Some);
@@ -200,11 +248,29 @@ impl<'a> Run<'a> {
                 brooklet_text::lowercase(&text(), &mut lower);
                 self.text(lower).map(Some)
             }
-            ("trim", _) => Ok(Some(Value::String(text().trim().to_owned()))),
+            ("trim", _) => Ok(Some(Value::String(text().trim_matches(|c| c <= ' ').to_owned()))),
+            ("hexdecode" | "hex_decode", _) => hex_decode(&text()).map(Some),
+            ("base64decode", _) => base64_decode(&text()).map(Some),
+            ("hexencode" | "hex_encode" | "base64encode", _) => Ok(match &value {
+                Value::Long(number) if name == "base64encode" => Some(Value::String(base64_encode(*number))),
+                Value::Long(number) => Some(Value::String(format!("{number:x}"))),
+                _ => None,
+            }),
+            ("hash", _) => Ok(Some(match self.field.data_type.element() {
+                DataType::Int => Value::Int(hash(&text()) as i32),
+                _ => Value::Long(hash(&text()) as i64),
+            })),
+            ("binarize" | "pack_bits", _) => match value {
+                Value::Tensor(tensor) if name == "pack_bits" => pack_bits(&tensor, &self.field.data_type).map(Some),
+                Value::Tensor(tensor) => Ok(Some(binarize(tensor, bound_of(arguments)))),
+                _ => Ok(None),
+            },
+            ("to_wset", _) => Ok(Some(Value::WeightedSet(vec![(value, 1)]))),
+            ("to_uri", _) => Ok(Some(value)),
             ("substring", [Argument::Number(from), Argument::Number(to)]) => {
                 substring(&text(), from, to).map(|text| Some(Value::String(text)))
             }
-            ("split", [Argument::Text(separator)]) => Ok(Some(texts(split(&text(), separator)))),
+            ("split", [Argument::Text(pattern)]) => Ok(Some(texts(split(&text(), pattern)?))),
             ("join", [Argument::Text(separator)]) => {
                 let Value::Array(elements) = &value else { return Ok(Some(value)) };
                 self.text(elements.iter().map(text_of).collect::<Vec<_>>().join(separator)).map(Some)
@@ -223,10 +289,23 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// A number from 0 on and below the one that is named or given; the core has no chance of its own, so it is drawn
+    /// from what is written when.
+    fn random(&mut self, arguments: &[Argument], value: Option<&Value>) -> Option<Value> {
+        let most = match (arguments, value) {
+            ([Argument::Number(most)], _) => most.parse().ok()?,
+            (_, Some(Value::Int(most))) => *most,
+            _ => return None,
+        };
+        self.randoms += 1;
+        let (Write { id, time }, field, count) = (self.write, &self.field.name, self.randoms);
+        let drawn = hash(&format!("{id} {time} {field} {count}")) >> 1;
+        (most > 0).then(|| Value::Int((drawn % most as u64) as i32))
+    }
+
     /// The tensor of a text or of an array of texts; nothing as long as embeddings are missing.
     #[inline(never)]
-    fn embed(&mut self, arguments: &[Argument], value: &Value) -> Flow {
-        let DataType::Tensor(target) = &self.field.data_type else { return Ok(None) };
+    fn embed(&mut self, arguments: &[Argument], value: &Value, target: &Arc<TensorType>) -> Flow {
         let (embedder, elements) = embed_arguments(arguments);
         let wanted = |value: &Value| EmbeddingWanted {
             embedder: embedder.to_owned(),
@@ -312,25 +391,42 @@ fn chunks(text: &str, arguments: &[Argument]) -> Result<Value, Rejection> {
     Ok(Value::Array(pieces.into_iter().map(|piece| Value::String(piece.to_owned())).collect()))
 }
 
-/// Texts between separators; those at the end that are empty are left out, as Java's `split` does.
-fn split<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
-    if separator.is_empty() {
-        return text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()]).collect();
-    }
-    let mut parts: Vec<&str> = text.split(separator).collect();
-    while parts.last().is_some_and(|part| part.is_empty()) {
-        parts.pop();
-    }
-    parts
+/// The pieces of a text between places of an expression; none of an empty text.
+fn split<'t>(text: &'t str, pattern: &str) -> Result<Vec<&'t str>, Rejection> {
+    let compiled = Pattern::new(pattern, true).map_err(|fault| invalid(fault.to_string()))?;
+    let mut work = SPLIT_WORK_MAX;
+    compiled
+        .pieces(text, &mut work)
+        .map_err(|_| invalid(format!("the text is too long to be split by \"{}\"", Rejection::quote(pattern))))
 }
 
-/// The UTF-16 units `from` (included) to `to` (excluded) of a text, cut where it ends.
+/// A member of a struct; `key` or `value` of a map's only entry; the value under a key of a map.
+fn member(value: &Value, of: &str) -> Option<Value> {
+    match value {
+        Value::Struct(members) => members.iter().find(|(name, _)| name == of).map(|(_, member)| member.clone()),
+        Value::Map(entries) => match (&entries[..], of) {
+            ([(key, _)], "key") => Some(key.clone()),
+            ([(_, value)], "value") => Some(value.clone()),
+            _ => entries.iter().find(|(key, _)| text_of(key) == of).map(|(_, value)| value.clone()),
+        },
+        _ => None,
+    }
+}
+
+/// The bound of `binarize`.
+fn bound_of(arguments: &[Argument]) -> f64 {
+    match arguments {
+        [Argument::Number(bound)] => bound.trim_end_matches(['f', 'F']).parse().unwrap_or_default(),
+        _ => 0.0,
+    }
+}
+
+/// The characters `from` (included) to `to` (excluded) of a text, cut where it ends.
 fn substring(text: &str, from: &str, to: &str) -> Result<String, Rejection> {
     let number =
         |digits: &str| digits.parse::<usize>().map_err(|_| invalid(format!("'{digits}' is no place in a text")));
     let (from, to) = (number(from)?, number(to)?);
-    let units: Vec<u16> = text.encode_utf16().skip(from).take(to.saturating_sub(from)).collect();
-    Ok(String::from_utf16_lossy(&units))
+    Ok(text.chars().skip(from).take(to.saturating_sub(from)).collect())
 }
 
 fn constant_value(constant: &Constant) -> Value {

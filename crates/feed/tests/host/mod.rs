@@ -59,16 +59,21 @@ pub struct Host {
 
 /// The application with these schemas of one streaming cluster.
 pub fn application(schemas: &[(&str, &str)]) -> Application {
+    let names: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
+    let mut files = vec![("services.xml".to_owned(), services(&names).into_bytes())];
+    files.extend(schemas.iter().map(|(name, sd)| (format!("schemas/{name}.sd"), sd.as_bytes().to_vec())));
+    Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"))
+}
+
+/// services.xml of an application with documents of these types.
+pub fn services(types: &[&str]) -> String {
     let documents: String =
-        schemas.iter().map(|(name, _)| format!("<document type=\"{name}\" mode=\"streaming\"/>")).collect();
-    let services = format!(
+        types.iter().map(|name| format!("<document type=\"{name}\" mode=\"streaming\"/>")).collect();
+    format!(
         "<services version=\"1.0\"><container id=\"default\" version=\"1.0\"><search/><document-api/></container>\
          <content id=\"c\" version=\"1.0\"><redundancy>1</redundancy><documents>{documents}</documents>\
          <nodes><node hostalias=\"n\" distribution-key=\"0\"/></nodes></content></services>"
-    );
-    let mut files = vec![("services.xml".to_owned(), services.into_bytes())];
-    files.extend(schemas.iter().map(|(name, sd)| (format!("schemas/{name}.sd"), sd.as_bytes().to_vec())));
-    Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"))
+    )
 }
 
 struct Blocks<'a>(u32, &'a Segment);

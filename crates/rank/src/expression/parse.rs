@@ -43,9 +43,9 @@ type Parsed<T> = Result<T, Rejection>;
 
 impl<'a> Parser<'a> {
     fn new(text: &'a str, dialect: Dialect) -> Parsed<Parser<'a>> {
-        if text.len() > limits::EXPRESSION_BYTES {
+        if text.len() > limits::EXPRESSION_FILE_BYTES {
             let message =
-                format!("a ranking expression may have {} bytes, not {}", limits::EXPRESSION_BYTES, text.len());
+                format!("a ranking expression may have {} bytes, not {}", limits::EXPRESSION_FILE_BYTES, text.len());
             return Err(Rejection::new(Code::TooLarge, message));
         }
         Ok(Parser { text, dialect, tokens: tokens(text)?, at: 0, depth: 0, expanded: 0 })

@@ -123,6 +123,21 @@ impl ExpressionKind {
     }
 }
 
+/// Whether an output is in it, at any depth.
+fn puts_out(statement: &Statement) -> bool {
+    statement.expressions.iter().any(|expression| match &expression.kind {
+        ExpressionKind::Output(..) => true,
+        other => other.statements().into_iter().any(puts_out),
+    })
+}
+
+fn sets_language(statement: &Statement) -> bool {
+    statement
+        .expressions
+        .iter()
+        .any(|expression| matches!(expression.kind, ExpressionKind::Function("set_language", _)))
+}
+
 fn needs_value(expression: &Expression) -> bool {
     match &expression.kind {
         ExpressionKind::Input(_) | ExpressionKind::Constant(_) | ExpressionKind::SelectInput(_) => false,
@@ -148,7 +163,11 @@ pub(crate) struct ScriptOwner<'a> {
 }
 
 impl ScriptOwner<'_> {
+    /// A statement that puts nothing out changes nothing: it may set the language of others.
     fn statement(&self, statement: &Statement) -> Result<(), Rejection> {
+        if !puts_out(statement) && sets_language(statement) {
+            return Ok(());
+        }
         statement.expressions.iter().try_for_each(|expression| self.expression(expression))
     }
 

@@ -71,7 +71,7 @@ pub(super) const FUNCTIONS: &[(&str, Takes)] = &[
     ("to_pos", Takes::Nothing),
     ("to_string", Takes::Nothing),
     ("to_uri", Takes::Nothing),
-    ("to_wset", Takes::OptionalName),
+    ("to_wset", Takes::Names),
     ("tokenize", Takes::Tokenizing),
     ("trim", Takes::Nothing),
     ("uri", Takes::Nothing),

@@ -1,19 +1,20 @@
 //! Scripts of fields outside the document: what they may do, and the types of what they make. A type is followed from
 //! expression to expression, so that a feed can only fail by its values.
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use brooklet_document::DataType;
+use brooklet_document::{DataType, TensorType};
 use brooklet_task::Rejection;
+use brooklet_text::Pattern;
 
 use super::analyze::WITHOUT_EFFECT;
+use super::calls::{embed_arguments, embedded_type, generated_type, packed_type};
 use super::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
 use crate::field::Field;
 use crate::generator::can_be_generated;
 use crate::place::SourcePlace;
 use crate::suggest::did_you_mean;
-
-/// Characters with a meaning in a regular expression: `split` takes a plain text only.
-const PATTERN_CHARACTERS: &[char] = &['\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}'];
 
 /// The type of a value in a script; nothing where there is none yet, or where it depends on the branch taken.
 type MadeType = Option<DataType>;
@@ -24,6 +25,8 @@ pub(crate) struct MadeField<'a> {
     pub(crate) schema: &'a str,
     pub(crate) field: &'a Field,
     pub(crate) document: &'a [Field],
+    /// The types of what `set_var` kept so far.
+    pub(crate) variables: RefCell<BTreeMap<String, DataType>>,
 }
 
 impl MadeField<'_> {
@@ -32,7 +35,14 @@ impl MadeField<'_> {
     /// # Errors
     /// If it reads a field that is not there, does what is not supported, or makes a value of another type.
     pub(crate) fn check(&self) -> Result<(), Rejection> {
-        self.script(&self.field.script, &None)
+        self.script(&self.field.script, &None)?;
+        if let (true, Some(varying)) = (self.field.script.asks_models(), self.field.script.varying()) {
+            let ExpressionKind::Function(name, _) = varying.kind else { return Ok(()) };
+            return Err(
+                self.unsupported(&varying.place, &format!("{name}' beside one that asks a model, as in '{varying}"))
+            );
+        }
+        Ok(())
     }
 
     fn script(&self, script: &Script, value: &MadeType) -> Result<(), Rejection> {
@@ -46,9 +56,16 @@ impl MadeField<'_> {
                 value = Some(self.generate(&expression.place, generated_type(&self.field.data_type, rest), &value)?);
                 continue;
             }
-            let after = rest.iter().find(|next| !matches!(next.kind, ExpressionKind::Output(..)));
-            if let (ExpressionKind::Function("embed", _), Some(other)) = (&expression.kind, after) {
-                return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
+            if let ExpressionKind::Function("embed", arguments) = &expression.kind {
+                let shapes = |kind: &ExpressionKind| {
+                    matches!(kind, ExpressionKind::Output(..) | ExpressionKind::Function("binarize" | "pack_bits", _))
+                };
+                if let Some(other) = rest.iter().find(|next| !shapes(&next.kind)) {
+                    return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
+                }
+                let target = embedded_type(&self.field.data_type, rest);
+                value = Some(self.embed(&expression.place, arguments, &value, target)?);
+                continue;
             }
             value = self.expression(expression, value)?;
         }
@@ -89,37 +106,104 @@ impl MadeField<'_> {
                 }
                 Ok(None)
             }
-            ExpressionKind::ForEach(statement) => match value {
-                Some(DataType::Array(element)) => {
-                    let made = self.statement(statement, Some((*element).clone()))?;
-                    Ok(made.map(|made| DataType::Array(Arc::new(made))))
-                }
-                _ => Err(self.reject(place, "for_each needs an array")),
-            },
+            ExpressionKind::ForEach(statement) => self.for_each(place, statement, value),
             ExpressionKind::Function(name, arguments) => self.function(place, name, arguments, value),
+        }
+    }
+
+    /// A statement on each element, key, entry or member.
+    fn for_each(&self, place: &SourcePlace, statement: &Statement, value: MadeType) -> Checked {
+        let made = |element: DataType| self.statement(statement, Some(element));
+        match value {
+            Some(DataType::Array(element)) => Ok(made((*element).clone())?.map(|made| DataType::Array(Arc::new(made)))),
+            Some(DataType::WeightedSet { element, create_if_nonexistent, remove_if_zero }) => {
+                Ok(made((*element).clone())?.map(|made| DataType::WeightedSet {
+                    element: Arc::new(made),
+                    create_if_nonexistent,
+                    remove_if_zero,
+                }))
+            }
+            Some(map @ DataType::Map(..)) => Ok(made(map)?.map(|made| DataType::Array(Arc::new(made)))),
+            Some(DataType::Struct(of)) => {
+                for field in &of.fields {
+                    let member = made(field.data_type.clone())?;
+                    if member.as_ref().is_some_and(|member| *member != field.data_type) {
+                        let (name, other) = (&field.name, shown(&member));
+                        return Err(self.reject(place, &format!("for_each makes {other} of the member '{name}'")));
+                    }
+                }
+                Ok(Some(DataType::Struct(of)))
+            }
+            other => {
+                Err(self
+                    .reject(place, &format!("Expected Array, Struct, WeightedSet or Map input, got {}", shown(&other))))
+            }
         }
     }
 
     #[inline(never)]
     fn function(&self, place: &SourcePlace, name: &str, arguments: &[Argument], value: MadeType) -> Checked {
         let text = || self.expect(place, name, &value, &DataType::String);
+        let long = || self.expect(place, name, &value, &DataType::Long);
         match name {
+            "set_language" | "ngram" | "exact" => text().map(|()| value),
+            "passthrough" | "optimize_predicate" => Err(self.unsupported(place, name)),
             _ if WITHOUT_EFFECT.contains(&name) => Ok(value),
-            "embed" => self.embed(place, arguments, &value).map(Some),
+            "embed" => self.embed(place, arguments, &value, embedded_type(&self.field.data_type, &[])).map(Some),
             "chunk" => {
                 text()?;
                 self.chunk(place, arguments)?;
                 Ok(Some(DataType::Array(Arc::new(DataType::String))))
             }
-            "lowercase" | "trim" | "substring" => text().map(|()| Some(DataType::String)),
-            "to_epoch_second" => text().map(|()| Some(DataType::Long)),
+            "lowercase" | "trim" => text().map(|()| Some(DataType::String)),
+            "substring" => {
+                text()?;
+                let number = |argument: &Argument| match argument {
+                    Argument::Number(digits) => digits.parse::<u32>().ok(),
+                    _ => None,
+                };
+                match arguments.iter().map(number).collect::<Option<Vec<_>>>().as_deref() {
+                    Some([from, to]) if from <= to => Ok(Some(DataType::String)),
+                    _ => Err(self.reject(place, "substring is followed by its first character and one not before it")),
+                }
+            }
+            "to_epoch_second" | "hexdecode" | "hex_decode" | "base64decode" => text().map(|()| Some(DataType::Long)),
+            "hexencode" | "hex_encode" | "base64encode" => long().map(|()| Some(DataType::String)),
+            "hash" => {
+                text()?;
+                self.hash(place).map(Some)
+            }
+            "now" => Ok(Some(DataType::Long)),
+            "random" => match (arguments, &value) {
+                ([Argument::Number(most)], _) if !matches!(most.parse::<i32>(), Ok(1..)) => {
+                    Err(self.reject(place, "random is followed by a positive number"))
+                }
+                ([_], _) | ([], Some(DataType::Int)) => Ok(Some(DataType::Int)),
+                _ => self.expect(place, name, &value, &DataType::Int).map(|()| Some(DataType::Int)),
+            },
+            "set_var" => {
+                let Some(kept) = &value else { return Err(self.reject(place, "set_var needs a value")) };
+                self.variables.borrow_mut().insert(name_of(arguments).to_owned(), kept.clone());
+                Ok(value)
+            }
+            "get_var" => {
+                let variable = name_of(arguments);
+                let kept = self.variables.borrow().get(variable).cloned();
+                let missing = || self.reject(place, &format!("Variable '{}' not found", Rejection::quote(variable)));
+                kept.map(Some).ok_or_else(missing)
+            }
+            "get_field" | "get_value" => self.member(place, name, name_of(arguments), &value).map(Some),
+            "binarize" | "pack_bits" => self.bits(place, name, &value).map(Some),
             "split" => {
                 text()?;
                 match arguments {
-                    [Argument::Text(pattern)] if pattern.contains(PATTERN_CHARACTERS) => {
-                        Err(self.unsupported(place, &format!("split \"{}\"", Rejection::quote(pattern))))
+                    [Argument::Text(pattern)] => {
+                        let compiled = Pattern::new(pattern, true);
+                        compiled.map(|_| Some(DataType::Array(Arc::new(DataType::String)))).map_err(|fault| {
+                            self.reject(place, &format!("split \"{}\": {fault}", Rejection::quote(pattern)))
+                        })
                     }
-                    _ => Ok(Some(DataType::Array(Arc::new(DataType::String)))),
+                    _ => Err(self.reject(place, "split is followed by a text in quotes")),
                 }
             }
             "join" => match &value {
@@ -129,6 +213,8 @@ impl MadeField<'_> {
             "to_array" => value
                 .map(|element| Some(DataType::Array(Arc::new(element))))
                 .ok_or_else(|| self.reject(place, "to_array needs a value")),
+            "to_wset" => self.weighted_set(place, arguments, value).map(Some),
+            "to_uri" => text().map(|()| Some(DataType::Uri)),
             "to_bool" => Ok(Some(DataType::Bool)),
             "to_byte" => Ok(Some(DataType::Byte)),
             "to_double" => Ok(Some(DataType::Double)),
@@ -141,6 +227,74 @@ impl MadeField<'_> {
         }
     }
 
+    /// The type of a hash: what the field's elements are.
+    fn hash(&self, place: &SourcePlace) -> Result<DataType, Rejection> {
+        match self.field.data_type.element() {
+            made @ (DataType::Int | DataType::Long) => Ok(made.clone()),
+            other => Err(self.reject(place, &format!("An {other} output is required, but this produces int or long"))),
+        }
+    }
+
+    /// The type of a member of a struct, of an entry of a map, or of the value under a key of a map.
+    fn member(&self, place: &SourcePlace, name: &str, of: &str, value: &MadeType) -> Result<DataType, Rejection> {
+        let quoted = Rejection::quote(of);
+        match (name, value) {
+            ("get_field", Some(DataType::Struct(fields))) => fields
+                .field(of)
+                .map(|field| field.data_type.clone())
+                .ok_or_else(|| self.reject(place, &format!("{} has no field '{quoted}'", shown(value)))),
+            ("get_field", Some(DataType::Map(key, _))) if of == "key" => Ok((**key).clone()),
+            ("get_field", Some(DataType::Map(_, member))) if of == "value" => Ok((**member).clone()),
+            ("get_value", Some(DataType::Map(key, member))) if **key == DataType::String => Ok((**member).clone()),
+            ("get_value", Some(DataType::Map(..))) => {
+                Err(self.unsupported(place, "get_value of keys that are no text"))
+            }
+            ("get_value", _) => Err(self.reject(place, &format!("Expected a Map input, got {}", shown(value)))),
+            _ => Err(self.reject(place, &format!("Expected a struct input, got {}", shown(value)))),
+        }
+    }
+
+    /// The type of a tensor after `binarize` or `pack_bits`.
+    fn bits(&self, place: &SourcePlace, name: &str, value: &MadeType) -> Result<DataType, Rejection> {
+        let Some(DataType::Tensor(given)) = value else {
+            let wanted = if name == "pack_bits" { "a tensor with one dense dimension" } else { "a tensor" };
+            return Err(self.reject(place, &format!("Require {wanted}, but got {}", shown(value))));
+        };
+        if name == "binarize" {
+            return Ok(DataType::Tensor(given.clone()));
+        }
+        let packed = packed_type(given).ok_or_else(|| {
+            self.reject(place, &format!("Require a tensor with one dense dimension, but got {}", shown(value)))
+        })?;
+        let same = |other: &TensorType| other.dimensions == packed.dimensions;
+        Ok(match &self.field.data_type {
+            // Cells of another type hold the bytes as well.
+            DataType::Tensor(target) if same(target) => DataType::Tensor(target.clone()),
+            _ => DataType::Tensor(Arc::new(packed)),
+        })
+    }
+
+    fn weighted_set(
+        &self,
+        place: &SourcePlace,
+        arguments: &[Argument],
+        value: MadeType,
+    ) -> Result<DataType, Rejection> {
+        let has = |setting: &str| arguments.iter().any(|one| matches!(one, Argument::Name(name) if name == setting));
+        let known = ["create_if_non_existent", "remove_if_zero"];
+        if arguments.iter().any(|one| !matches!(one, Argument::Name(name) if known.contains(&name.as_str()))) {
+            return Err(self.reject(place, "to_wset is followed by create_if_non_existent, remove_if_zero, or nothing"));
+        }
+        let element = value.ok_or_else(|| self.reject(place, "to_wset needs a value"))?;
+        // What increments do with the set is the field's to say.
+        let (mut create, mut remove) = (has(known[0]), has(known[1]));
+        if let DataType::WeightedSet { create_if_nonexistent, remove_if_zero, .. } = &self.field.data_type {
+            (create, remove) = (*create_if_nonexistent, *remove_if_zero);
+        }
+        let element = Arc::new(element);
+        Ok(DataType::WeightedSet { element, create_if_nonexistent: create, remove_if_zero: remove })
+    }
+
     /// The type a language model is asked for.
     fn generate(&self, place: &SourcePlace, target: &DataType, value: &MadeType) -> Result<DataType, Rejection> {
         self.expect(place, "generate", value, &DataType::String)?;
@@ -151,8 +305,14 @@ impl MadeField<'_> {
     }
 
     /// The type an embedder makes: that of the field, which must fit what it is given.
-    fn embed(&self, place: &SourcePlace, arguments: &[Argument], value: &MadeType) -> Result<DataType, Rejection> {
-        let DataType::Tensor(target) = &self.field.data_type else {
+    fn embed(
+        &self,
+        place: &SourcePlace,
+        arguments: &[Argument],
+        value: &MadeType,
+        target: Option<Arc<TensorType>>,
+    ) -> Result<DataType, Rejection> {
+        let Some(target) = target else {
             return Err(self.reject(place, "embed makes a tensor, which the field's type is not"));
         };
         let (mapped, indexed) = (target.mapped().count(), target.indexed().count());
@@ -178,7 +338,7 @@ impl MadeField<'_> {
                 );
             }
         }
-        Ok(self.field.data_type.clone())
+        Ok(DataType::Tensor(target))
     }
 
     fn chunk(&self, place: &SourcePlace, arguments: &[Argument]) -> Result<(), Rejection> {
@@ -274,6 +434,11 @@ impl MadeField<'_> {
     }
 }
 
+/// The name that is a function's first argument.
+fn name_of(arguments: &[Argument]) -> &str {
+    embed_arguments(arguments).0
+}
+
 fn shown(value: &MadeType) -> String {
     value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string)
 }
@@ -301,122 +466,4 @@ fn wider(left: DataType, right: DataType) -> DataType {
     } else {
         DataType::Int
     }
-}
-
-/// An embedding expression of a script: `embed [component] [dimension of the elements of an array]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmbedCall {
-    /// The component that embeds; empty if the only one is meant.
-    pub embedder: String,
-    /// Where it was written.
-    pub place: SourcePlace,
-}
-
-/// A generating expression of a script: `generate [component]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GenerateCall {
-    /// The component that generates; empty if the only one is meant.
-    pub generator: String,
-    /// The type of the value it is to generate.
-    pub target: DataType,
-    /// Where it was written.
-    pub place: SourcePlace,
-}
-
-/// The type of the value that `generate` makes, given what follows it in its statement: that of the field if it is put
-/// out, otherwise a text.
-#[must_use]
-pub fn generated_type<'t>(field: &'t DataType, rest: &[Expression]) -> &'t DataType {
-    match rest.first().map(|next| &next.kind) {
-        Some(ExpressionKind::Output(..)) => field,
-        _ => &DataType::String,
-    }
-}
-
-/// The component that a `generate` names; empty where it names none.
-#[must_use]
-pub fn generate_argument(arguments: &[Argument]) -> &str {
-    embed_arguments(arguments).0
-}
-
-impl Script {
-    /// Whether a model has to be asked before its value can be made.
-    #[must_use]
-    pub fn asks_models(&self) -> bool {
-        !self.embed_calls().is_empty() || !self.generate_calls(&DataType::String).is_empty()
-    }
-
-    /// What is cut into pieces, and how, as the canonical text of the script says it: the same for fields of the same
-    /// pieces. Nothing where a script cuts nothing.
-    #[must_use]
-    pub fn pieces(&self) -> Option<String> {
-        self.statements.iter().find_map(|Statement { expressions, .. }| {
-            let cuts = |one: &Expression| matches!(one.kind, ExpressionKind::Function("chunk", _));
-            let cut = expressions.iter().position(cuts)?;
-            let steps: Vec<String> = expressions[..=cut].iter().map(ToString::to_string).collect();
-            Some(steps.join(" | "))
-        })
-    }
-
-    /// All generating expressions, at any depth, of the script of a field of that type.
-    #[must_use]
-    pub fn generate_calls(&self, field: &DataType) -> Vec<GenerateCall> {
-        let mut calls = Vec::new();
-        self.each_expression(&mut |expression, rest| {
-            if let ExpressionKind::Function("generate", arguments) = &expression.kind {
-                let (generator, target) =
-                    (generate_argument(arguments).to_owned(), generated_type(field, rest).clone());
-                calls.push(GenerateCall { generator, target, place: expression.place.clone() });
-            }
-        });
-        calls
-    }
-
-    /// Shows every expression, at any depth, and what follows it in its statement.
-    fn each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expression, &'s [Expression])) {
-        self.statements.iter().for_each(|statement| walk(&statement.expressions, visit));
-    }
-
-    /// All embedding expressions, at any depth.
-    #[must_use]
-    pub fn embed_calls(&self) -> Vec<EmbedCall> {
-        let mut calls = Vec::new();
-        self.each_expression(&mut |expression, _| {
-            if let ExpressionKind::Function("embed", arguments) = &expression.kind {
-                let embedder = embed_arguments(arguments).0.to_owned();
-                calls.push(EmbedCall { embedder, place: expression.place.clone() });
-            }
-        });
-        calls
-    }
-}
-
-/// Shows every expression of a statement, at any depth, and what follows it in its own statement.
-fn walk<'s>(expressions: &'s [Expression], visit: &mut dyn FnMut(&'s Expression, &'s [Expression])) {
-    for (index, expression) in expressions.iter().enumerate() {
-        visit(expression, &expressions[index + 1..]);
-        expression.kind.statements().into_iter().for_each(|inner| walk(&inner.expressions, visit));
-        match &expression.kind {
-            ExpressionKind::Choice(of) | ExpressionKind::Concatenate(of) => {
-                of.iter().for_each(|one| walk(std::slice::from_ref(one), visit));
-            }
-            ExpressionKind::Arithmetic(_, left, right) => {
-                [left, right].into_iter().for_each(|one| walk(std::slice::from_ref(one), visit));
-            }
-            ExpressionKind::If(condition) => {
-                [&condition.left, &condition.right].into_iter().for_each(|one| walk(std::slice::from_ref(one), visit));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The component and the dimension of elements that an `embed` names; empty where it names none.
-#[must_use]
-pub fn embed_arguments(arguments: &[Argument]) -> (&str, &str) {
-    let name = |index: usize| match arguments.get(index) {
-        Some(Argument::Name(name)) => name.as_str(),
-        _ => "",
-    };
-    (name(0), name(1))
 }

@@ -3,6 +3,7 @@
 //! The whole grammar is read; `analyze` decides which expressions this release carries out. Running scripts is the
 //! feed's business.
 pub(crate) mod analyze;
+pub(crate) mod calls;
 pub(crate) mod made;
 pub(crate) mod parse;
 
@@ -11,7 +12,9 @@ mod functions;
 mod lex;
 mod script;
 
-pub use made::{EmbedCall, GenerateCall, embed_arguments, generate_argument, generated_type};
+pub use calls::{
+    EmbedCall, GenerateCall, embed_arguments, embedded_type, generate_argument, generated_type, packed_type,
+};
 pub use script::{
     Argument, Arithmetic, Comparison, Condition, Constant, Expression, ExpressionKind, Output, Script, Statement,
 };

@@ -1,5 +1,6 @@
 //! Syntax trees to schemas: inheritance, types, defaults. Refuses what contradicts itself; what only streaming mode
 //! forbids is `validate`'s.
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -208,7 +209,8 @@ fn inherited_fields(
 fn check_made(schema: &str, fields: &[Field]) -> Resolved<()> {
     let document: Vec<Field> = fields.iter().filter(|field| field.origin == Origin::Document).cloned().collect();
     let made = fields.iter().filter(|field| field.origin == Origin::Schema);
-    made.into_iter().try_for_each(|field| MadeField { schema, field, document: &document }.check())
+    let check = |field| MadeField { schema, field, document: &document, variables: RefCell::default() }.check();
+    made.into_iter().try_for_each(check)
 }
 
 /// Refuses more fields, or more parts of fields, than a schema can have.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
+use super::tables::JAVA_IS_NOT_RUN;
 use super::xml::{XmlFile, name, text};
 use crate::place::SourcePlace;
 use crate::suggest::did_you_mean;
@@ -142,7 +143,7 @@ pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut V
         }
         _ => {
             let id = Rejection::quote(id);
-            warnings.push(format!("{place}: the component '{id}' is ignored: Java code cannot be run"));
+            warnings.push(format!("{place}: the component '{id}' is ignored: {JAVA_IS_NOT_RUN}"));
             Ok(None)
         }
     }
@@ -194,11 +195,11 @@ fn searcher(
     let kind = match class_of(node) {
         "ai.vespa.search.llm.RAGSearcher" => "rag",
         "ai.vespa.search.llm.LLMSearcher" => "llm",
+        // What it looks at is looked at in every query.
+        "com.yahoo.search.searchers.InputCheckingSearcher" => return Ok(None),
         other => {
             let (shown, chain) = (Rejection::quote(other), Rejection::quote(chain));
-            warnings.push(format!(
-                "{place}: the searcher '{shown}' of chain '{chain}' is ignored: Java code cannot be run"
-            ));
+            warnings.push(format!("{place}: the searcher '{shown}' of chain '{chain}' is ignored: {JAVA_IS_NOT_RUN}"));
             return Ok(None);
         }
     };

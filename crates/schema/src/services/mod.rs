@@ -58,6 +58,7 @@ pub(crate) fn read(path: &str, content: &str) -> Read<Services> {
     let file = XmlFile::parse(path, content)?;
     let mut reader = Reader { file: &file, services: Services::default() };
     reader.root()?;
+    reader.count_java();
     Ok(reader.services)
 }
 
@@ -89,6 +90,17 @@ impl<'f, 'a> Reader<'f, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// One warning for all that is written in Java: each is easily overlooked.
+    fn count_java(&mut self) {
+        let warnings = &mut self.services.remarks.warnings;
+        let count = warnings.iter().filter(|warning| warning.ends_with(tables::JAVA_IS_NOT_RUN)).count();
+        let (components, are) = if count == 1 { ("Java component", "is") } else { ("Java components", "are") };
+        if count > 0 {
+            warnings
+                .push(format!("{count} {components} {are} ignored: answers will differ where they would change them"));
+        }
     }
 
     /// A cluster is of version 1.0, and says so.
@@ -125,6 +137,15 @@ impl<'f, 'a> Reader<'f, 'a> {
                 }
                 "http" => self.children(child, "http", tables::HTTP).map(|_| ())?,
                 "component" => self.component(child)?,
+                "components" => {
+                    let components = self.children(child, "components", tables::COMPONENTS)?;
+                    components.into_iter().try_for_each(|component| self.component(component))?;
+                }
+                "model-evaluation" => {
+                    self.children(child, "model-evaluation", tables::MODEL_EVALUATION)?;
+                    let message = format!("{}: there is no model evaluation interface", self.file.place(child));
+                    self.services.remarks.warn(message);
+                }
                 _ => self.document_api(child)?,
             }
         }
@@ -132,17 +153,23 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     /// `<provider type="local" cluster="c"/>`: a name for a content cluster of this application, which is searched under its
-    /// own name. Other providers, and processing on the way, are refused.
+    /// own name. One without a type is a chain to a service outside, which Java would ask. Processing on the way to a
+    /// cluster is refused.
     #[inline(never)]
     fn provider(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        if node.attribute("type").is_none() {
+            let chain = language::chain(self.file, node, &mut self.services.remarks.warnings)?;
+            self.services.chains.push(chain);
+            return Ok(());
+        }
         self.children(node, "provider", &[])?;
         let place = self.file.place(node);
         let id = Rejection::quote(self.file.required(node, "id")?);
         match node.attribute("type") {
             Some("local") => {}
             of => {
-                let shown = of.map_or(String::new(), |of| format!(" of type '{}'", Rejection::quote(of)));
-                return Err(place.unsupported(format!("<provider>{shown} ('{id}') in <search>")));
+                let shown = Rejection::quote(of.unwrap_or_default());
+                return Err(place.reject(format!("provider '{id}': Unknown provider type '{shown}'")));
             }
         }
         let cluster = self.file.required(node, "cluster")?;
@@ -345,9 +372,9 @@ impl<'f, 'a> Reader<'f, 'a> {
         let known = self.services.clusters.iter();
         for (config, first) in known.flat_map(|cluster| cluster.config.types.iter().zip(&cluster.places)) {
             if config.name == document_type {
-                return Err(
-                    place.reject(format!("document type '{shown}' is in a content cluster already, at {first}"))
-                );
+                return Err(place.unsupported(format!(
+                    "document type '{shown}' in several content clusters (it is in one at {first})"
+                )));
             }
         }
         let selection = node.attribute("selection").map(str::to_owned);

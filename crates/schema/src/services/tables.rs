@@ -26,7 +26,9 @@ const fn entry(name: &'static str, treatment: Treatment) -> Entry {
 }
 
 const BINDING: Treatment = Warn("the paths of the HTTP interface are fixed");
-const JAVA: Treatment = Warn("Java code cannot be run");
+const JAVA: Treatment = Warn(JAVA_IS_NOT_RUN);
+/// Why what is written in Java is passed over.
+pub(super) const JAVA_IS_NOT_RUN: &str = "Java code cannot be run";
 /// Why configuration is passed over.
 pub(super) const NO_COUNTERPART: &str = "configuration overrides have no counterpart";
 const CONFIG: Treatment = Warn(NO_COUNTERPART);
@@ -49,13 +51,13 @@ pub(super) const CONTAINER: &[Entry] = &[
     entry("client", JAVA),
     entry("clients", Warn("access is configured with the server")),
     entry("component", Read),
-    entry("components", Refuse),
+    entry("components", Read),
     entry("config", CONFIG),
     entry("handler", JAVA),
     entry("health-check", Ignore),
     entry("include", Refuse),
     entry("jvm", Ignore),
-    entry("model-evaluation", Warn("there is no model evaluation interface")),
+    entry("model-evaluation", Read),
     entry("nodes", Ignore),
     entry("processing", JAVA),
     entry("resources", Ignore),
@@ -106,6 +108,10 @@ pub(super) const DOCUMENT_PROCESSING: &[Entry] = &[
     entry("maxmessagesinqueue", Ignore),
     entry("threadpool", Ignore),
 ];
+
+pub(super) const COMPONENTS: &[Entry] = &[entry("component", Read), entry("include", Refuse)];
+
+pub(super) const MODEL_EVALUATION: &[Entry] = &[entry("onnx", Ignore)];
 
 pub(super) const HTTP: &[Entry] = &[
     entry("server", Warn("the port is configured with the server")),
@@ -158,7 +164,9 @@ pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
     ("document-processing", &["cluster", "chain", "compressdocuments", "numnodesperclient", "preferlocalnode"]),
     ("documents", &["selection", "garbage-collection", "garbage-collection-interval"]),
     ("document", &["type", "mode", "selection", "global"]),
+    ("components", &[]),
     ("http", &[]),
+    ("model-evaluation", &[]),
     ("provider", &["id", "type", "cluster"]),
     ("significance", &[]),
     ("tuning", &[]),

@@ -123,7 +123,13 @@ enum Node {
     Look(Look),
     All(Vec<Node>),
     Any(Vec<Node>),
-    Repeat { of: Box<Node>, least: u32, most: Option<u32> },
+    /// `greedy`: more is preferred to less, which only says where it ends, not whether it is found.
+    Repeat {
+        of: Box<Node>,
+        least: u32,
+        most: Option<u32>,
+        greedy: bool,
+    },
 }
 
 /// Makes nodes of what was parsed.
@@ -177,7 +183,7 @@ impl Reader {
                     RepetitionKind::Range(RepetitionRange::AtLeast(times)) => (*times, None),
                     RepetitionKind::Range(RepetitionRange::Bounded(least, most)) => (*least, Some(*most)),
                 };
-                Node::Repeat { of: Box::new(self.node(&repetition.ast)?), least, most }
+                Node::Repeat { of: Box::new(self.node(&repetition.ast)?), least, most, greedy: repetition.greedy }
             }
             Ast::Group(group) => {
                 let outside = (self.folds, self.lines, self.dot_is_any);
@@ -332,23 +338,30 @@ impl Writer {
                 }
                 Ok(entry.unwrap_or(next))
             }
-            Node::Repeat { of, least, most } => self.repeat(of, *least, *most, next),
+            Node::Repeat { of, least, most, greedy } => self.repeat(of, (*least, *most), *greedy, next),
         }
     }
 
-    fn repeat(&mut self, of: &Node, least: u32, most: Option<u32>, next: u32) -> Result<u32, TooLarge> {
+    fn repeat(
+        &mut self,
+        of: &Node,
+        (least, most): (u32, Option<u32>),
+        greedy: bool,
+        next: u32,
+    ) -> Result<u32, TooLarge> {
         let mut entry = next;
+        let split = |more, less| if greedy { Instruction::Split(more, less) } else { Instruction::Split(less, more) };
         match most {
             None => {
                 let again = self.push(Instruction::Split(next, next))?;
                 let body = self.write(of, again)?;
-                self.steps[again as usize] = Instruction::Split(body, next);
+                self.steps[again as usize] = split(body, next);
                 entry = if least == 0 { again } else { body };
             }
             Some(most) => {
                 for _ in least..most {
                     let body = self.write(of, entry)?;
-                    entry = self.push(Instruction::Split(body, next))?;
+                    entry = self.push(split(body, next))?;
                 }
             }
         }

@@ -10,6 +10,7 @@ import type { runExport } from "./export.ts";
 import { EXIT, exitCodeOf, explain, failureJson } from "./failure.ts";
 import type { runFeed } from "./feed/feed.ts";
 import type { runImport } from "./import/import.ts";
+import type { runImportVespa } from "./import/import-vespa.ts";
 import { addServerCommands } from "./inspection/server-program.ts";
 import type { runKey, runToken } from "./key.ts";
 import type { runMcp } from "./mcp.ts";
@@ -30,6 +31,7 @@ const EXIT_RULE =
 const URL_DEFAULT = "http://localhost:8080";
 const PORT_DEFAULT = 8080;
 const CONCURRENCY_DEFAULT = 64;
+const SLICES_DEFAULT = 4;
 
 /** Runs a command line; gives the exit code: 0 done, 1 failed, 2 called wrongly. Failures are JSON too, where that is wanted. */
 export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -274,10 +276,12 @@ function addImport(program: Command, surroundings: Surroundings): void {
   const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   program
     .command("import")
-    .description("put a document for each row of a CSV file, object of JSON lines, or message of an mbox or Maildir")
-    .argument("<file>", "the file, which may be gzip, or the Maildir; - for the standard input")
-    .requiredOption("--from <format>", "csv, jsonl, mbox or maildir")
-    .requiredOption("--schema <name>", "the schema of the documents")
+    .description(
+      "put a document for each row of a CSV file, object of JSON lines, or message of an mbox or Maildir; or all of a Vespa",
+    )
+    .argument("<file>", "the file, which may be gzip, or the Maildir; - for the standard input; the URL of a Vespa")
+    .requiredOption("--from <format>", "csv, jsonl, mbox, maildir or vespa")
+    .option("--schema <name>", "the schema of the documents, where they do not say it")
     .option("--id-from <column>", "the column that has the last part of the id; that of mail is its message id")
     .option("--group <name>", "whose documents")
     .option("--group-from <column>", "the column that says whose document it is")
@@ -291,10 +295,16 @@ function addImport(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .addOption(credential())
     .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
+    .option("--slices <count>", "parts of a Vespa that are read at a time", positive, SLICES_DEFAULT)
+    .option("--selection <selection>", "only the documents of a Vespa that it selects")
+    .option("--checkpoint <file>", "keep in this file how far the import of a Vespa came, and go on there")
+    .addOption(new Option("--source-key <token>", "what the Vespa is shown").env("VESPA_TOKEN"))
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every document, as a line of JSON each")
-    .action(async (file: string, options: Parameters<typeof runImport>[1]) =>
-      (await import("./import/import.ts")).runImport(file, options, surroundings),
+    .action(async (file: string, options: Parameters<typeof runImport>[1] & Parameters<typeof runImportVespa>[1]) =>
+      options.from === "vespa"
+        ? (await import("./import/import-vespa.ts")).runImportVespa(file, options, surroundings)
+        : (await import("./import/import.ts")).runImport(file, options, surroundings),
     );
 }
 

@@ -18,7 +18,7 @@ export interface ImportCommand {
   readonly url: string;
   readonly key?: string;
   readonly from: string;
-  readonly schema: string;
+  readonly schema?: string;
   /** Namespace of the ids; the name of the schema unless it is said. */
   readonly namespace?: string;
   /** The group of all documents, or the column that has it. */
@@ -47,6 +47,8 @@ export async function runImport(file: string, command: ImportCommand, surroundin
   if ((command.group === undefined) === (command.groupFrom === undefined)) {
     throw new UsageError("whose documents? Say it with --group NAME, or --group-from COLUMN");
   }
+  if (command.schema === undefined) throw new UsageError("say with --schema which schema the documents have");
+  const schema = command.schema;
   const mappings = command.map?.map(readMapping);
   const isMail = MAIL_FORMATS.includes(command.from);
   if (isMail && mappings === undefined) {
@@ -59,7 +61,7 @@ export async function runImport(file: string, command: ImportCommand, surroundin
   const problems: MailProblems = { skipped: 0, tell: surroundings.warn };
   const read: ReadShare = { share: undefined };
   const sources = sourcesOf(file, command, surroundings, problems, read);
-  await sendAll(requests(sources, { ...command, idFrom }, mappings), command, surroundings, { read });
+  await sendAll(requests(sources, { ...command, schema, idFrom }, mappings), command, surroundings, { read });
   if (problems.skipped === 0) return;
   surroundings.warn(`${problems.skipped} messages were passed over`);
   throw new CommandFailed();
@@ -84,7 +86,7 @@ function sourcesOf(
   if (from === "jsonl") return jsonSources(openFeed(file, input, read));
   if (from === "mbox") return mailSources(readMbox(openFeed(file, input, read)), problems);
   if (from === "maildir") return mailSources(readMaildir(file), problems);
-  throw new UsageError(`'${from}' cannot be imported: csv, jsonl, mbox and maildir can`);
+  throw new UsageError(`'${from}' cannot be imported: csv, jsonl, mbox, maildir and vespa can`);
 }
 
 async function* csvSources(rows: AsyncIterable<CsvRow>): AsyncGenerator<Source> {
@@ -114,7 +116,7 @@ async function* jsonSources(input: AsyncIterable<Uint8Array>): AsyncGenerator<So
 
 async function* requests(
   sources: AsyncIterable<Source>,
-  command: ImportCommand & { readonly idFrom: string },
+  command: ImportCommand & { readonly schema: string; readonly idFrom: string },
   mappings: readonly Mapping[] | undefined,
 ): AsyncGenerator<NumberedRequest> {
   const { schema, namespace = schema, group, groupFrom, idFrom } = command;
