@@ -38,6 +38,7 @@ const OTHERS: &[Other] = &[
         reason: "documents would not be what the application makes of them: Java code cannot be run",
         ids: &["services-document-processing"],
     },
+    Other { reason: "each summary class selects elements as it says", ids: &["summary-selectors-conflict"] },
     Other { reason: "a line may end with a semicolon", ids: &["indexing-own-inputa|set_language;-string"] },
     Other {
         reason: "expressions and features are compiled by the crate that searches, which refuses it",

@@ -30,9 +30,8 @@ impl Compiler<'_> {
             }
             if reference.name == "rankingExpression"
                 && let [Argument { name: None, value }] = reference.arguments.as_slice()
-                && let Some(function) = self.function(&self.parameter(value)?, 0, offset)?
             {
-                return self.call(&self.parameter(value)?, &function, &[], offset);
+                return self.ranking_expression(value, offset);
             }
         }
         if let Some(model) = self.model(reference, offset)? {
@@ -52,6 +51,17 @@ impl Compiler<'_> {
         }
         let feature = self.feature_name(reference)?;
         self.feature(feature, offset)
+    }
+
+    /// `rankingExpression(function)`, or of the text of an expression, which is shorter than the one it stands in.
+    fn ranking_expression(&mut self, value: &Tree, offset: usize) -> Made<Node> {
+        let text = self.parameter(value)?;
+        if let Some(function) = self.function(&text, 0, offset)? {
+            return self.call(&text, &function, &[], offset);
+        }
+        let expression =
+            Expression::parse(&text).map_err(|rejection| self.place(Rejection { span: None, ..rejection }, offset))?;
+        self.apart_from_here(&expression, offset)
     }
 
     fn lookup(&self, name: &str) -> Option<Binding> {

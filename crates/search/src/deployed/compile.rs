@@ -225,9 +225,13 @@ pub(crate) fn located(source: &SourceText, rejection: Rejection) -> Rejection {
     Rejection { code, ..rejection }
 }
 
-/// The name under which a listed feature is shown: its canonical text.
+/// The name under which a listed feature is shown: its canonical text, that of a function its name alone.
 pub(crate) fn feature_text(feature: &SourceText) -> String {
-    Expression::parse(&feature.text).map_or_else(|_| feature.text.to_string(), |expression| expression.to_string())
+    let Ok(expression) = Expression::parse(&feature.text) else { return feature.text.to_string() };
+    let text = expression.to_string();
+    let function = text.strip_prefix("rankingExpression(").and_then(|rest| rest.strip_suffix(')'));
+    let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    function.filter(is_name).map(str::to_owned).unwrap_or(text)
 }
 
 impl ProfileEnvironment<'_> {

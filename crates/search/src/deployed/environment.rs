@@ -106,6 +106,11 @@ impl Environment for ProfileEnvironment<'_> {
             let body = first.map_or_else(|| "nativeRank".to_owned(), |expression| expression.text.to_string());
             return Some(Function { parameters: Vec::new(), body });
         }
+        if name == "secondPhase" {
+            // Every hit is scored by it, so it is computed wherever it is named; within itself it would not end.
+            let second = self.profile.second_phase.as_ref().and_then(|phase| phase.expression.as_ref())?;
+            return Some(Function { parameters: Vec::new(), body: second.text.to_string() });
+        }
         let function = self.profile.function(name)?;
         Some(Function { parameters: function.parameters.clone(), body: function.expression.text.to_string() })
     }
