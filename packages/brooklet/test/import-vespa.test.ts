@@ -112,6 +112,27 @@ test("what a gateway has is imported by slices, to the last digit, and exported 
   expect(new Set(groups)).toEqual(new Set(["g=g1"]));
 });
 
+/** What the feed parser of the reference implementation read without an error, line by line. */
+const TAKEN = readFileSync(join(import.meta.dirname, "../../../test-vectors/feeds/exported.jsonl"), "utf8")
+  .trimEnd()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Readonly<Record<"document" | "body" | "exported", string>>);
+
+test("values of every type are exported as lines that a Vespa's parser has read", async () => {
+  const service = await served(join(import.meta.dirname, "../../../test-vectors/applications/types"));
+  const { request } = connect({ url: service.url });
+  for (const { document, body } of TAKEN) {
+    const [, namespace, , place, local] = document.split(":");
+    const target = `/document/v1/${namespace}/types/group/${place?.slice(2)}/${local}`;
+    await request({ method: "POST", target, body, isRepeatable: true });
+  }
+  const directory = join(folder(), "out");
+  expect(await run("export", directory, "--to", "vespa", "--url", service.url)).toMatchObject({ code: 0 });
+  const lines = readFileSync(join(directory, "feed.jsonl"), "utf8").trimEnd().split("\n");
+  expect(lines.toSorted()).toEqual(TAKEN.map(({ exported }) => exported).toSorted());
+  expect(TAKEN.length).toBeGreaterThan(100);
+});
+
 interface StandIn {
   readonly url: string;
   /** What was asked: slice and continuation. */

@@ -10,8 +10,10 @@ use brooklet_task::{Code, Rejection, limits};
 mod codes;
 mod convert;
 mod run;
+mod write;
 
 use run::Run;
+pub use write::Write;
 
 /// What the scripts of a schema made of a document.
 #[derive(Debug, Default)]
@@ -22,15 +24,6 @@ pub struct Made {
     pub fields: Vec<(String, Value)>,
     /// Texts whose embeddings were missing; the fields they belong to have no value yet.
     pub wanted: Vec<EmbeddingWanted>,
-}
-
-/// The document that is written, and when.
-#[derive(Clone, Copy, Debug)]
-pub struct Write<'a> {
-    /// Its whole id.
-    pub id: &'a str,
-    /// µs since 1970.
-    pub time: u64,
 }
 
 /// Runs the scripts of all fields outside the document.

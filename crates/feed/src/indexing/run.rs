@@ -11,9 +11,9 @@ use brooklet_schema::{Field, GeneratorConfig, Schema};
 use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::{CHUNK_LENGTH, Pattern, fixed_length, sentences};
 
-use super::Write;
 use super::codes::{base64_decode, base64_encode, binarize, hash, hex_decode, pack_bits};
 use super::convert::{arithmetic, compares, converted, epoch_second, invalid, text_of};
+use super::write::Write;
 
 /// Steps of an expression that a split may look at: a text of the largest size under a usual expression.
 const SPLIT_WORK_MAX: usize = 1 << 27;
@@ -249,22 +249,11 @@ impl<'a> Run<'a> {
                 self.text(lower).map(Some)
             }
             ("trim", _) => Ok(Some(Value::String(text().trim_matches(|c| c <= ' ').to_owned()))),
-            ("hexdecode" | "hex_decode", _) => hex_decode(&text()).map(Some),
-            ("base64decode", _) => base64_decode(&text()).map(Some),
-            ("hexencode" | "hex_encode" | "base64encode", _) => Ok(match &value {
-                Value::Long(number) if name == "base64encode" => Some(Value::String(base64_encode(*number))),
-                Value::Long(number) => Some(Value::String(format!("{number:x}"))),
-                _ => None,
-            }),
-            ("hash", _) => Ok(Some(match self.field.data_type.element() {
-                DataType::Int => Value::Int(hash(&text()) as i32),
-                _ => Value::Long(hash(&text()) as i64),
-            })),
-            ("binarize" | "pack_bits", _) => match value {
-                Value::Tensor(tensor) if name == "pack_bits" => pack_bits(&tensor, &self.field.data_type).map(Some),
-                Value::Tensor(tensor) => Ok(Some(binarize(tensor, bound_of(arguments)))),
-                _ => Ok(None),
-            },
+            (
+                "hexdecode" | "hex_decode" | "base64decode" | "hexencode" | "hex_encode" | "base64encode" | "hash"
+                | "binarize" | "pack_bits",
+                _,
+            ) => self.coded(name, arguments, value),
             ("to_wset", _) => Ok(Some(Value::WeightedSet(vec![(value, 1)]))),
             ("to_uri", _) => Ok(Some(value)),
             ("substring", [Argument::Number(from), Argument::Number(to)]) => {
@@ -285,6 +274,30 @@ impl<'a> Run<'a> {
             ("to_long", _) => to(DataType::Long),
             ("to_string", _) => to(DataType::String),
             // Prepares terms for an index that streaming mode does not have.
+            _ => Ok(Some(value)),
+        }
+    }
+
+    /// A value as digits, a number of digits or of a text, or bits of a tensor.
+    fn coded(&self, name: &str, arguments: &[Argument], value: Value) -> Flow {
+        let text = || text_of(&value);
+        match name {
+            "hexdecode" | "hex_decode" => hex_decode(&text()).map(Some),
+            "base64decode" => base64_decode(&text()).map(Some),
+            "hexencode" | "hex_encode" | "base64encode" => Ok(match &value {
+                Value::Long(number) if name == "base64encode" => Some(Value::String(base64_encode(*number))),
+                Value::Long(number) => Some(Value::String(format!("{number:x}"))),
+                _ => None,
+            }),
+            "hash" => Ok(Some(match self.field.data_type.element() {
+                DataType::Int => Value::Int(hash(&text()) as i32),
+                _ => Value::Long(hash(&text()) as i64),
+            })),
+            "binarize" | "pack_bits" => match value {
+                Value::Tensor(tensor) if name == "pack_bits" => pack_bits(&tensor, &self.field.data_type).map(Some),
+                Value::Tensor(tensor) => Ok(Some(binarize(tensor, bound_of(arguments)))),
+                _ => Ok(None),
+            },
             _ => Ok(Some(value)),
         }
     }

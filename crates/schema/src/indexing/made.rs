@@ -206,6 +206,12 @@ impl MadeField<'_> {
                     _ => Err(self.reject(place, "split is followed by a text in quotes")),
                 }
             }
+            _ => self.conversion(place, name, arguments, value),
+        }
+    }
+
+    fn conversion(&self, place: &SourcePlace, name: &str, arguments: &[Argument], value: MadeType) -> Checked {
+        match name {
             "join" => match &value {
                 Some(DataType::Array(_)) => Ok(Some(DataType::String)),
                 _ => Err(self.reject(place, "join needs an array")),
@@ -214,7 +220,7 @@ impl MadeField<'_> {
                 .map(|element| Some(DataType::Array(Arc::new(element))))
                 .ok_or_else(|| self.reject(place, "to_array needs a value")),
             "to_wset" => self.weighted_set(place, arguments, value).map(Some),
-            "to_uri" => text().map(|()| Some(DataType::Uri)),
+            "to_uri" => self.expect(place, name, &value, &DataType::String).map(|()| Some(DataType::Uri)),
             "to_bool" => Ok(Some(DataType::Bool)),
             "to_byte" => Ok(Some(DataType::Byte)),
             "to_double" => Ok(Some(DataType::Double)),
