@@ -171,7 +171,7 @@ class FieldSelections {
   }
 
   at(index: number, value: Value): Selection {
-    if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is not the number of an element`);
+    if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is no number of an element`);
     return new FieldSelections(`${this.#path}[${index}]`, this.#type).is(value);
   }
 

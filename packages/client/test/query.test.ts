@@ -118,7 +118,7 @@ describe("conditions", () => {
     expect(() => word("")).toThrow("a word may not be empty");
     expect(() => equiv("a")).toThrow("equiv needs 2 words at least");
     expect(() => it.sender.weightedSet({ a: 0.5 })).toThrow("the weight 0.5 of 'a' is not an integer");
-    expect(() => it.recipients.at(-1, "a")).toThrow("-1 is not the number of an element");
+    expect(() => it.recipients.at(-1, "a")).toThrow("-1 is no number of an element");
   });
 
   test("an empty text or a number that is none is refused", () => {

@@ -366,7 +366,7 @@ function elementConditions(path: string, inside: () => object, hasWords?: boolea
     return new Condition(`${path} contains ${annotated(`sameElement(${element})`, options)}`);
   };
   const at = (index: number, value: string | number | boolean): Condition => {
-    if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is not the number of an element`);
+    if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is no number of an element`);
     if (typeof value !== "string" || hasWords) return new Condition(`${path}[${index}] = ${literal(value)}`);
     return sameElement((element) => element.is(value), { elementFilter: [index] });
   };
