@@ -391,30 +391,56 @@ fn number(value: &serde_json::Value) -> f64 {
     }
 }
 
+fn matches_the_nearest(case: &Case) {
+    let group = group(case);
+    let twin = Twin::new(case, &group.query);
+    let (k, all) = (case.target_hits, || group.documents.iter().collect::<Vec<_>>());
+    let filtered = || group.documents.iter().filter(|document| document.year < 7).collect::<Vec<_>>();
+    // So few that their codes are not looked at.
+    let few = || group.documents.iter().filter(|document| document.year == 3).collect::<Vec<_>>();
+    let near = format!("({{targetHits:{k}}}nearestNeighbor(vec,q))");
+    for hits in [400, case.hits] {
+        let check = |condition: &str, expected| group.check(condition, "near", hits, &[], expected);
+        check(&near, group.scored(&twin, twin.nearest(all(), k, f64::INFINITY)));
+        check(&format!("{near} and year < 7"), group.scored(&twin, twin.nearest(filtered(), k, f64::INFINITY)));
+        check(&format!("{near} and year = 3"), group.scored(&twin, twin.nearest(few(), k, f64::INFINITY)));
+        let mut either = twin.nearest(all(), k, f64::INFINITY);
+        either.extend(group.documents.iter().filter(|document| document.invoice));
+        either.sort_by(|a, b| a.id.cmp(&b.id));
+        either.dedup_by(|a, b| a.id == b.id);
+        check(&format!("{near} or title contains 'invoice'"), group.scored(&twin, either));
+        check(&format!("rank(year < 7, {near})"), group.scored(&twin, filtered()));
+    }
+}
+
+/// Norms that overflow: no distance is a number, and none is nearer than another.
+#[test]
+fn what_overflows_may_be_anything() {
+    for (documents, target_hits, seed) in [(5, 2, 2_927_448_176_512_193_180), (24, 1, 7), (90, 3, 8)] {
+        let (metric, cells, shape) = (DistanceMetric::PrenormalizedAngular, Cells::Float32, Shape::Huge);
+        let (size, mapped, resident, folds, hits) = (32, false, false, 0, 1);
+        matches_the_nearest(&Case {
+            metric,
+            cells,
+            size,
+            mapped,
+            shape,
+            documents,
+            target_hits,
+            hits,
+            folds,
+            resident,
+            seed,
+        });
+    }
+}
+
 proptest! {
     #![proptest_config(config(120))]
 
     #[test]
     fn an_operator_matches_the_nearest(case in cases()) {
-        let group = group(&case);
-        let twin = Twin::new(&case, &group.query);
-        let (k, all) = (case.target_hits, || group.documents.iter().collect::<Vec<_>>());
-        let filtered = || group.documents.iter().filter(|document| document.year < 7).collect::<Vec<_>>();
-        // So few that their codes are not looked at.
-        let few = || group.documents.iter().filter(|document| document.year == 3).collect::<Vec<_>>();
-        let near = format!("({{targetHits:{k}}}nearestNeighbor(vec,q))");
-        for hits in [400, case.hits] {
-            let check = |condition: &str, expected| group.check(condition, "near", hits, &[], expected);
-            check(&near, group.scored(&twin, twin.nearest(all(), k, f64::INFINITY)));
-            check(&format!("{near} and year < 7"), group.scored(&twin, twin.nearest(filtered(), k, f64::INFINITY)));
-            check(&format!("{near} and year = 3"), group.scored(&twin, twin.nearest(few(), k, f64::INFINITY)));
-            let mut either = twin.nearest(all(), k, f64::INFINITY);
-            either.extend(group.documents.iter().filter(|document| document.invoice));
-            either.sort_by(|a, b| a.id.cmp(&b.id));
-            either.dedup_by(|a, b| a.id == b.id);
-            check(&format!("{near} or title contains 'invoice'"), group.scored(&twin, either));
-            check(&format!("rank(year < 7, {near})"), group.scored(&twin, filtered()));
-        }
+        matches_the_nearest(&case);
     }
 
     #[test]

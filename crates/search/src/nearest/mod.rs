@@ -27,7 +27,7 @@ use brooklet_task::{Rejection, Want, limits};
 use crate::plan::SchemaPlan;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
-use point::{code_metric, column_of, distance_of, least, nearness};
+use point::{code_metric, column_of, distance_of, least, least_nearness, nearness};
 use resolved::Measured;
 use rows::{RowsOf, documents_of_rows};
 
@@ -274,7 +274,7 @@ impl Resolving {
             let (low, high) = point.internal(low, high);
             self.keep(at, ordinal, (low, high));
             if self.promising(low) {
-                self.best_high.push(nearness(high));
+                self.best_high.push(least_nearness(high));
                 self.found.push(Candidate { view: at as u32, ordinal, low });
             }
             point.code_limit(self.farthest())
@@ -335,7 +335,7 @@ impl Resolving {
             let Some((low, high)) = self.whole(&document, low, high) else { continue };
             self.keep(at, document.ordinal, (low, high));
             if self.promising(low) {
-                self.best_high.push(nearness(high));
+                self.best_high.push(least_nearness(high));
                 self.found.push(Candidate { view: at as u32, ordinal: document.ordinal, low });
             }
         }

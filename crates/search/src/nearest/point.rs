@@ -66,16 +66,18 @@ impl Point {
         }
     }
 
-    /// Turns intervals of the kernel's value into intervals of the internal distance.
+    /// Turns intervals of the kernel's value into intervals of the internal distance. Where a norm overflows, infinity is taken from
+    /// infinity: such a distance may be anything.
     pub(super) fn internal(&self, low: f64, high: f64) -> (f64, f64) {
-        match self.scale.metric() {
+        let (low, high) = match self.scale.metric() {
             DistanceMetric::Angular => (1.0 - high, 1.0 - low),
             DistanceMetric::PrenormalizedAngular => {
                 (self.scale.query_norm_squared() - high, self.scale.query_norm_squared() - low)
             }
             DistanceMetric::DotProduct => (-high, -low),
             _ => (low, high),
-        }
+        };
+        (if low.is_nan() { f64::NEG_INFINITY } else { low }, if high.is_nan() { f64::INFINITY } else { high })
     }
 }
 
@@ -100,6 +102,11 @@ pub(super) fn code_metric(metric: DistanceMetric) -> Option<Metric> {
 /// An order of distances, nearest first; NaN is farthest.
 pub(super) fn nearness(distance: f64) -> Reverse<u64> {
     Reverse(if distance.is_nan() { u64::MAX } else { score_key(distance) })
+}
+
+/// The nearness that a distance with this upper end has at least: what may be infinite may be no number, which is farther.
+pub(super) fn least_nearness(high: f64) -> Reverse<u64> {
+    nearness(if high == f64::INFINITY { f64::NAN } else { high })
 }
 
 /// The smaller of two distances; a number is smaller than none.
