@@ -8,7 +8,7 @@ import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { type OpenClusterOptions, openInMemory } from "./node/memory-cluster.ts";
 import { secret } from "./node/secret.ts";
-import type { Database, OpenOptions } from "./open.ts";
+import type { Database, OpenOptions, RunningConsole } from "./open.ts";
 import { starting, startingError } from "./starting.ts";
 
 /** Opens a database with options that were checked. */
@@ -29,7 +29,18 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     });
     const notice = sqliteNotice();
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
-    return { ...migrating(client), warnings, close: () => close(), [Symbol.asyncDispose]: () => close() };
+    const consoles = new Set<RunningConsole>();
+    const closeAll = async (): Promise<void> => {
+      await Promise.all([...consoles].map((one) => one.close()));
+      await close();
+    };
+    const console = async (): Promise<RunningConsole> => {
+      const { startConsole } = await import("./node/console.ts");
+      const started = await startConsole(cluster, onProblem);
+      consoles.add(started);
+      return started;
+    };
+    return { ...migrating(client), warnings, console, close: closeAll, [Symbol.asyncDispose]: closeAll };
   } catch (error) {
     await cluster.close();
     throw error;

@@ -27,5 +27,5 @@ export {
 } from "./migration/report.ts";
 export type { ModelOptions } from "./node/application-embedders.ts";
 export { type Client, type Connection, connect } from "./node/connect.ts";
-export { type Database, type OpenOptions, open } from "./open.ts";
+export { type Database, type OpenOptions, open, type RunningConsole } from "./open.ts";
 export { type RunningService, type ServedApplication, type ServeOptions, serve } from "./serve.ts";

@@ -44,10 +44,29 @@ export interface OpenOptions {
   readonly onProblem?: (problem: unknown) => void;
 }
 
+/** A console that is shown. */
+export interface RunningConsole {
+  /** Where it is, with its key. */
+  readonly url: string;
+  /** Shows it no more. */
+  close(): Promise<void>;
+}
+
 /** An open database. */
 export interface Database extends Client, AsyncDisposable {
   /** What the core thinks of the schemas, and serves nevertheless; and why SQLite is Node's own, where better-sqlite3 is not there. */
   readonly warnings: readonly string[];
+  /**
+   * A page that shows what is in here, and asks it: on a port of this machine, which the system chooses, behind a key that `url` has. It
+   * is closed with the database.
+   *
+   * @example
+   * ```ts
+   * const { url } = await database.console();
+   * console.log(url);
+   * ```
+   */
+  console(): Promise<RunningConsole>;
   /**
    * Finishes what is under way, and lets another process have the directory. Every call after it fails with `CLOSED`; what
    * is left of a feed or a visit too.

@@ -91,6 +91,8 @@ export interface ServeOptions {
    * that it is for. Needs `@modelcontextprotocol/sdk`.
    */
   readonly mcp?: boolean | McpServeOptions;
+  /** Whether there is a page at `/console/` that shows what is here, and asks this server. It asks for a key where the server does. */
+  readonly console?: boolean;
   /** Must be said to listen where others can reach it, where nobody is asked for a key. */
   readonly insecureAllowAnonymous?: boolean;
   /** Threads that read and write; one for each processor but one by default. */
@@ -180,6 +182,7 @@ const OPTIONS = {
   onAnswered: CHECKS.listener,
   audit: CHECKS.textOrListener,
   mcp: CHECKS.switch,
+  console: CHECKS.flag,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,
   reserveBytes: CHECKS.count,

@@ -41,6 +41,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   try {
     if (options.application !== undefined) await deployDirectory(cluster, options.application);
     const mcp = await mcpOf(cluster, options.mcp);
+    const files = options.console === true ? (await import("@brooklet/console")).consoleFile : undefined;
     const server = await startServer(cluster, {
       host,
       port,
@@ -58,6 +59,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         group: options.group,
         reranker: options.reranker,
         mcp,
+        console: files,
         limits: limits.gateway,
         groupLimits: limits.groups,
         audit: audit?.listener,

@@ -28,6 +28,8 @@ export interface AccessOptions extends CredentialOptions {
   readonly deploys?: boolean;
   /** Origins of web pages that may ask, as browsers write them. None by default. */
   readonly allowedOrigins?: readonly string[];
+  /** Whether the gateway has a page of its own, which may ask it. Default: no. */
+  readonly hasOwnPage?: boolean;
   /**
    * Says what a request reaches, where the gateway is mounted in an application that knows its users: everything, or what is
    * granted. Nothing: only what its key or token says.
@@ -79,6 +81,7 @@ export class Access {
   readonly #limits: GatewayLimits;
   readonly #hosts: ReadonlySet<string> | undefined;
   readonly #origins: ReadonlySet<string>;
+  readonly #hasOwnPage: boolean;
   readonly #bounds: Bounds;
   /** Nothing: nobody is asked. */
   readonly #credentials: Credentials | undefined;
@@ -95,6 +98,7 @@ export class Access {
     this.#limits = limits;
     this.#hosts = options.allowedHosts && new Set(options.allowedHosts.map((host) => host.toLowerCase()));
     this.#origins = new Set(options.allowedOrigins?.map(pageOrigin));
+    this.#hasOwnPage = options.hasOwnPage === true;
     const { group, searchOfAll = true, deploys = true } = options;
     const problem = group === undefined ? undefined : documentNameProblem("group", group);
     if (problem !== undefined) throw new RangeError(`'${group}' cannot be the name of a group: ${problem}`);
@@ -125,7 +129,7 @@ export class Access {
       throw new ServiceError("HEADERS_TOO_LARGE", `${message} are accepted (limit L-head)`);
     }
     this.#checkHost(call.header("host"), call.target.startsWith("/") ? undefined : absoluteHost(call.target));
-    this.#checkOrigin(call.header("origin"), call.header("sec-fetch-site"));
+    this.#checkOrigin(call.header("origin"), call.header("sec-fetch-site"), call.header("host"));
   }
 
   /** What everybody reaches, where nobody is asked for a key. */
@@ -188,12 +192,23 @@ export class Access {
     }
   }
 
-  #checkOrigin(origin: string | undefined, site: string | undefined): void {
+  #checkOrigin(origin: string | undefined, site: string | undefined, host: string | undefined): void {
     // A link, an image or a form: for these a browser may name no origin, but it says that it is another's page.
     if (origin === undefined && site !== undefined && site !== "same-origin" && site !== "none")
       throw new ServiceError("ORIGIN_REFUSED", `A page of another site asks (Sec-Fetch-Site: ${echo(site)})`);
-    if (origin !== undefined && !this.#origins.has(origin)) {
+    if (origin !== undefined && !this.#origins.has(origin) && !this.#isOwnPage(origin, site, host)) {
       throw new ServiceError("ORIGIN_REFUSED", `Origin '${echo(origin)}' is not one of the allowed origins`);
     }
+  }
+
+  /**
+   * Whether the gateway's own page asks. That a page came from the host it asks says nothing where any host is answered, and nobody is
+   * asked for a key: a name of its own can be made to lead here (DNS rebinding).
+   */
+  #isOwnPage(origin: string, site: string | undefined, host: string | undefined): boolean {
+    if (!this.#hasOwnPage || host === undefined) return false;
+    if (this.#hosts === undefined && this.#credentials === undefined) return false;
+    const isSame = origin === `http://${host}` || origin === `https://${host}`;
+    return isSame && (site === undefined || site === "same-origin");
   }
 }

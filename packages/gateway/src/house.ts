@@ -30,6 +30,7 @@ import { Admission, KeyedAdmission } from "./load/admission.ts";
 import { type Answered, RequestCounters, type RequestKind } from "./load/counters.ts";
 import type { Histogram } from "./load/histogram.ts";
 import { mayBeRefused, overload } from "./load/overload.ts";
+import type { ConsoleFiles } from "./routes/console.ts";
 import type { McpHandler } from "./routes/mcp.ts";
 import { splitTarget } from "./target.ts";
 
@@ -62,6 +63,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly traced?: (kind: RequestKind, method: string, work: () => Promise<Reply>) => Promise<Reply>;
   /** Answers `/mcp` (the Model Context Protocol) of the one group that a caller's token is for. Nothing is there by default. */
   readonly mcp?: McpHandler;
+  /** The files of a page at `/console/`, which may ask this gateway then. None by default. */
+  readonly console?: ConsoleFiles;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
   readonly onDefect?: DefectListener;
 }
@@ -122,7 +125,7 @@ export function houseOf(options: GatewayOptions): House {
     operation: options.operation ?? (() => ({ isDraining: false })),
   };
   const onDefect = options.onDefect ?? (() => {});
-  const access = new Access(options.cluster, limits, options);
+  const access = new Access(options.cluster, limits, { ...options, hasOwnPage: options.console !== undefined });
   const audit = options.audit && new Audit(options.audit, options.cluster.secret, onDefect);
   return {
     access,

@@ -14,6 +14,7 @@ export type { Answered, RequestKind } from "./load/counters.ts";
 export { Histogram } from "./load/histogram.ts";
 export type { LocalAnswer, LocalRequest } from "./local-answer.ts";
 export { encodePackage, type PackageFile } from "./package-frame.ts";
+export type { ConsoleFiles } from "./routes/console.ts";
 export type { McpHandler, McpRequest } from "./routes/mcp.ts";
 export { VESPA_VERSION } from "./routes/status.ts";
 export { StartError } from "./start-error.ts";

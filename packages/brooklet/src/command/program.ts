@@ -143,6 +143,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--audit <file>", "add lines to this file: deployments, erasures, what is done with all groups, refusals")
     .option("--mcp", "serve assistants at /mcp: each token the one group that it is for, by the tools its verbs let")
     .option("--mcp-describe <words>", "the same, and what the documents are, for the model")
+    .option("--console", "show what is here, and ask it, on a page at /console/: with a key, where keys are asked for")
     .option("--token-audience <name>", "what tokens are meant for (aud), where servers have names", "brooklet")
     .option("--token-public-key <file>", "the public key of who mints tokens elsewhere: PEM, or a JWK")
     .option("--token-keys <url>", "the list of public keys (JWKS) of who mints tokens elsewhere")

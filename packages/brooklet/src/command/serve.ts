@@ -41,6 +41,7 @@ export interface ServeCommand {
   readonly wrongCredentials?: number;
   readonly audit?: string;
   readonly mcp?: boolean;
+  readonly console?: boolean;
   readonly mcpDescribe?: string;
   readonly revokedTokens?: string;
   readonly tokenAudience: string;
@@ -143,6 +144,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     tokens: tokensOf(command),
     ...(command.wrongCredentials === undefined ? {} : { wrongCredentials: command.wrongCredentials }),
     ...(command.audit === undefined ? {} : { audit: command.audit }),
+    ...(command.console === undefined ? {} : { console: command.console }),
     mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
   });
   for (const warning of service.warnings) voice.warn(warning);
@@ -151,6 +153,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   voice.say("listening", `Listening on ${service.url} (${served}${door})`);
   if (command.mcp === true || command.mcpDescribe !== undefined)
     voice.say("listening", `Assistants find MCP at ${service.url}/mcp`);
+  if (command.console === true) voice.say("listening", `The console is at ${service.url}/console/`);
   if (service.configPort !== undefined) voice.say("listening", `Deployments also on port ${service.configPort}`);
   await surroundings.untilEnded();
   voice.say("stopping", "Finishing what is under way");

@@ -9,6 +9,7 @@ import { type GatewayOptions, type House, type Route, replyTo } from "../house.t
 import type { RequestKind } from "../load/counters.ts";
 import { hostOf, type LocalAnswer, LocalCall, type LocalRequest, localAnswer } from "../local-answer.ts";
 import { splitTarget } from "../target.ts";
+import { answerConsole, CONSOLE } from "./console.ts";
 import { answerDeploy } from "./deploy.ts";
 import { answerDocument } from "./document.ts";
 import { answerSearch } from "./search.ts";
@@ -26,7 +27,10 @@ export interface Routes {
 const ownRoutes = (): Promise<typeof import("./own.ts")> => import("./own.ts");
 
 /** All routes, each with who may come to it. */
-export function routesOf(house: House, { cluster, mcp }: Pick<GatewayOptions, "cluster" | "mcp">): Routes {
+export function routesOf(
+  house: House,
+  { cluster, mcp, console: files }: Pick<GatewayOptions, "cluster" | "console" | "mcp">,
+): Routes {
   const { onDefect } = house;
   const deployment = new Deployment(cluster, house.surroundings.limits.packageSessions);
   const all: (readonly [path: string, route: Route])[] = [];
@@ -60,6 +64,7 @@ export function routesOf(house: House, { cluster, mcp }: Pick<GatewayOptions, "c
         answerLocally(house, routes, url, request, (inner) => house.inner.set(inner, context.access));
       return (await ownRoutes()).answerMcp(call, context, { answer: mcp, ask, onDefect });
     });
+  if (files !== undefined) mount(`${CONSOLE}/*`, "anybody", "other", (call) => answerConsole(call, files));
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
     const read: Route["answer"] = (call, context) => (isRead(call) ? answer(context, call) : onlyReads(call));
     const admitted = path === LIVE ? "anybody" : "admins";

@@ -1,0 +1,236 @@
+/** The console as people use it, in a browser; and who may ask a server that has one. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { open, type RunningService, schema, serve, text } from "brooklet";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { violations } from "../../../tools/accessibility.ts";
+import { browserPath, startBrowser } from "../../../tools/browser.ts";
+
+const DOCUMENTS = 100_000;
+/** Lines of a request that feeds. */
+const LINES = 5_000;
+const WAIT = { timeout: 60_000 };
+const KEY = "a-key-of-the-console-that-is-as-long-as-keys-have-to-be";
+
+const put = (group: string, own: string, fields: object): string =>
+  JSON.stringify({ put: `id:note:note:g=${group}:${own}`, fields });
+
+describe("a server with a console", () => {
+  let service: RunningService;
+  beforeAll(async () => {
+    service = await serve({ port: 0, threads: 1, console: true });
+  });
+  afterAll(() => service.close());
+
+  const asked = async (url: string, headers: Record<string, string>): Promise<number> =>
+    (await fetch(`${url}/search/?yql=x`, { method: "POST", headers })).status;
+
+  test("has a page that loads nothing from elsewhere, and that no page may frame", async () => {
+    const page = await fetch(`${service.url}/console/`);
+    expect(page.status).toBe(200);
+    const policy = page.headers.get("content-security-policy") ?? "";
+    for (const rule of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"])
+      expect(policy).toContain(rule);
+    const html = await page.text();
+    expect(html).not.toMatch(/(src|href)="(https?:)?\/\//);
+    for (const name of ["console.mjs", "console.css", "licences.txt"])
+      expect((await fetch(`${service.url}/console/${name}`)).status).toBe(200);
+    for (const name of ["../../package.json", "package.json", "%2e%2e/index.js"])
+      expect((await fetch(`${service.url}/console/${name}`)).status).toBe(404);
+    expect((await fetch(`${service.url}/console/`, { method: "POST" })).status).toBe(405);
+  });
+
+  test("answers its own page, and no other", async () => {
+    expect(await asked(service.url, { origin: service.url })).not.toBe(403);
+    expect(await asked(service.url, { origin: "http://elsewhere.example" })).toBe(403);
+    expect(await asked(service.url, { origin: service.url, "sec-fetch-site": "cross-site" })).toBe(403);
+    const plain = await serve({ port: 0, threads: 1 });
+    try {
+      expect(await asked(plain.url, { origin: plain.url })).toBe(403);
+      expect((await fetch(`${plain.url}/console/`)).status).toBe(404);
+    } finally {
+      await plain.close();
+    }
+  });
+
+  test("asks for a key where there are some, and gives its page to everybody", async () => {
+    const locked = await serve({ port: 0, threads: 1, console: true, adminKeys: [KEY] });
+    try {
+      expect((await fetch(`${locked.url}/console/`)).status).toBe(200);
+      expect(await asked(locked.url, { origin: locked.url })).toBe(401);
+      const authorization = `Bearer ${KEY}`;
+      expect(await asked(locked.url, { origin: locked.url, authorization })).not.toBe(401);
+    } finally {
+      await locked.close();
+    }
+  });
+});
+
+test("the console of a database is behind a key of its own, and closes with it", async () => {
+  const note = schema("note", { title: text() });
+  const database = await open({ schemas: [note] });
+  await database.group("alice").put(note, "n1", { title: "Invoice" });
+  const { url } = await database.console();
+  const { origin, hash } = new URL(url);
+  expect((await fetch(`${origin}/brooklet/v1/groups`)).status).toBe(401);
+  const authorization = `Bearer ${hash.replace("#key=", "")}`;
+  const groups = await fetch(`${origin}/brooklet/v1/groups`, { headers: { authorization } });
+  expect(await groups.json()).toEqual({ groups: ["alice"] });
+  await database.close();
+  await expect(fetch(origin)).rejects.toThrow();
+});
+
+describe.skipIf(browserPath === undefined)("in a browser", () => {
+  let folder: string;
+  let service: RunningService;
+  let browser: Browser;
+  let page: Page;
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "console-"));
+    service = await serve({ port: 0, threads: 1, console: true });
+    browser = await startBrowser();
+    page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+    page.setDefaultTimeout(WAIT.timeout);
+    page.on("pageerror", ({ message }) => problems.push(message));
+    page.on("console", (told) => {
+      if (/Content Security Policy/.test(told.text())) problems.push(told.text());
+    });
+    await page.goto(`${service.url}/console/`);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const view = (name: string): Promise<void> => page.getByRole("navigation").getByRole("button", { name }).click();
+  const hits = (): Promise<readonly string[]> => page.locator(".hit .title").allInnerTexts();
+  const titles = (wanted: readonly string[]): Promise<void> => expect.poll(hits, WAIT).toEqual(wanted);
+
+  test("a schema is deployed, a file fed, searched, explained, ranked anew, changed, and removed", async () => {
+    await page.getByText("Nothing is deployed yet").waitFor();
+    await view("Schema");
+    await page.getByRole("button", { name: "Deploy" }).click();
+    await page.getByText("Deployed.").waitFor();
+    await expect.poll(() => page.locator("pre").first().innerText(), WAIT).toContain("interface Note");
+
+    const lines = [
+      put("alice", "n1", { title: "Invoice", body: "The deposit", tag: "money" }),
+      put("alice", "n2", { title: "Lunch", body: "The invoice of the pizza, paid by card, on friday", tag: "food" }),
+      put("alice", "n3", { title: "Walk", body: "In the woods", tag: "free" }),
+    ];
+    const file = join(folder, "notes.jsonl");
+    await writeFile(file, lines.join("\n"));
+    await view("Feed");
+    await page.getByLabel("File of operations").setInputFiles(file);
+    await page.getByText("3 applied, 0 failed").waitFor();
+    await page.getByRole("button", { name: "Search group alice" }).click();
+    await titles(["Invoice", "Lunch", "Walk"]);
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("invoice");
+    await titles(["Invoice", "Lunch"]);
+    await expect.poll(() => page.locator(".hit mark").allInnerTexts(), WAIT).toContain("invoice");
+    await page.keyboard.press("Escape");
+
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    const why = page.getByRole("region", { name: "Why" });
+    await why.getByText("It is a hit. It is number 1.").waitFor();
+    await expect.poll(() => why.innerText(), WAIT).toContain("bm25(title) * 2");
+    await page.keyboard.press("Escape");
+    await page.getByPlaceholder("id of a document").fill("n3");
+    await page.getByRole("button", { name: "Explain" }).click();
+    await why.getByText("It does not match.").waitFor();
+    await page.getByRole("button", { name: "Close the document" }).click();
+
+    await page.getByRole("slider", { name: "bm25(title)" }).fill("0");
+    await titles(["Lunch", "Invoice"]);
+    await expect.poll(() => page.getByLabel("Ranking").innerText(), WAIT).toContain("0 * bm25(title) + 1 * bm25(body)");
+    await page.getByRole("button", { name: "Back to the profile's order" }).click();
+    await titles(["Invoice", "Lunch"]);
+
+    const code = page.getByLabel("The same as code");
+    await expect.poll(() => code.innerText(), WAIT).toContain('db.group("alice").search(note, {\n  text: "invoice"');
+    expect(await code.innerText()).toContain("select * from note where userQuery()");
+
+    await page.locator(".hit").first().click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    const fields = { title: "Paid invoice", body: "The deposit", tag: "money" };
+    await page.getByLabel("Fields as JSON").fill(JSON.stringify(fields));
+    await page.getByRole("button", { name: "Save" }).click();
+    await expect.poll(hits, WAIT).toContain("Paid invoice");
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByRole("button", { name: "Remove for good" }).click();
+    await titles(["Lunch"]);
+    const gone = await fetch(`${service.url}/document/v1/note/note/group/alice/n1`);
+    expect(gone.status).toBe(404);
+    expect(problems).toEqual([]);
+  });
+
+  test.each(["light", "dark"] as const)("its views have no violations of accessibility, %s", async (colorScheme) => {
+    await page.emulateMedia({ colorScheme });
+    for (const name of ["Search", "Documents", "Schema", "Feed", "Activity"]) {
+      await view(name);
+      await page.waitForLoadState("networkidle");
+      expect([name, await violations(page)]).toEqual([name, []]);
+    }
+    await page.emulateMedia({ colorScheme: null });
+  });
+
+  test("a page of 390 pixels scrolls in one direction only", async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    for (const name of ["Search", "Documents", "Schema", "Feed", "Activity"]) {
+      await view(name);
+      await page.waitForLoadState("networkidle");
+      const [width, wanted] = await page.evaluate(() => {
+        const { clientWidth, scrollWidth } = document.documentElement;
+        return [clientWidth, scrollWidth];
+      });
+      expect([name, wanted]).toEqual([name, width]);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test(`${DOCUMENTS.toLocaleString("en")} documents are a page of them`, async () => {
+    for (let from = 0; from < DOCUMENTS; from += LINES) {
+      const lines = Array.from({ length: LINES }, (_, index) =>
+        put("many", `d${from + index}`, { title: `Note ${from + index}`, body: "On friday", tag: `t${index % 5}` }),
+      );
+      const fed = await fetch(`${service.url}/brooklet/v1/feed`, { method: "POST", body: lines.join("\n") });
+      expect(((await fed.json()) as { failed: number }).failed).toBe(0);
+    }
+    await page.goto(`${service.url}/console/#/search?group=many&schema=note`);
+    await page.reload();
+    await page.getByText("100,000 matches").waitFor();
+    const session = await page.context().newCDPSession(page);
+    await session.send("Performance.enable");
+    const steps: readonly (readonly [string, () => Promise<void>])[] = [
+      ["type", () => page.getByLabel("Search", { exact: true }).fill("friday")],
+      ["next page", () => page.getByRole("button", { name: "Next" }).click()],
+      ["open", () => page.locator(".hit").first().click()],
+      ["close", () => page.keyboard.press("Escape")],
+      ["documents", () => view("Documents")],
+      ["next documents", () => page.getByRole("button", { name: "Next" }).click()],
+    ];
+    for (const [name, step] of steps) {
+      const before = await scriptSeconds(session);
+      await step();
+      await page.waitForLoadState("networkidle");
+      const nodes = await page.locator("*").count();
+      expect([name, nodes < 1_200]).toEqual([name, true]);
+      expect([name, (await scriptSeconds(session)) - before < 0.2]).toEqual([name, true]);
+    }
+    expect(problems).toEqual([]);
+  });
+});
+
+/** How long scripts ran in a page, seconds. */
+async function scriptSeconds(session: CDPSession): Promise<number> {
+  const { metrics } = await session.send("Performance.getMetrics");
+  return metrics.find(({ name }) => name === "ScriptDuration")?.value ?? Number.NaN;
+}

@@ -1,0 +1,168 @@
+/** What the server does now, and what this page asked of it, slow searches first where one wants that. */
+import type { JSX } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { type Histogram, histogramOf, quantile, type Sample, samplesOf } from "./metrics.ts";
+import { bytes, Code, figure, messageOf, Problem } from "./parts.tsx";
+import { askText, type Call, calls, curlOf, onCall } from "./wire.ts";
+
+/** How often the server is asked, milliseconds. */
+const EVERY_MS = 2_000;
+/** Calls that are listed. */
+const LISTED = 50;
+const KINDS = ["search", "document"] as const;
+
+export function Activity(): JSX.Element {
+  const [samples, setSamples] = useState<readonly Sample[]>([]);
+  const [problem, setProblem] = useState("");
+  useEffect(() => {
+    const read = (): void => {
+      if (document.hidden) return;
+      askText({ path: "/metrics", quiet: true }).then(
+        (text) => {
+          setSamples(samplesOf(text));
+          setProblem("");
+        },
+        (error: unknown) => setProblem(messageOf(error)),
+      );
+    };
+    read();
+    const timer = setInterval(read, EVERY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <div class="stack">
+      <Problem message={problem} />
+      <Figures samples={samples} />
+      <div class="beside">
+        {KINDS.map((kind) => (
+          <Latency key={kind} kind={kind} histogram={histogramOf(samples, kind)} />
+        ))}
+      </div>
+      <Models samples={samples} />
+      <Asked />
+    </div>
+  );
+}
+
+function sum(samples: readonly Sample[], name: string): number {
+  return samples.filter((sample) => sample.name === name).reduce((total, { value }) => total + value, 0);
+}
+
+function Figures({ samples }: { readonly samples: readonly Sample[] }): JSX.Element {
+  const running = sum(samples, "brooklet_admission_running");
+  const queued = sum(samples, "brooklet_admission_queued");
+  const shown: readonly (readonly [string, string])[] = [
+    ["answers", figure(sum(samples, "brooklet_requests_total"))],
+    ["at work, waiting", `${figure(running)}, ${figure(queued)}`],
+    ["commits", figure(sum(samples, "brooklet_commits_total"))],
+    ["in the logs only", bytes(sum(samples, "brooklet_log_bytes"))],
+    ["lateness of turns", `${(sum(samples, "brooklet_event_loop_lag_seconds") * 1000).toFixed(0)} ms`],
+    ["state", sum(samples, "brooklet_healthy") === 1 ? "healthy" : "not ready"],
+  ];
+  return (
+    <div class="figures">
+      {shown.map(([name, value]) => (
+        <div class="figure" key={name}>
+          <b>{value}</b>
+          <span class="quiet">{name}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Latency({ kind, histogram }: { readonly kind: string; readonly histogram: Histogram }): JSX.Element {
+  const most = Math.max(1, ...histogram.bars.map(({ count }) => count));
+  const told = (share: number): string => {
+    const end = quantile(histogram, share);
+    return end === undefined ? "none yet" : Number.isFinite(end) ? `≤ ${figure(end * 1000)} ms` : "> 60 s";
+  };
+  return (
+    <section class="figure stack" aria-label={`Time of ${kind} requests`}>
+      <div class="bar">
+        <h2 class="grow">{kind === "search" ? "Searches" : "Documents"}</h2>
+        <span class="quiet">
+          half {told(0.5)} · 99 of 100 {told(0.99)}
+        </span>
+      </div>
+      <div class="histogram" role="img" aria-label={`${histogram.count} answers by the time they took`}>
+        {histogram.bars.map(({ end, count }) => (
+          <div key={end} title={`≤ ${end * 1000} ms: ${count}`} style={{ height: `${(count / most) * 100}%` }} />
+        ))}
+      </div>
+      <div class="axis">
+        <span>1 ms</span>
+        <span>100 ms</span>
+        <span>60 s</span>
+      </div>
+    </section>
+  );
+}
+
+/** What the server tells of its models; nothing where it has none. */
+function Models({ samples }: { readonly samples: readonly Sample[] }): JSX.Element | null {
+  const shown = samples.filter(({ name }) => /_(model|embed)/.test(name));
+  if (shown.length === 0) return null;
+  return (
+    <section class="note stack" aria-label="Models">
+      <h2>Models</h2>
+      <dl>
+        {shown.map(({ name, labels, value }) => (
+          <>
+            <dt>{[name.replace(/^brooklet_/, ""), ...Object.values(labels)].join(" ")}</dt>
+            <dd>{figure(value)}</dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Asked(): JSX.Element {
+  const [, setTurn] = useState(0);
+  const [isBySlowness, setBySlowness] = useState(false);
+  const [open, setOpen] = useState<Call>();
+  useEffect(() => onCall(() => setTurn((turn) => turn + 1)), []);
+  const listed = isBySlowness
+    ? calls.filter(({ path }) => path.startsWith("/search/")).sort((left, right) => right.ms - left.ms)
+    : calls;
+  return (
+    <section class="stack" aria-label="Calls of this page">
+      <div class="bar">
+        <h2 class="grow">{isBySlowness ? "Slowest searches of this page" : "Calls of this page"}</h2>
+        <label class="bar">
+          <input
+            type="checkbox"
+            checked={isBySlowness}
+            onChange={(event) => setBySlowness(event.currentTarget.checked)}
+          />
+          Slow searches first
+        </label>
+      </div>
+      <section aria-label="Calls">
+        {listed.slice(0, LISTED).map((call) => (
+          <button
+            type="button"
+            class="hit"
+            key={`${call.at} ${call.path} ${call.ms}`}
+            aria-pressed={call === open}
+            onClick={() => setOpen(call === open ? undefined : call)}
+          >
+            <span class="title">
+              {call.method} {call.path}
+            </span>
+            <span class="score">
+              {call.status} · {call.ms.toFixed(0)} ms
+            </span>
+          </button>
+        ))}
+      </section>
+      {open !== undefined && (
+        <div class="beside">
+          {open.typescript !== "" && <Code label="TypeScript" text={open.typescript} />}
+          <Code label="curl" text={curlOf(open)} />
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,128 @@
+/** The documents of a group in the order they are visited, a page at a time. */
+import type { JSX } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { type Answer, hitsOf, partsOfId } from "./answer.ts";
+import { Detail } from "./detail.tsx";
+import { useKeys } from "./keys.ts";
+import { Code, Empty, messageOf, Problem, shown } from "./parts.tsx";
+import type { Schema } from "./sd.ts";
+import { ask, curlOf } from "./wire.ts";
+
+/** Documents of a page. */
+const PAGE = 50;
+/** Fields of a row. */
+const COLUMNS = 4;
+
+interface Found {
+  readonly documents: readonly { readonly id: string; readonly fields: Readonly<Record<string, unknown>> }[];
+  readonly continuation?: string;
+}
+
+/** The namespace of the documents that a group has; that of the schema's name where there is none. */
+async function namespaceOf(schema: string, group: string): Promise<string> {
+  const body = JSON.stringify({
+    yql: `select documentid from ${schema} where true`,
+    "streaming.groupname": group,
+    hits: 1,
+  });
+  const [hit] = hitsOf(await ask<Answer>({ method: "POST", path: "/search/", body, quiet: true }));
+  return hit === undefined ? schema : partsOfId(hit.id).namespace;
+}
+
+export function Documents({ schema, group }: { readonly schema: Schema; readonly group: string }): JSX.Element {
+  const [found, setFound] = useState<Found>();
+  /** Where the pages begin that were gone through; "" is the first. */
+  const [starts, setStarts] = useState<readonly string[]>([""]);
+  const [open, setOpen] = useState<string>();
+  const [problem, setProblem] = useState("");
+  const [path, setPath] = useState("");
+  const start = starts.at(-1) ?? "";
+  const load = useCallback(async () => {
+    try {
+      const namespace = await namespaceOf(schema.name, group);
+      const place = `/document/v1/${[namespace, schema.name, "group", group].map(encodeURIComponent).join("/")}/`;
+      const at = `${place}?wantedDocumentCount=${PAGE}${start === "" ? "" : `&continuation=${encodeURIComponent(start)}`}`;
+      setPath(at);
+      setFound(await ask<Found>({ path: at, typescript: typescriptOf(schema, group) }));
+      setProblem("");
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  }, [schema, group, start]);
+  useEffect(() => {
+    void load();
+    addEventListener("brooklet-changed", load);
+    return () => removeEventListener("brooklet-changed", load);
+  }, [load]);
+  useKeys({ Escape: () => setOpen(undefined) });
+  const columns = schema.fields.filter(({ type }) => !type.startsWith("tensor")).slice(0, COLUMNS);
+  const next = found?.continuation;
+  return (
+    <div class="stack">
+      <Problem message={problem} />
+      <div class={open === undefined ? "" : "with-detail"}>
+        <div class="stack">
+          {found?.documents.length === 0 && <Empty title="No documents here">Feed a file under Feed.</Empty>}
+          {found !== undefined && found.documents.length > 0 && (
+            <section class="scroll" aria-label="Documents">
+              <table>
+                <thead>
+                  <tr>
+                    <th>id</th>
+                    {columns.map(({ name }) => (
+                      <th key={name}>{name}</th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody>
+                  {found.documents.map(({ id, fields }) => (
+                    <tr key={id}>
+                      <td>
+                        <button type="button" class="pill hit-link" onClick={() => setOpen(id)}>
+                          {partsOfId(id).own}
+                        </button>
+                      </td>
+                      {columns.map(({ name }) => (
+                        <td key={name}>{shown(fields[name] ?? "").slice(0, 120)}</td>
+                      ))}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )}
+          <div class="bar">
+            <button
+              type="button"
+              class="button"
+              disabled={starts.length === 1}
+              onClick={() => setStarts(starts.slice(0, -1))}
+            >
+              Before
+            </button>
+            <button
+              type="button"
+              class="button"
+              disabled={next === undefined}
+              onClick={() => next !== undefined && setStarts([...starts, next])}
+            >
+              Next
+            </button>
+            <span class="quiet">Page {starts.length}</span>
+          </div>
+          {path !== "" && (
+            <div class="beside">
+              <Code label="TypeScript" text={typescriptOf(schema, group)} />
+              <Code label="curl" text={curlOf({ method: "GET", path, body: "" })} />
+            </div>
+          )}
+        </div>
+        {open !== undefined && <Detail key={open} id={open} schema={schema} onClose={() => setOpen(undefined)} />}
+      </div>
+    </div>
+  );
+}
+
+function typescriptOf({ name }: Schema, group: string): string {
+  return `for await (const { id, fields } of db.group(${JSON.stringify(group)}).visit(${name})) …`;
+}
