@@ -69,34 +69,47 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         onDefect: onProblem,
       }),
     });
-    const report = cluster.application();
-    const notice = sqliteNotice();
-    let closing: Promise<void> | undefined;
-    return {
-      url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
-      port: server.port,
-      configPort: server.configPort,
-      schemas: report?.schemas.map(({ name }) => name) ?? [],
-      warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
-      deploy: async (application) => {
-        await deployDirectory(cluster, application);
-        const { schemas = [], warnings = [] } = cluster.application() ?? {};
-        return { schemas: schemas.map(({ name }) => name), warnings };
-      },
-      close: () => {
-        closing ??= (async () => {
-          await server.close();
-          await cluster.close();
-          await audit?.close();
-        })();
-        return closing;
-      },
-    };
+    return running({ cluster, server, host, audit });
   } catch (error) {
     await cluster.close();
     await audit?.close();
     throw error;
   }
+}
+
+/** What a service consists of. */
+interface Begun {
+  readonly cluster: Awaited<ReturnType<typeof clusterOf>>;
+  readonly server: Awaited<ReturnType<typeof startServer>>;
+  readonly host: string;
+  readonly audit: Awaited<ReturnType<typeof auditOf>>;
+}
+
+/** A service that has begun. */
+function running({ cluster, server, host, audit }: Begun): RunningService {
+  const report = cluster.application();
+  const notice = sqliteNotice();
+  let closing: Promise<void> | undefined;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
+    port: server.port,
+    configPort: server.configPort,
+    schemas: report?.schemas.map(({ name }) => name) ?? [],
+    warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
+    deploy: async (application) => {
+      await deployDirectory(cluster, application);
+      const { schemas = [], warnings = [] } = cluster.application() ?? {};
+      return { schemas: schemas.map(({ name }) => name), warnings };
+    },
+    close: () => {
+      closing ??= (async () => {
+        await server.close();
+        await cluster.close();
+        await audit?.close();
+      })();
+      return closing;
+    },
+  };
 }
 
 /** What is served: a data directory, memory, or a store that others serve too. */

@@ -9,7 +9,7 @@ import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
 import { Log, type LogFormat, type LogLevel } from "../node/log.ts";
 import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
-import { serve } from "../serve.ts";
+import { type RunningService, serve } from "../serve.ts";
 import { limitsIn } from "./limits-file.ts";
 import { storeAt } from "./store.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
@@ -147,17 +147,21 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(command.console === undefined ? {} : { console: command.console }),
     mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
   });
+  announce(service, command, voice);
+  await surroundings.untilEnded();
+  voice.say("stopping", "Finishing what is under way");
+  await service.close();
+}
+
+/** Says what is served, and where. */
+function announce(service: RunningService, { group, mcp, mcpDescribe, ...command }: ServeCommand, voice: Voice): void {
   for (const warning of service.warnings) voice.warn(warning);
   const served = service.schemas.length === 0 ? "nothing is deployed yet" : `serving ${service.schemas.join(", ")}`;
   const door = group === undefined ? "" : `, of the group '${group}' only`;
   voice.say("listening", `Listening on ${service.url} (${served}${door})`);
-  if (command.mcp === true || command.mcpDescribe !== undefined)
-    voice.say("listening", `Assistants find MCP at ${service.url}/mcp`);
+  if (mcp === true || mcpDescribe !== undefined) voice.say("listening", `Assistants find MCP at ${service.url}/mcp`);
   if (command.console === true) voice.say("listening", `The console is at ${service.url}/console/`);
   if (service.configPort !== undefined) voice.say("listening", `Deployments also on port ${service.configPort}`);
-  await surroundings.untilEnded();
-  voice.say("stopping", "Finishing what is under way");
-  await service.close();
 }
 
 /** The origins of secrets, as `name=origin` each. */
