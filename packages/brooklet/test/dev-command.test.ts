@@ -70,6 +70,8 @@ test("a module is deployed, again when it changes, and not when it is wrong", as
   writeFileSync(file, moduleOf("title: text()"));
   const code = await dev([file], async (lines) => {
     const url = await lines.next(/^Listening on (\S+) \(documents are in memory/);
+    const page = await lines.next(/^The console is at (\S+)/);
+    expect(await (await fetch(page)).text()).toContain("<title>");
     expect(await put(url, { title: "one" })).toBe(200);
     expect(await put(url, { colour: "red" })).toBe(400);
     writeFileSync(file, moduleOf("title: text(), colour: string()"));

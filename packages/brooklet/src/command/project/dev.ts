@@ -28,6 +28,7 @@ export async function runDev(app: string | undefined, command: DevCommand, surro
   const isPackage = statSync(path).isDirectory();
   const service = await serve({
     port: command.port,
+    console: true,
     ...(command.data === undefined ? {} : { path: command.data }),
     onProblem: (problem) => surroundings.warn(explain(problem)),
   });
@@ -39,6 +40,7 @@ export async function runDev(app: string | undefined, command: DevCommand, surro
     await deploy();
     const kept = command.data === undefined ? "in memory: gone when this ends" : `in ${command.data}`;
     surroundings.print(`Listening on ${service.url} (documents are ${kept})`);
+    surroundings.print(`The console is at ${service.url}/console/`);
     const stop = watchApp(path, isPackage, async () => {
       // What is wrong is said; what was served before is served on.
       await deploy().catch((error: unknown) => surroundings.warn(`Not deployed: ${explain(error)}`));
