@@ -107,10 +107,22 @@ interface ViewedProps {
 }
 
 function Viewed({ place, schema, files, onDeployed, onChange }: ViewedProps): JSX.Element {
+  // Here, because the view of a first schema becomes that of a schema with a name when it is deployed.
+  const [told, setTold] = useState("");
+  useEffect(() => setTold(""), [place.view, place.schema]);
   if (place.view === "activity") return <Activity />;
   if (place.view === "feed") return <FeedView onGroup={(group) => onChange({ group, view: "search" })} />;
   if (place.view === "schema")
-    return <SchemaView key={schema?.name} schema={schema} files={files} onDeployed={onDeployed} />;
+    return (
+      <SchemaView
+        key={schema?.name}
+        schema={schema}
+        files={files}
+        told={told}
+        onTold={setTold}
+        onDeployed={onDeployed}
+      />
+    );
   if (schema === undefined)
     return (
       <Empty title="Nothing is deployed yet">

@@ -40,22 +40,24 @@ function servicesOf(names: readonly string[]): string {
 interface SchemaProps {
   readonly schema: Schema | undefined;
   readonly files: ReadonlyMap<string, string>;
+  /** What was said of the last deployment. */
+  readonly told: string;
+  readonly onTold: (told: string) => void;
   readonly onDeployed: () => Promise<void>;
 }
 
-export function SchemaView({ schema, files, onDeployed }: SchemaProps): JSX.Element {
+export function SchemaView({ schema, files, told, onTold, onDeployed }: SchemaProps): JSX.Element {
   const [text, setText] = useState(schema?.text ?? FIRST);
   const [problem, setProblem] = useState("");
-  const [told, setTold] = useState("");
   const read = schemaOf("", text);
   const submit = async (): Promise<void> => {
-    setTold("");
+    onTold("");
     try {
       if (read === undefined) throw new Error("The text has no schema NAME { … }");
       if (schema !== undefined && (await otherFiles()).length > 0)
         throw new Error("The package has files that are no text, such as models: deploy it from where they are");
       const warnings = await deploy(changed(files, schema, read.name, text));
-      setTold(warnings.length === 0 ? "Deployed." : `Deployed. ${warnings.join(" ")}`);
+      onTold(warnings.length === 0 ? "Deployed." : `Deployed. ${warnings.join(" ")}`);
       setProblem("");
       await onDeployed();
     } catch (error) {
