@@ -41,12 +41,17 @@ interface Block {
 function blocksOf(text: string): readonly Block[] {
   const blocks: Block[] = [];
   let depth = 0;
+  // Braces in parentheses are of a tensor's type, as in p{}.
+  let parentheses = 0;
   let start = 0;
   let headStart = 0;
   let head = "";
   for (let at = 0; at < text.length; at += 1) {
     const sign = text[at];
-    if (sign === "{") {
+    if (sign === "(") parentheses += 1;
+    else if (sign === ")") parentheses -= 1;
+    else if (parentheses > 0) continue;
+    else if (sign === "{") {
       if (depth === 0) {
         head = text.slice(headStart, at).split("\n").at(-1)?.trim() ?? "";
         if (head === "") head = text.slice(headStart, at).trim().split("\n").at(-1)?.trim() ?? "";
