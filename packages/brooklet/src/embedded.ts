@@ -31,8 +31,10 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
     const consoles = new Set<RunningConsole>();
     const closeAll = async (): Promise<void> => {
+      // What is asked from now on is refused, in this turn already.
+      const closed = close();
       await Promise.all([...consoles].map((one) => one.close()));
-      await close();
+      await closed;
     };
     const console = async (): Promise<RunningConsole> => {
       const { startConsole } = await import("./node/console.ts");

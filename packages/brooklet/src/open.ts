@@ -62,8 +62,10 @@ export interface Database extends Client, AsyncDisposable {
    *
    * @example
    * ```ts
+   * const database = await open({ schemas: [mail] });
    * const { url } = await database.console();
    * console.log(url);
+   * await database.close();
    * ```
    */
   console(): Promise<RunningConsole>;

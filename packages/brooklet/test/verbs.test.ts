@@ -129,9 +129,12 @@ describe.each(DOORS)("%s", (_, door) => {
     await alice.put(file, "f1", { name: "a" });
     await bob.put(note, "n1", { title: "x" });
     const before = Date.now();
-    const { erasedAt, ...receipt } = await alice.erase();
+    const { erasedAt, goneAt, signature, files, ...receipt } = await alice.erase();
     expect(receipt).toEqual({ group: 'a/l"ice ..', removed: 41 });
-    expect(Math.abs(Number(erasedAt) - before)).toBeLessThan(60_000);
+    for (const at of [erasedAt, goneAt]) expect(Math.abs(Number(at) - before)).toBeLessThan(120_000);
+    expect(signature).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+    // In memory there are none.
+    for (const path of files ?? []) expect(path).toMatch(/^buckets\/\d+\.sqlite/);
     expect(await alice.erase()).toMatchObject({ removed: 0 });
     expect([await alice.count(note), await alice.count(file), await bob.count(note)]).toEqual([0, 0, 1]);
     expect(await all(db.groups())).toEqual(["bob"]);
