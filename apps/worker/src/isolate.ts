@@ -4,7 +4,7 @@ import type { Surroundings } from "@brooklet/partition";
 import { Isolate, OBJECT_SEGMENT_BYTES } from "@brooklet/partition/objects";
 
 /** Budget of the blocks that stay in memory. */
-const CACHE_BYTES = 16 << 20;
+const CACHE_BYTES = 12 << 20;
 
 /** Told of every failure that no caller sees. */
 export function onProblem(problem: unknown): void {
