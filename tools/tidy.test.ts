@@ -207,6 +207,13 @@ describe("nothing lies about", () => {
         .filter(({ path, text }) => !path.endsWith(".d.ts") && /^export default/m.test(text))
         .map(({ path }) => path),
     ));
+  test("a stub of an object is made for each call, in the port of the Worker alone: it belongs to one request", () =>
+    expectNone(
+      "stubs",
+      sources
+        .filter(({ path, text }) => path !== "apps/worker/src/port.ts" && /\b(getByName|idFromName)\(/.test(text))
+        .map(({ path }) => path),
+    ));
   test("every file says what it is for", () => {
     const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text)).map(({ path }) => path);
     const unit = /tests?\.rs$|\/tests\//;
