@@ -2,7 +2,10 @@
  * The console: a page over the public interfaces of a server. It is files and nothing else; what is shown the page asks the
  * server that it came from, with the key or token that whoever looks at it has.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { Hono } from "hono/tiny";
 
 /** A file of the page, with the headers it is sent with. */
@@ -31,6 +34,25 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 ]);
 
 const files = new Map<string, ConsoleFile>();
+let folder: string | undefined;
+
+/** Where the files of the page are: beside this script, or, where it stands in a bundle, in the installed package. */
+function folderOfPage(): string {
+  const beside = join(dirname(fileURLToPath(import.meta.url)), "page");
+  if (existsSync(join(beside, "index.html"))) return beside;
+  // Taken so that no bundler looks for what is found when it runs.
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const require = createRequire(import.meta.url);
+  const ways = [() => require, () => createRequire(require.resolve("brooklet"))];
+  for (const way of ways) {
+    try {
+      return join(dirname(way().resolve("@brooklet/console/package.json")), "dist", "page");
+    } catch {
+      // The next way may find it.
+    }
+  }
+  throw new Error("The page of the console is not there: keep @brooklet/console installed beside the bundle");
+}
 
 /**
  * The file of a name below the console's own path, as `""` or `"console.css"`; nothing: there is none.
@@ -46,9 +68,10 @@ export function consoleFile(name: string): ConsoleFile | undefined {
   if (type === undefined) return undefined;
   const known = files.get(file);
   if (known !== undefined) return known;
+  folder ??= folderOfPage();
   const read = {
     headers: { "content-type": type, "content-security-policy": POLICY, "referrer-policy": "no-referrer" },
-    body: readFileSync(new URL(`page/${file}`, import.meta.url), "utf8"),
+    body: readFileSync(join(folder, file), "utf8"),
   };
   files.set(file, read);
   return read;
