@@ -40,6 +40,7 @@ export async function writeApi(folder) {
     skipErrorChecking: true,
     logLevel: "Error",
     githubPages: false,
+    customCss: join(root, "apps/site/theme/api.css"),
   });
   const project = await application.convert();
   if (project === undefined) throw new Error("TypeDoc found nothing to document");
