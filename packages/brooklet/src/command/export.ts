@@ -6,10 +6,9 @@ import { once } from "node:events";
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { deployedFiles } from "./inspection/deployed-files.ts";
-import { Progress } from "./progress.ts";
 import type { Server } from "./server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
-import { contentClusters, visitLines } from "./visit.ts";
+import { clusterLines, contentClusters } from "./visit.ts";
 
 /** Options of the command. */
 export interface ExportCommand extends Server {
@@ -56,21 +55,12 @@ async function exportDocuments(
   const { selection } = command;
   const unfinished = `${path}.part`;
   const out = createWriteStream(unfinished, { flags: "wx" });
-  const progress = new Progress(surroundings);
+  const parameters = selection === undefined ? {} : { selection };
   let documents = 0;
-  for (const [at, cluster] of clusters.entries()) {
-    let share = 0;
-    const onShare = (finished: number): void => {
-      share = finished;
-    };
-    const parameters = { cluster, ...(selection !== undefined && { selection }) };
-    for await (const line of visitLines(command, parameters, onShare)) {
-      documents += 1;
-      if (!out.write(`${line}\n`)) await once(out, "drain");
-      progress.tell(() => `${documents} documents`, (at + share) / clusters.length);
-    }
+  for await (const line of clusterLines(command, clusters, parameters, surroundings)) {
+    documents += 1;
+    if (!out.write(`${line}\n`)) await once(out, "drain");
   }
-  progress.end();
   out.end();
   await once(out, "finish");
   renameSync(unfinished, path);

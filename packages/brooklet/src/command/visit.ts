@@ -37,6 +37,16 @@ export interface ForgetCommand extends Server {
 export async function runVisit(command: VisitCommand, surroundings: Surroundings): Promise<void> {
   const parameters = parametersOf(command);
   const clusters = await contentClusters(command);
+  for await (const line of clusterLines(command, clusters, parameters, surroundings)) surroundings.print(line);
+}
+
+/** The lines of the visits of several clusters, one after the other; how far they are is told meanwhile. */
+export async function* clusterLines(
+  server: Server,
+  clusters: readonly string[],
+  parameters: Readonly<Record<string, string>>,
+  surroundings: Surroundings,
+): AsyncGenerator<string> {
   const progress = new Progress(surroundings);
   let documents = 0;
   for (const [at, cluster] of clusters.entries()) {
@@ -44,8 +54,8 @@ export async function runVisit(command: VisitCommand, surroundings: Surroundings
     const onShare = (finished: number): void => {
       share = finished;
     };
-    for await (const line of visitLines(command, { ...parameters, cluster }, onShare)) {
-      surroundings.print(line);
+    for await (const line of visitLines(server, { ...parameters, cluster }, onShare)) {
+      yield line;
       documents += 1;
       progress.tell(() => `${documents} documents`, (at + share) / clusters.length);
     }
