@@ -34,7 +34,7 @@ pub struct ResidencyStatistics {
     pub block_bytes: usize,
     /// Resident blocks.
     pub blocks: usize,
-    /// Budget of blocks, bytes.
+    /// Budget of all that is resident, bytes.
     pub budget_bytes: usize,
     /// Resident partitions.
     pub partitions: usize,
@@ -71,7 +71,7 @@ pub struct Residency {
 }
 
 impl Residency {
-    /// Nothing resident yet; blocks may take `budget_bytes`.
+    /// Nothing resident yet; all of it may take `budget_bytes`.
     #[must_use]
     pub fn new(budget_bytes: usize) -> Residency {
         Residency {
@@ -138,10 +138,11 @@ impl Residency {
     /// Offers a block that was read. It is kept if there is room, or if it was read before: one pass over much more
     /// than the budget must not drive out what is used again and again.
     pub(crate) fn offer(&mut self, key: BlockKey, block: &Block) {
-        if self.places.contains_key(&key) || block.len() > self.budget_bytes {
+        let limit = self.blocks_limit();
+        if self.places.contains_key(&key) || block.len() > limit {
             return;
         }
-        if self.bytes + block.len() > self.budget_bytes && self.seen.insert(key) {
+        if self.bytes + block.len() > limit && self.seen.insert(key) {
             if self.seen.len() > SEEN_ONCE {
                 self.seen.clear();
             }
@@ -149,9 +150,7 @@ impl Residency {
         }
         self.seen.remove(&key);
         self.bytes += block.len();
-        while self.bytes > self.budget_bytes && self.oldest != NONE {
-            self.evict(self.oldest);
-        }
+        self.evict_down_to(limit);
         let entry = Slot { key, block: block.clone(), newer: NONE, older: NONE };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -165,6 +164,18 @@ impl Residency {
         };
         self.places.insert(key, slot);
         self.link(slot);
+    }
+
+    /// Bytes that blocks may take: what the partitions leave of the budget, and half of it in any case, since a partition
+    /// that is in use stays whatever it takes.
+    fn blocks_limit(&self) -> usize {
+        self.budget_bytes - self.partition_bytes.min(self.budget_bytes / 2)
+    }
+
+    fn evict_down_to(&mut self, limit: usize) {
+        while self.bytes > limit && self.oldest != NONE {
+            self.evict(self.oldest);
+        }
     }
 
     fn evict(&mut self, slot: u32) {
@@ -224,6 +235,7 @@ impl Residency {
         if self.partition_bytes > limit {
             self.drop_partitions(limit / 2);
         }
+        self.evict_down_to(self.blocks_limit());
     }
 
     /// Lets go of the least recently used partitions. Half at once, so that finding them is paid for rarely. The one used
@@ -290,6 +302,30 @@ mod tests {
             assert!(residency.statistics().partition_bytes <= budget);
             assert!(residency.partition(&named(&number.to_string())).is_some());
         }
+    }
+
+    #[test]
+    fn blocks_and_partitions_are_under_one_budget() {
+        let budget = 4 * PARTITIONS_BYTES_MIN;
+        let mut residency = Residency::new(budget);
+        let together = |residency: &Residency| {
+            let ResidencyStatistics { block_bytes, partition_bytes, .. } = residency.statistics();
+            (block_bytes, block_bytes + partition_bytes)
+        };
+        for number in 0..8 {
+            residency.offer((1, 1, number), &block(budget / 8));
+        }
+        assert_eq!(together(&residency), (budget, budget));
+        residency.keep_partition(&Rc::new(ResidentPartition::of_size("small", budget / 8 - 1)));
+        assert_eq!(together(&residency), (budget / 8 * 7, budget - 1), "blocks make room for a partition");
+        residency.offer((1, 1, 9), &block(budget / 8));
+        residency.offer((1, 1, 9), &block(budget / 8));
+        assert_eq!(together(&residency), (budget / 8 * 7, budget - 1), "and stay within what it leaves");
+        residency.keep_partition(&Rc::new(ResidentPartition::of_size("large", budget)));
+        assert_eq!(together(&residency).0, budget / 2, "half stays for blocks beside one that takes all");
+        residency.forget_partitions();
+        residency.offer((1, 1, 10), &block(budget / 2));
+        assert_eq!(together(&residency), (budget, budget));
     }
 
     #[test]
