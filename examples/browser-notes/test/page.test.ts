@@ -197,7 +197,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await importFile("after.md", "# When there was room\nA heron.\n");
     await expect.poll(told).toBe("1 note imported.");
     await page.getByRole("searchbox").fill("heron");
-    await expect.poll(titles).toEqual(["When there was room"]);
+    await expect.poll(async () => [await count(), ...(await titles())]).toEqual(["1 note", "When there was room"]);
     expect(complaints).toEqual([]);
   });
 });
