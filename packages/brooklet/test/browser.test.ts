@@ -12,6 +12,10 @@ import { open as openHere } from "../src/open.ts";
 import { findings, MANY, type manyNotes, note } from "./browser/program.ts";
 import { openSite, type Site, siteFolder, weigh, withEsbuild, withVite } from "./browser/site.ts";
 
+/** How often a page is closed while it writes, and how much later than the time before. */
+const INTERRUPTIONS = 12;
+const INTERRUPTION_STEP_MS = 40;
+
 /** What a page has as names of its own (browser/page.ts). */
 interface Window {
   open(options: BrowserOpenOptions): Promise<BrowserDatabase>;
@@ -19,6 +23,7 @@ interface Window {
   manyNotes: typeof manyNotes;
   note: typeof note;
   database: BrowserDatabase;
+  wrote(): void;
 }
 
 describe.runIf(browserPath !== undefined)("in a browser", () => {
@@ -178,6 +183,43 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     expect(await countOf(page, "written later")).toBe(2);
     await close(page);
     await page.close();
+  });
+
+  test("a page that goes in the middle of a write leaves what was there before, or all of it", async () => {
+    const first = await pageWith("interrupted");
+    expect(await putIn(first, "before")).toBe("done");
+    await close(first);
+    await first.close();
+    for (let round = 0; round < INTERRUPTIONS; round += 1) {
+      const page = await pageWith("interrupted");
+      let told = (): void => undefined;
+      const wrote = new Promise<void>((resolve) => {
+        told = resolve;
+      });
+      await page.exposeFunction("wrote", told);
+      const goneWith = page
+        .evaluate(async () => {
+          const { database, manyNotes: notes, note: schema, wrote: tell } = globalThis as unknown as Window;
+          for (const { id, fields } of notes()) {
+            await database.group("me").put(schema, id, fields);
+            break;
+          }
+          tell();
+          for (;;) await database.group("me").feed(schema, notes());
+        })
+        .catch((error: unknown) => String(error));
+      await wrote;
+      // Each round it is gone at another step.
+      await new Promise((resolve) => setTimeout(resolve, round * INTERRUPTION_STEP_MS));
+      await page.close();
+      expect(await goneWith).toContain("closed");
+      const next = await pageWith("interrupted");
+      expect(await countOf(next, "before")).toBe(1);
+      expect(await putIn(next, "after")).toBe("done");
+      expect(await countOf(next, "later")).toBe(2);
+      await close(next);
+      await next.close();
+    }
   });
 
   test("files that cannot be opened once are an error, and are there the next time", async () => {
