@@ -18,9 +18,20 @@ if (browserPath === undefined) {
   console.warn(`Pages are not tested: ${what}.`);
 }
 
-/** Starts it. */
-export function startBrowser(): Promise<Browser> {
+/** No limit of the library's own: it would be shorter than that of a test, which ends what waits for ever. */
+const UNLIMITED = 0;
+
+/** Starts it. What is done in its pages has no time limit but the test's. */
+export async function startBrowser(): Promise<Browser> {
   if (browserPath === undefined) throw new Error("There is no browser");
   const asRoot = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath: browserPath, args: asRoot });
+  const browser = await chromium.launch({ executablePath: browserPath, args: asRoot, timeout: UNLIMITED });
+  const newContext = browser.newContext.bind(browser);
+  // Pages of no context of their own come from it, too.
+  browser.newContext = async (options) => {
+    const context = await newContext(options);
+    context.setDefaultTimeout(UNLIMITED);
+    return context;
+  };
+  return browser;
 }
