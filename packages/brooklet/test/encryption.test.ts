@@ -1,6 +1,8 @@
 /** Encryption at rest: nothing of documents is in the files, whoever has no key has nothing, and a key that is destroyed takes backups with it. */
-import { cpSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { bucketOf } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
@@ -9,6 +11,17 @@ import { type Database, int, open, schema, text } from "../src/index.ts";
 import { openDatabase } from "../src/node/database.ts";
 import { applicationFiles, asking, folder, serveProcess, writeFiles } from "./served.ts";
 
+/** Ends its process at a call of a number to the device that files are on. */
+const KILLED = `const fs = require("node:fs");
+let left = Number(process.env.KILLED_AT);
+for (const name of ["writeSync", "fsyncSync", "renameSync", "rmSync"]) {
+  const call = fs[name];
+  fs[name] = (...words) => {
+    if (left-- === 0) process.kill(process.pid, "SIGKILL");
+    return call(...words);
+  };
+}
+require("node:module").syncBuiltinESMExports();`;
 const KEY = "q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k";
 const OTHER = "AAAAASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k";
 const CANARY = "canaryword";
@@ -208,4 +221,106 @@ test("what was acknowledged is there after a kill, and its key with it", async (
     expect(bytesOf(data).includes(CANARY)).toBe(false);
   }
   expect(acknowledged.size).toBeGreaterThan(10);
+});
+
+describe("brooklet key rotate", () => {
+  const rotated = (data: string, ...words: string[]) => command("key", "rotate", data, ...words);
+
+  afterEach(() => {
+    Reflect.deleteProperty(process.env, "BROOKLET_NEW_ENCRYPTION_KEY");
+  });
+
+  test("gives a directory a new key: everything is there, the one before opens nothing, and backups are named", async () => {
+    process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+    const data = await filled();
+    const [kept, keys] = [folder(), join(folder(), "keys")];
+    expect((await command("backup", data, kept, "--keys-to", keys, "--keep-days", "30")).code).toBe(0);
+    expect(await rotated(data)).toMatchObject({
+      code: 2,
+      told: expect.stringContaining("give the new key as BROOKLET_NEW"),
+    });
+    process.env["BROOKLET_NEW_ENCRYPTION_KEY"] = OTHER;
+    const served = await opened(data);
+    expect(await rotated(data)).toMatchObject({ code: 1, told: expect.stringContaining("is in use") });
+    await served.close();
+    const { code, told } = await rotated(data);
+    expect([code, told]).toEqual([0, expect.stringContaining("2 keys of groups are wrapped with the new key")]);
+    const [id = ""] = readdirSync(join(kept, "manifests"));
+    expect(told).toMatch(new RegExp(`${id.replace(/\.\w+$/, "")}.* in .*, kept until 20`));
+    await expect(opened(data)).rejects.toThrow("the encryption key is another than that of");
+
+    // A copy of keys opens with the key that it was made with, and a new one with the new.
+    for (const [key, restored] of [
+      [KEY, join(folder(), "before")],
+      [OTHER, join(folder(), "after")],
+    ] as const) {
+      process.env["BROOKLET_ENCRYPTION_KEY"] = key;
+      if (key === OTHER) {
+        expect(await command("restore", kept, restored, "--keys", keys)).toMatchObject({ code: 1 });
+        expect((await command("backup", data, kept, "--keys-to", keys)).code).toBe(0);
+      }
+      expect(await command("restore", kept, restored, "--keys", keys)).toMatchObject({ code: 0 });
+      const again = await opened(restored, key);
+      expect([await stepsOf(again, "alice"), await stepsOf(again, "bob")]).toEqual([410, 410]);
+      await again.group("carol").put(note, "n1", noteOf("carol", 1));
+      expect(await stepsOf(again, "carol")).toBe(1);
+    }
+    expect((await command("check", data)).code).toBe(0);
+    const database = await opened(data, OTHER);
+    await database.group("alice").erase();
+    expect([await stepsOf(database, "alice"), await stepsOf(database, "bob")]).toEqual([0, 410]);
+    await database.close();
+    process.env["BROOKLET_NEW_ENCRYPTION_KEY"] = KEY;
+    expect(JSON.parse((await rotated(data, "--json")).told)).toMatchObject({
+      keys: 1,
+      damaged: 0,
+      backups: expect.arrayContaining([expect.objectContaining({ target: kept })]),
+    });
+  });
+
+  test("a command that is killed at any of its calls to the device is followed by a server that ends the change", {
+    timeout: 300_000,
+  }, async () => {
+    const whole = await filled();
+    const preload = join(folder(), "killed.cjs");
+    writeFileSync(preload, KILLED);
+    const environment = { ...process.env, BROOKLET_ENCRYPTION_KEY: KEY, BROOKLET_NEW_ENCRYPTION_KEY: OTHER };
+    const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+    let [calls, begun] = [0, 0];
+    for (; ; calls += 1) {
+      const data = join(folder(), "data");
+      cpSync(whole, data, { recursive: true });
+      const env = { ...environment, KILLED_AT: String(calls) };
+      const { status, signal, stderr } = spawnSync(
+        process.execPath,
+        ["--require", preload, cli, "key", "rotate", data],
+        {
+          env,
+          encoding: "utf8",
+        },
+      );
+      const hasBegun = existsSync(join(data, "keys", "rotation"));
+      if (signal === null) {
+        expect([status, hasBegun], stderr).toEqual([0, false]);
+        break;
+      }
+      expect(signal).toBe("SIGKILL");
+      begun += Number(hasBegun);
+      // Until it has begun, the key before is the key; from then on the new one.
+      const keys = [KEY, OTHER];
+      const ofServer: string[] = [];
+      for (const key of keys) {
+        const database = await open({ path: data, schemas: [note], encryptionKey: key }).catch(() => undefined);
+        if (database === undefined) continue;
+        ofServer.push(key);
+        expect([await stepsOf(database, "alice"), await stepsOf(database, "bob")]).toEqual([410, 410]);
+        await database.close();
+      }
+      expect(ofServer).toHaveLength(1);
+      if (hasBegun) expect(ofServer).toEqual([OTHER]);
+      expect(readdirSync(join(data, "keys")).filter((name) => name.startsWith("rotation"))).toEqual([]);
+    }
+    expect(calls).toBeGreaterThan(10);
+    expect(begun).toBeGreaterThan(3);
+  });
 });

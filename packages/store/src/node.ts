@@ -41,3 +41,4 @@ export {
   FolderKeys,
 } from "./node/encryption.ts";
 export { KEY_BYTES, KEYS_FOLDER } from "./node/group-keys.ts";
+export { type KeyRotation, type RotatedKeys, rotateKey } from "./node/key-rotation.ts";

@@ -425,11 +425,24 @@ function count(text: string): number {
 }
 
 function addKey(program: Command, surroundings: Surroundings): void {
-  program
+  const key = program
     .command("key")
     .description("make an admin key for a server: whoever sends it may do everything there")
     .option("--json", "print it as JSON")
     .action(async (options: Parameters<typeof runKey>[0]) => (await import("./key.ts")).runKey(options, surroundings));
+  key
+    .command("rotate")
+    .description("change the key that a data directory, which nobody serves, is encrypted with")
+    .argument("<dir>", "the data directory")
+    .option("--json", "print the result as JSON")
+    .addHelpText(
+      "after",
+      "\nBROOKLET_ENCRYPTION_KEY (…_FILE): the key that it has; BROOKLET_NEW_ENCRYPTION_KEY (…_FILE): the new one." +
+        "\nOne that was interrupted goes on with the new key alone, here or where the directory is served next.",
+    )
+    .action(async (directory: string, _: object, command: Command) =>
+      (await import("./key.ts")).runKeyRotate(directory, command.optsWithGlobals(), surroundings),
+    );
 }
 
 function addToken(program: Command, surroundings: Surroundings): void {

@@ -10,8 +10,10 @@ export type EncryptionKey = string | Uint8Array | (() => string | Uint8Array | P
 export const NOT_ENCRYPTED =
   "encryptionKey is of a data directory (path): a shared store and memory are not encrypted by brooklet";
 
+/** The variable with the key of a directory; with `_FILE` behind it, a file that has it. */
 const KEY = "BROOKLET_ENCRYPTION_KEY";
-const FILE = "BROOKLET_ENCRYPTION_KEY_FILE";
+/** The one with the key that `brooklet key rotate` gives it. */
+export const NEW_KEY = "BROOKLET_NEW_ENCRYPTION_KEY";
 const BASE64URL = /^[A-Za-z0-9_-]{43}=?$/;
 
 /** The bytes of a key that was given; nothing: none was. Throws a `StartError` for what is none. */
@@ -21,20 +23,20 @@ export async function encryptionKeyOf(given: EncryptionKey | undefined): Promise
 }
 
 /** The key of the environment. */
-export function encryptionKeyOfEnvironment(
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): Uint8Array | undefined {
-  const { [KEY]: key, [FILE]: file } = environment;
-  if (key !== undefined && file !== undefined) throw new StartError(`${KEY} and ${FILE} are both set: one is enough`);
-  if (key !== undefined) return bytesOf(key.trim(), KEY);
+export function encryptionKeyOfEnvironment(name: string = KEY): Uint8Array | undefined {
+  const nameOfFile = `${name}_FILE`;
+  const { [name]: key, [nameOfFile]: file } = process.env;
+  if (key !== undefined && file !== undefined)
+    throw new StartError(`${name} and ${nameOfFile} are both set: one is enough`);
+  if (key !== undefined) return bytesOf(key.trim(), name);
   if (file === undefined) return undefined;
   let text: string;
   try {
     text = readFileSync(file, "utf8").trim();
   } catch (cause) {
-    throw new StartError(`${FILE}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, { cause });
+    throw new StartError(`${nameOfFile}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, { cause });
   }
-  return bytesOf(text, FILE);
+  return bytesOf(text, nameOfFile);
 }
 
 function bytesOf(key: string | Uint8Array, name: string): Uint8Array {

@@ -341,7 +341,7 @@ function describe(directory: string, openSql: OpenSql, buckets: number, encrypti
   const path = join(directory, DESCRIPTOR);
   if (existsSync(path)) {
     const found = readDescriptor(path);
-    demandEncryption(directory, encryption);
+    demandEncryption(directory, encryption, openSql);
     return found;
   }
   if (!Number.isInteger(buckets) || buckets < 1 || buckets > 999)

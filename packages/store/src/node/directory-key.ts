@@ -1,9 +1,11 @@
 /** Whether a data directory is encrypted, and whether the key that it is opened with is its own. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { OpenSql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { makeDirectory, writeDurably } from "./durable-files.ts";
-import { checkOf, demandKey, directoryKeyOf, KEY_CHECK, KEYS_FOLDER } from "./group-keys.ts";
+import { checkOf, directoryKeyOf, KEY_CHECK, KEYS_FOLDER, keyOfFolder } from "./group-keys.ts";
+import { endRotation } from "./key-rotation.ts";
 
 /** What a directory says of itself; it is written last. */
 export const DESCRIPTOR = "brooklet.json";
@@ -20,8 +22,11 @@ export function isEncrypted(directory: string): boolean {
   return existsSync(path) && (JSON.parse(readFileSync(path, "utf8")) as { encrypted?: boolean }).encrypted === true;
 }
 
-/** Throws a `StoreError` unless a directory is as it should be, and the key its own. */
-export function demandEncryption(directory: string, encryption: EncryptionChoice): void {
+/**
+ * Throws a `StoreError` unless a directory, which is this process's alone, is as it should be, and the key its own. A change of its key that was
+ * interrupted is ended.
+ */
+export function demandEncryption(directory: string, encryption: EncryptionChoice, openSql: OpenSql): void {
   if (encryption === "any") return;
   if (encryption === "none") {
     if (!isEncrypted(directory)) return;
@@ -32,15 +37,16 @@ export function demandEncryption(directory: string, encryption: EncryptionChoice
     const remedy = "give no key, or feed what it has to a new directory that has one";
     throw new StoreError("refused", `${directory} is not encrypted: ${remedy}`);
   }
-  demandKey(join(directory, KEYS_FOLDER), directoryKeyOf(encryption));
+  const folder = join(directory, KEYS_FOLDER);
+  endRotation(folder, encryption, openSql);
+  keyOfFolder(folder, encryption);
 }
 
 /** Makes the folder of the keys, by which the operator's is known from then on. */
 export function prepareKeys(directory: string, key: Uint8Array): void {
   const folder = join(directory, KEYS_FOLDER);
   makeDirectory(folder);
-  const directoryKey = directoryKeyOf(key);
   // Of a making that was interrupted, or of the one whose backup is restored.
-  if (existsSync(join(folder, KEY_CHECK))) demandKey(folder, directoryKey);
-  else writeDurably(folder, KEY_CHECK, Buffer.from(checkOf(directoryKey)));
+  if (existsSync(join(folder, KEY_CHECK))) keyOfFolder(folder, key);
+  else writeDurably(folder, KEY_CHECK, Buffer.from(checkOf(directoryKeyOf(key))));
 }

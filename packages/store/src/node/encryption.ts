@@ -1,21 +1,22 @@
 /** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
-import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PartitionsOf } from "../bucket.ts";
 import { PartitionStore } from "../partition-store.ts";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import type { Storage } from "../storage.ts";
+import { StoreError } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
 import { type IsSealed, OPENED } from "./bucket-check.ts";
 import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
 import {
   type DirectoryKey,
   decrypt,
-  demandKey,
-  directoryKeyOf,
   GroupKeys,
   KEY_CHECK,
+  KEY_ROTATION,
   KEYS_FOLDER,
+  keyOfFolder,
 } from "./group-keys.ts";
 
 /** How the buckets of an encrypted directory are opened, and what keeps their partitions. */
@@ -31,7 +32,7 @@ export function encryptedBuckets(
   openSql: OpenSql,
   openBucket: (identity: BucketIdentity) => SqlConnection,
 ): EncryptedBuckets {
-  const directoryKey = directoryKeyOf(key);
+  const directoryKey = keyOfFolder(join(directory, KEYS_FOLDER), key);
   const keysOf = new WeakMap<SqlConnection, GroupKeys>();
   return {
     openBucket: (identity) => {
@@ -75,6 +76,8 @@ export function encryptedStorage(storage: Storage, { openBucket }: EncryptedBuck
 export class FolderKeys {
   readonly #folder: string;
   readonly #key: DirectoryKey;
+  /** By what the key was known. */
+  readonly #check: Buffer;
   readonly #openSql: OpenSql;
   readonly #files = new Map<string, GroupKeys>();
   /** In which file the key of a partition is. */
@@ -82,8 +85,8 @@ export class FolderKeys {
 
   /** Throws a `StoreError` if they are none, or of another key. */
   constructor(folder: string, key: Uint8Array, openSql: OpenSql) {
-    [this.#folder, this.#openSql, this.#key] = [folder, openSql, directoryKeyOf(key)];
-    demandKey(folder, this.#key);
+    [this.#folder, this.#openSql, this.#key] = [folder, openSql, keyOfFolder(folder, key)];
+    this.#check = readFileSync(join(folder, KEY_CHECK));
   }
 
   /** The files there are: a served directory gets them one by one. */
@@ -115,7 +118,11 @@ export class FolderKeys {
     rmSync(fresh, { recursive: true, force: true });
     mkdirSync(fresh, { recursive: true, mode: 0o700 });
     for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
-    cpSync(join(this.#folder, KEY_CHECK), join(fresh, KEY_CHECK));
+    writeFileSync(join(fresh, KEY_CHECK), this.#check, { mode: 0o600 });
+    // A copy of keys that are wrapped with two keys would be of neither.
+    const isSame = readFileSync(join(this.#folder, KEY_CHECK)).equals(this.#check);
+    if (!isSame || existsSync(join(this.#folder, KEY_ROTATION)))
+      throw new StoreError("busy", `the encryption key of ${this.#folder} was changed while it was read: do it again`);
     rmSync(folder, { recursive: true, force: true });
     renameSync(fresh, folder);
   }

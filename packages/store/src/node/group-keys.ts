@@ -16,8 +16,12 @@ export const KEY_BYTES = 32;
 export const KEYS_FOLDER = "keys";
 /** A file in it by which the operator's key is known. */
 export const KEY_CHECK = "check";
+/** A file in it while the operator's key is changed. */
+export const KEY_ROTATION = "rotation";
 
 const ALGORITHM = "aes-256-gcm";
+/** The place that the check of a key is encrypted for which is not a directory's first: an earlier release, which would look for names by it, refuses it. */
+const LATER_CHECK = "check of a later key";
 const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -36,18 +40,25 @@ const BUSY_MS = 20;
 const NONCES = 512;
 const nonces = { bytes: Buffer.alloc(NONCES * NONCE_BYTES), at: NONCES * NONCE_BYTES };
 
-/** What is made of the operator's key. */
+/** What the keys of groups are wrapped with, which is made of the operator's key, and found by, which is made of the first that a directory had. */
 export interface DirectoryKey {
   readonly wrapping: Uint8Array;
   readonly naming: Uint8Array;
 }
 
-/** What keys of groups are wrapped with and found by, made of the operator's key. */
+/** What keys of groups are wrapped with and found by in a directory whose first key this is. */
 export function directoryKeyOf(key: Uint8Array): DirectoryKey {
+  return { wrapping: derived(key, "wraps group keys"), naming: derived(key, "names group keys") };
+}
+
+/** What keys of groups are wrapped with by a key that comes after others: what they are found by does not change. */
+export function laterKeyOf(key: Uint8Array, { naming }: Pick<DirectoryKey, "naming">): DirectoryKey {
+  return { wrapping: derived(key, "wraps group keys"), naming };
+}
+
+function derived(key: Uint8Array, what: string): Uint8Array {
   if (key.length !== KEY_BYTES) throw new RangeError(`an encryption key has ${KEY_BYTES} bytes, not ${key.length}`);
-  const derived = (what: string): Uint8Array =>
-    new Uint8Array(hkdfSync("sha256", key, "", `brooklet ${what}`, KEY_BYTES));
-  return { wrapping: derived("wraps group keys"), naming: derived("names group keys") };
+  return new Uint8Array(hkdfSync("sha256", key, "", `brooklet ${what}`, KEY_BYTES));
 }
 
 /** Encrypts bytes for their place, which is not kept and has to be said again. */
@@ -102,21 +113,43 @@ export function decryptInto(key: Uint8Array, place: string, encrypted: Uint8Arra
   }
 }
 
-/** What `keys/check` of a directory has, for a key. */
+/** What `keys/check` of a directory has, for its first key. */
 export function checkOf(key: DirectoryKey): Uint8Array {
   return encrypt(key.wrapping, KEY_CHECK, new Uint8Array(KEY_BYTES));
 }
 
-/** Throws a `StoreError` if a folder of keys is not there, or of another key. */
-export function demandKey(folder: string, key: DirectoryKey): void {
+/** What it has for a later one: what keys are found by, which cannot be made of that. */
+export function laterCheckOf(key: DirectoryKey): Uint8Array {
+  return encrypt(key.wrapping, LATER_CHECK, key.naming);
+}
+
+/**
+ * The key of a folder of keys, where `key` is the operator's. Throws a `StoreError` if the folder is not there, or of another key, or if it is being
+ * changed: who has the directory to itself ends that (`endRotation`).
+ */
+export function keyOfFolder(folder: string, key: Uint8Array): DirectoryKey {
   const path = join(folder, KEY_CHECK);
+  if (existsSync(join(folder, KEY_ROTATION))) throw new StoreError("refused", interrupted(folder));
   if (!existsSync(path))
     throw new StoreError("refused", `${folder}, with the keys of the groups, is missing: restore it from its copy`);
+  const check = readFileSync(path);
+  const first = directoryKeyOf(key);
   try {
-    decrypt(key.wrapping, KEY_CHECK, readFileSync(path));
+    return laterKeyOf(key, { naming: decrypt(first.wrapping, LATER_CHECK, check) });
+  } catch {
+    // Of the first key, or of none that was given.
+  }
+  try {
+    decrypt(first.wrapping, KEY_CHECK, check);
+    return first;
   } catch (cause) {
     throw new StoreError("refused", `the encryption key is another than that of ${folder}`, cause);
   }
+}
+
+/** What is said of a folder whose key was being changed, to whoever cannot end it. */
+export function interrupted(folder: string): string {
+  return `the change of the encryption key of ${folder} has begun and not ended: give the new key to what serves or opens the directory, or to brooklet key rotate, which end it`;
 }
 
 /** The keys of the partitions of one bucket; their file is opened when one is needed. */
@@ -165,6 +198,56 @@ export class GroupKeys {
     const sql = this.#file;
     sql.transaction(() => sql.run("DELETE FROM key WHERE name = ?", name));
     for (let tries = 0; sql.checkpoint?.(true) === false && tries < BUSY_TRIES; tries += 1) wait();
+  }
+
+  /**
+   * Wraps with this key all that is wrapped with `before`. When it returns, nothing in the file nor in its log is wrapped with that, but for `damaged`
+   * keys, which neither opens: they are left as they are.
+   */
+  rewrap(before: Uint8Array): { readonly keys: number; readonly damaged: number } {
+    const sql = this.#file;
+    const done = { keys: 0, damaged: 0 };
+    sql.transaction(() => {
+      let after: Uint8Array = new Uint8Array(0);
+      for (;;) {
+        const rows = sql.all<{ name: Uint8Array; wrapped: Uint8Array }>(
+          "SELECT name, wrapped FROM key WHERE name > ? ORDER BY name LIMIT 1000",
+          after,
+        );
+        for (const { name, wrapped } of rows) {
+          const again = this.#rewrapped(name, wrapped, before);
+          if (again === undefined) done.damaged += 1;
+          else done.keys += 1;
+          if (again !== undefined && again !== wrapped)
+            sql.run("UPDATE key SET wrapped = ? WHERE name = ?", again, name);
+          after = name;
+        }
+        if (rows.length === 0) return;
+      }
+    });
+    for (let tries = 0; sql.checkpoint?.(true) === false; tries += 1) {
+      if (tries === BUSY_TRIES)
+        throw new StoreError("busy", `${this.#path} is read by another process, as a backup does`);
+      wait();
+    }
+    return done;
+  }
+
+  /** What a key is wrapped as with this key: as it is where it is wrapped with that; nothing where neither opens it. */
+  #rewrapped(name: Uint8Array, wrapped: Uint8Array, before: Uint8Array): Uint8Array | undefined {
+    const opened = (wrapping: Uint8Array): Uint8Array | undefined => {
+      try {
+        return decrypt(wrapping, hex(name), wrapped);
+      } catch {
+        return undefined;
+      }
+    };
+    if (opened(this.#key.wrapping) !== undefined) return wrapped;
+    const key = opened(before);
+    if (key === undefined) return undefined;
+    const again = encrypt(this.#key.wrapping, hex(name), key);
+    key.fill(0);
+    return again;
   }
 
   /** Copies the file of keys as it is at one moment, also while it is written. */
