@@ -149,12 +149,23 @@ export function refusedAtOnce(call: CallHead, house: House): WholeReply | undefi
     if (refusal === undefined) return undefined;
     access.check(call);
     const kind = call.target.startsWith("/document/") ? "document" : "search";
-    const { body, ...reply } = failureOf(refusal, call, kind);
-    return { ...complete({ ...reply, body }, kind, access.sharing(call), house, call), body };
+    const reply = kind === "search" ? refusedSearch(refusal) : failureOf(refusal, call, kind);
+    return { ...complete(reply, kind, access.sharing(call), house, call), body: reply.body };
   } catch {
     // What is wrong with it is said where it is looked at.
     return undefined;
   }
+}
+
+/** What searches are refused with, by the refusal, which is the same of many. */
+const refusedSearches = new WeakMap<ServiceError, WholeReply>();
+
+function refusedSearch(refusal: ServiceError): WholeReply {
+  const known = refusedSearches.get(refusal);
+  if (known !== undefined) return known;
+  const made = searchFailure(refusal);
+  refusedSearches.set(refusal, made);
+  return made;
 }
 
 /** What a call is answered with. Never rejects. */

@@ -41,3 +41,22 @@ test("when nobody is left the places are few again, and all of them are free", a
   await new Promise((resolve) => setTimeout(resolve, 5));
   expect([admission.running, admission.queued, admission.places]).toEqual([0, 0, LIMITS.running]);
 });
+
+test("one refusal is told to all while as many wait, and says how many, and nobody is refused when there is room", async () => {
+  const admission = new Admission({ running: 1, queued: 2, waitMs: 60_000 });
+  const settled: Promise<void>[] = [];
+  for (let one = 0; one < 3; one += 1) settled.push(Promise.resolve(admission.enter()));
+  const refusal = admission.refusal;
+  expect(refusal).toMatchObject({
+    code: "OVERLOADED",
+    message: expect.stringContaining("2 requests already enqueued"),
+  });
+  expect(admission.refusal).toBe(refusal);
+  admission.leave();
+  expect(admission.refusal).toBe(undefined);
+  settled.push(Promise.resolve(admission.enter()));
+  expect(admission.refusal).toMatchObject({ message: refusal?.message });
+  while (admission.running > 0) admission.leave();
+  await Promise.all(settled);
+  expect(admission.refusal).toBe(undefined);
+});

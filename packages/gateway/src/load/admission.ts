@@ -26,6 +26,8 @@ export class Admission {
   /** Places at present, and how many were given back in this turn while others waited. */
   #places: number;
   #leftInTurn = 0;
+  /** The last refusal, and how many waited then: in an overload it is that of nearly all. */
+  #refused: { readonly queued: number; readonly refusal: ServiceError } | undefined;
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
@@ -49,8 +51,10 @@ export class Admission {
 
   /** What one more request would be refused with at present; nothing: it would not be. */
   get refusal(): ServiceError | undefined {
-    const isFull = this.#running >= this.#places && this.#waiters.length >= this.#queuedMost;
-    return isFull ? queueFull(this.#waiters.length) : undefined;
+    const queued = this.#waiters.length;
+    if (this.#running < this.#places || queued < this.#queuedMost) return undefined;
+    if (this.#refused?.queued !== queued) this.#refused = { queued, refusal: queueFull(queued) };
+    return this.#refused.refusal;
   }
 
   /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */

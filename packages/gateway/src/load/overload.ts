@@ -33,7 +33,15 @@ export function overload(call: CallHead, surroundings: Surroundings, caller: Aut
   const refusal = searches.refusal ?? (key === undefined ? undefined : searchesOfPartition.refusal(key));
   if (refusal !== undefined) return refusal;
   const reason = cluster.overload?.(key);
-  return reason === undefined ? undefined : new ServiceError("UNAVAILABLE", reason);
+  return reason === undefined ? undefined : unavailable(reason);
+}
+
+/** The last refusal of a thread: in an overload it is that of nearly all, and making one, with where it was made, is dearer than all else here. */
+let lastUnavailable: ServiceError | undefined;
+
+function unavailable(reason: string): ServiceError {
+  if (lastUnavailable?.message !== reason) lastUnavailable = new ServiceError("UNAVAILABLE", reason);
+  return lastUnavailable;
 }
 
 function isPath(target: string, path: string): boolean {
