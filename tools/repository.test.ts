@@ -26,7 +26,7 @@ const REGISTRIES = new RegExp(
 const NAMED_PATH = /`((?:crates|packages|apps|tools|docs|test-vectors|fuzz|bench|xtask|\.ci)\/[\w./-]*\w)`/g;
 
 const documents = matching(/\.md$/);
-const texts = files.filter((path) => !/\.(png|ico|woff2?|segment|wasm)$/.test(path));
+const texts = files.filter((path) => !/\.(png|webp|ico|woff2?|segment|wasm)$/.test(path));
 
 describe("tracked files", () => {
   test("are all that packages name as commands: npm links none that is built only after the install", () => {

@@ -12,7 +12,7 @@ const packages = publishedPackages();
 
 test("every package is found, those it depends on first", () => {
   const names = packages.map(({ name }) => name);
-  expect(names).toHaveLength(12);
+  expect(names).toHaveLength(13);
   expect(names.at(-1)).toBe("brooklet");
   expect(names.indexOf("@brooklet/wire")).toBeLessThan(names.indexOf("@brooklet/client"));
 });

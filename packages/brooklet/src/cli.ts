@@ -2,6 +2,7 @@
 /** The `brooklet` command. What it does is in `command/`. */
 import { once } from "node:events";
 import { runCommandLine } from "./command/program.ts";
+import { openAddress } from "./command/project/opener.ts";
 
 const isWatched = process.stderr.isTTY === true;
 /** A server goes on, whether anybody reads what it says or not. */
@@ -42,6 +43,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   },
   input: process.stdin,
   isAnswered: process.stdin.isTTY === true && isWatched,
+  ...(process.stdout.isTTY === true && isWatched ? { show: openAddress } : {}),
   untilEnded: () => Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]),
 });
 process.exitCode ||= exitCode;

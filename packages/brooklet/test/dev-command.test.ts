@@ -1,11 +1,12 @@
 /** `dev` serves schemas while they are written. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { applicationFiles } from "@brooklet/client";
 import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
+import { openAddress, openerOf } from "../src/command/project/opener.ts";
 import { schema, text } from "../src/index.ts";
 
 function place(): string {
@@ -41,7 +42,11 @@ class Lines {
 }
 
 /** Runs until the work is done. */
-async function dev(words: readonly string[], work: (lines: Lines) => Promise<void>): Promise<number> {
+async function dev(
+  words: readonly string[],
+  work: (lines: Lines) => Promise<void>,
+  show?: (address: string) => void,
+): Promise<number> {
   const lines = new Lines();
   let over: () => void = () => undefined;
   const ended = new Promise<void>((resolve) => {
@@ -52,6 +57,7 @@ async function dev(words: readonly string[], work: (lines: Lines) => Promise<voi
     warn: (line) => lines.take(line),
     progress: () => undefined,
     input: (async function* () {})(),
+    ...(show === undefined ? {} : { show }),
     untilEnded: () => ended,
   });
   await Promise.race([work(lines), code]);
@@ -109,4 +115,60 @@ test("what is no schema is said", async () => {
   writeFileSync(file, "export const note = 1;");
   expect(await dev([file], async (lines) => void (await lines.next(/exports no schema/)))).toBe(2);
   expect(await dev([join(folder, "none")], async (lines) => void (await lines.next(/is not there/)))).toBe(2);
+});
+
+test.each([
+  ["is shown", [], 1],
+  ["is not shown where that is said", ["--no-open"], 0],
+] as const)("the console %s", async (_, words, times) => {
+  const file = join(place(), "schema.mjs");
+  writeFileSync(file, moduleOf("title: text()"));
+  const shown: string[] = [];
+  let page = "";
+  const code = await dev(
+    [file, ...words],
+    async (lines) => {
+      page = await lines.next(/^The console is at (\S+)/);
+      // What comes after it in the same turn has come, too.
+      await new Promise(setImmediate);
+    },
+    (address) => shown.push(address),
+  );
+  expect([code, shown]).toEqual([0, Array.from({ length: times }, () => page)]);
+});
+
+test("an address is opened by what the platform has, and not where nobody sits", () => {
+  expect(openerOf("darwin", {})).toEqual(["open"]);
+  expect(openerOf("win32", {})).toEqual(["rundll32", "url.dll,FileProtocolHandler"]);
+  expect(openerOf("linux", { WAYLAND_DISPLAY: "wayland-0" })).toEqual(["xdg-open"]);
+  expect(openerOf("linux", {})).toBeUndefined();
+  for (const away of [{ CI: "true" }, { SSH_CONNECTION: "10.0.0.1 1 10.0.0.2 22" }])
+    expect(openerOf("darwin", away)).toBeUndefined();
+});
+
+test.runIf(process.platform === "linux")("the platform's opener is given the address", async () => {
+  const folder = place();
+  const program = join(folder, "xdg-open");
+  // What is written elsewhere and put in place is there whole, or not at all.
+  writeFileSync(program, '#!/bin/sh\nprintf %s "$1" > "$0.part" && mv "$0.part" "$0.address"\n');
+  chmodSync(program, 0o755);
+  const before = { ...process.env };
+  onTestFinished(() => {
+    process.env = before;
+  });
+  const opened = new Promise<void>((resolve) => {
+    const watcher = watch(folder, (_, name) => {
+      if (name !== "xdg-open.address") return;
+      watcher.close();
+      resolve();
+    });
+  });
+  const { CI: _, SSH_CONNECTION: __, ...environment } = before;
+  process.env = { ...environment, DISPLAY: ":0", PATH: `${folder}:${before["PATH"]}` };
+  openAddress("http://127.0.0.1:1/console/?a=1&b=2");
+  await opened;
+  expect(readFileSync(`${program}.address`, "utf8")).toBe("http://127.0.0.1:1/console/?a=1&b=2");
+  process.env = { ...process.env, PATH: join(folder, "none") };
+  // There is none: nothing is said, and nothing thrown.
+  openAddress("http://127.0.0.1:1/");
 });

@@ -1,14 +1,17 @@
-/** Every template is made by `init`, compiled by its own settings, and run. */
-import { execFile, spawn } from "node:child_process";
+/**
+ * Every template is made by `init`, compiled by its own settings, and run; that of Next.js is built and run where it is installed from tarballs
+ * (tools/release/create.test.ts).
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { TEMPLATES } from "create-brooklet";
 import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
-import { TEMPLATE_NAMES } from "../src/command/project/init.ts";
 
 const run = promisify(execFile);
 const MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
@@ -72,15 +75,74 @@ test.each(Object.entries(PRINTED))("%s runs, and runs again", async (template, p
 test("hono answers each user of their own notes", async () => {
   const folder = await made("hono");
   const port = await freePort();
-  const child = spawn(process.execPath, ["dist/main.js"], {
-    cwd: folder,
-    env: { ...process.env, PORT: String(port) },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const server = await started(folder, ["dist/main.js"], /(http:\S+)/, { PORT: String(port) });
+  await answersUsers(server.url);
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+});
+
+test("worker answers each user of their own notes, each from an object of their own", async () => {
+  const folder = await made("worker");
+  const words = [
+    "dev",
+    "--ip",
+    "127.0.0.1",
+    "--port",
+    "0",
+    "--inspector-port",
+    "0",
+    "--show-interactive-dev-session",
+    "false",
+  ];
+  const environment = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false", NO_COLOR: "1" };
+  const server = await started(
+    folder,
+    [join(MODULES, "wrangler/bin/wrangler.js"), ...words],
+    /Ready on (http:\S+)/,
+    environment,
+  );
+  await answersUsers(server.url);
+  expect((await fetch(`${server.url}/none`, { headers: { authorization: "Bearer bob-token" } })).status).toBe(404);
+  server.child.kill("SIGTERM");
+  await server.ended;
+});
+
+test("next is compiled by its own settings", () => made("next"));
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly ended: Promise<unknown>;
+}
+
+/** Starts a server in a folder; where it says that it is. */
+async function started(
+  folder: string,
+  words: readonly string[],
+  says: RegExp,
+  more: NodeJS.ProcessEnv,
+): Promise<Started> {
+  const env = { ...process.env, ...more };
+  const child = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
-  await new Promise((resolve) => child.stdout.once("data", resolve));
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let said = "";
+  const url = await new Promise<string>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (text) => {
+        said += String(text);
+        const found = says.exec(said)?.[1];
+        if (found !== undefined) resolve(found);
+      });
+    void ended.then((code) => reject(new Error(`it ended with ${code}: ${said}`)));
+  });
+  return { child, url, ended };
+}
+
+/** Asks a server of notes as two users, and as nobody. */
+async function answersUsers(url: string): Promise<void> {
   const ask = async (method: string, path: string, token?: string, body?: object): Promise<[number, unknown]> => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
+    const answer = await fetch(`${url}${path}`, {
       method,
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -94,13 +156,10 @@ test("hono answers each user of their own notes", async () => {
     { totalCount: 1, hits: [{ id: "n1" }] },
   ]);
   expect(await ask("GET", "/search?q=rent", "bob-token")).toMatchObject([200, { totalCount: 0, hits: [] }]);
-  const ended = new Promise((resolve) => child.once("exit", resolve));
-  child.kill("SIGTERM");
-  expect(await ended).toBe(0);
-});
+}
 
 test("all templates are run here", () => {
-  expect([...Object.keys(PRINTED), "hono"].sort()).toEqual([...TEMPLATE_NAMES].sort());
+  expect([...Object.keys(PRINTED), "hono", "worker", "next"].sort()).toEqual(Object.keys(TEMPLATES).sort());
 });
 
 test("what is not said is asked, where somebody is there to answer", async () => {
@@ -115,7 +174,7 @@ test("what cannot be made changes nothing", async () => {
   expect(await init([folder, "--yes"])).toMatchObject({ code: 2, warned: expect.stringContaining("is not empty") });
   expect(await init([join(folder, "x"), "--template", "none"])).toMatchObject({
     code: 2,
-    warned: expect.stringContaining("Allowed choices are node, hono, mail, chat-memory"),
+    warned: expect.stringContaining("Allowed choices are node, hono, next, worker, mail, chat-memory"),
   });
 });
 

@@ -7,6 +7,8 @@ export interface Surroundings {
   readonly input: AsyncIterable<Uint8Array>;
   /** Somebody is there to answer questions: `input` is what they type. */
   readonly isAnswered?: boolean;
+  /** Shows an address in a browser, where somebody sits at a terminal. */
+  readonly show?: (address: string) => void;
   /** Settles when the process is told to end; until it is called, a signal ends the process as usual. */
   readonly untilEnded: () => Promise<unknown>;
 }

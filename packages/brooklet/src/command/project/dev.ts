@@ -13,6 +13,8 @@ export interface DevCommand {
   /** The data directory; in memory unless it is said. */
   readonly data?: string;
   readonly port: number;
+  /** Whether the console is shown in a browser, where somebody sits at a terminal. */
+  readonly open: boolean;
 }
 
 /** Where schemas are looked for unless it is said, in this order. */
@@ -40,7 +42,9 @@ export async function runDev(app: string | undefined, command: DevCommand, surro
     await deploy();
     const kept = command.data === undefined ? "in memory: gone when this ends" : `in ${command.data}`;
     surroundings.print(`Listening on ${service.url} (documents are ${kept})`);
-    surroundings.print(`The console is at ${service.url}/console/`);
+    const page = `${service.url}/console/`;
+    surroundings.print(`The console is at ${page}`);
+    if (command.open) surroundings.show?.(page);
     const stop = watchApp(path, isPackage, async () => {
       // What is wrong is said; what was served before is served on.
       await deploy().catch((error: unknown) => surroundings.warn(`Not deployed: ${explain(error)}`));

@@ -1,5 +1,6 @@
 /** The commands of whoever writes a program: a new one, a server while it is written, completion for the shell. */
 import { Argument, type Command, Option } from "commander";
+import { TEMPLATES } from "create-brooklet";
 import { port } from "../arguments.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { runCompletion, SHELLS } from "./completion.ts";
@@ -7,7 +8,6 @@ import type { runDev } from "./dev.ts";
 import type { runInit } from "./init.ts";
 
 const PORT_DEFAULT = 8080;
-const TEMPLATES = ["node", "hono", "mail", "chat-memory"] as const;
 
 /** Adds them. */
 export function addProjectCommands(program: Command, surroundings: Surroundings): void {
@@ -15,7 +15,7 @@ export function addProjectCommands(program: Command, surroundings: Surroundings)
     .command("init")
     .description("make a folder with a program that works, of a template")
     .argument("[folder]", "a new folder")
-    .addOption(new Option("--template <name>", "of which one").choices(TEMPLATES))
+    .addOption(new Option("--template <name>", "of which one").choices(Object.keys(TEMPLATES)))
     .option("--yes", "ask nothing")
     .option("--json", "print what was made as JSON, and ask nothing")
     .action(async (folder: string | undefined, options: Parameters<typeof runInit>[1]) =>
@@ -27,6 +27,7 @@ export function addProjectCommands(program: Command, surroundings: Surroundings)
     .argument("[app]", "a module that exports schemas, or an application package (services.xml, schemas/)")
     .option("--data <dir>", "data directory, made if there is none; in memory unless it is said")
     .option("--port <port>", "port of everything; 0: the system chooses", port, PORT_DEFAULT)
+    .option("--no-open", "do not open the console in a browser, as is done at a terminal")
     .action(async (app: string | undefined, options: Parameters<typeof runDev>[1]) =>
       (await import("./dev.ts")).runDev(app, options, surroundings),
     );

@@ -1,0 +1,2 @@
+/** Styles are taken by Next.js. */
+declare module "*.css";

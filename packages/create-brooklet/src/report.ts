@@ -1,0 +1,25 @@
+/** What is said of a project that was made: what is in it, and what to type next. */
+import { relative } from "node:path";
+import { type Project, TEMPLATES } from "./project.ts";
+
+/** Installers that say who they are when they run a command, but npm. */
+const OTHERS = /^(pnpm|yarn|bun)\//;
+
+/**
+ * The lines.
+ *
+ * @param agent what the installer says of itself, as in `npm_config_user_agent`; npm where nothing is said
+ */
+export function projectReport({ folder, template, files }: Project, agent = ""): readonly string[] {
+  const installer = OTHERS.exec(agent)?.[1] ?? "npm";
+  const place = relative(process.cwd(), folder) || ".";
+  return [
+    `${place}: ${TEMPLATES[template]} (${files.length} files)`,
+    "",
+    ...(place === "." ? [] : [`  cd ${place}`]),
+    `  ${installer} install`,
+    `  ${installer === "bun" ? "bun run" : installer} start`,
+    "",
+    "npx brooklet dev serves its schemas, with a console; https://github.com/brooklet/brooklet has the documentation.",
+  ];
+}

@@ -1,0 +1,8 @@
+import { array, schema, string, text, timestamp } from "brooklet/durable-object";
+
+export const note = schema("note", {
+  title: text(),
+  body: text(),
+  tags: array(string()),
+  writtenAt: timestamp(),
+});

@@ -1,0 +1,25 @@
+import type { Notes, SentNote } from "./notes.ts";
+
+export { Notes } from "./notes.ts";
+
+interface Env {
+  NOTES: DurableObjectNamespace<Notes>;
+}
+
+/** Who asks, by the token of a session. A real application looks it up where its sessions are. */
+const SESSIONS: Readonly<Record<string, string>> = { "alice-token": "alice", "bob-token": "bob" };
+
+export default {
+  async fetch(request, env) {
+    const user = SESSIONS[request.headers.get("authorization")?.replace(/^Bearer /, "") ?? ""];
+    if (user === undefined) return Response.json({ message: "Who are you?" }, { status: 401 });
+    const notes = env.NOTES.getByName(user);
+    const { pathname, searchParams } = new URL(request.url);
+    const [, id] = /^\/notes\/([^/]+)$/.exec(pathname) ?? [];
+    if (request.method === "PUT" && id !== undefined)
+      return Response.json(await notes.write(decodeURIComponent(id), await request.json<SentNote>()));
+    if (request.method === "GET" && pathname === "/search")
+      return Response.json(await notes.find(searchParams.get("q") ?? ""));
+    return Response.json({ message: "There is PUT /notes/ID and GET /search?q=" }, { status: 404 });
+  },
+} satisfies ExportedHandler<Env>;
