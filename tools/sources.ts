@@ -1,5 +1,5 @@
 /** The TypeScript of the repository as the tidy test looks at it: files with their imports and functions. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -26,14 +26,22 @@ export interface Room {
 
 const IGNORED = new Set(["node_modules", "dist", ".site", "wasm", "target", ".turbo", "coverage"]);
 
+/** Folders with sources of a package: `page` has what its page in a browser is made of. */
+const SOURCE_FOLDERS = ["src", "page"];
+
 /** Every package and app with its sources (tests not included). */
 export function rooms(): readonly Room[] {
   return ["packages", "apps"].flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())
       .map(({ name }) => `${folder}/${name}`)
-      .map((path) => ({ name: nameOf(path), folder: path, sources: filesUnder(`${path}/src`, isSource).map(read) })),
+      .map((path) => ({ name: nameOf(path), folder: path, sources: sourcesOf(path) })),
   );
+}
+
+function sourcesOf(folder: string): readonly Source[] {
+  const folders = SOURCE_FOLDERS.map((name) => `${folder}/${name}`).filter((path) => existsSync(join(root, path)));
+  return folders.flatMap((path) => filesUnder(path, isSource)).map(read);
 }
 
 /** Every file under `folder` that `wanted` accepts, from the root. */
@@ -102,7 +110,7 @@ function isExport(modifier: ts.Modifier): boolean {
 }
 
 function isSource(path: string): boolean {
-  return /\.(ts|mts)$/.test(path) && !/\.(test|test-d)\.ts$/.test(path);
+  return /\.(ts|mts|tsx)$/.test(path) && !/\.(test|test-d)\.ts$/.test(path);
 }
 
 function linesOf(source: Source, node: ts.Node): number {
@@ -116,7 +124,8 @@ function nameOf(folder: string): string {
 
 function read(path: string): Source {
   const text = readFileSync(join(root, path), "utf8");
-  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true);
+  const kind = path.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
+  const tree = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true, kind);
   const imports = tree.statements.flatMap((node) => {
     const from = ts.isImportDeclaration(node) || ts.isExportDeclaration(node) ? node.moduleSpecifier : undefined;
     return from !== undefined && ts.isStringLiteral(from) ? [from.text] : [];

@@ -7,6 +7,7 @@ import type { Browser, CDPSession, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import { keepPicture } from "../../../tools/picture.ts";
 
 const DOCUMENTS = 100_000;
 /** Lines of a request that feeds. */
@@ -111,6 +112,20 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
   const hits = (): Promise<readonly string[]> => page.locator(".hit .title").allInnerTexts();
   const titles = (wanted: readonly string[]): Promise<void> => expect.poll(hits, WAIT).toEqual(wanted);
 
+  /** On a desk and on a phone, light and dark. */
+  async function picture(name: string): Promise<void> {
+    for (const [colorScheme, width] of [
+      ["light", 1280],
+      ["dark", 390],
+    ] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: width === 390 ? 800 : 900 });
+      await keepPicture(page, `console-${name}-${width === 390 ? "phone" : "desktop"}-${colorScheme}`);
+    }
+    await page.emulateMedia({ colorScheme: null });
+    await page.setViewportSize({ width: 1280, height: 900 });
+  }
+
   test("a schema is deployed, a file fed, searched, explained, ranked anew, changed, and removed", async () => {
     await page.getByText("Nothing is deployed yet").waitFor();
     await view("Schema");
@@ -142,6 +157,7 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     const why = page.getByRole("region", { name: "Why" });
     await why.getByText("It is a hit. It is number 1.").waitFor();
     await expect.poll(() => why.innerText(), WAIT).toContain("bm25(title) * 2");
+    await picture("explained");
     await page.keyboard.press("Escape");
     await page.getByPlaceholder("id of a document").fill("n3");
     await page.getByRole("button", { name: "Explain" }).click();
@@ -153,6 +169,30 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     await expect.poll(() => page.getByLabel("Ranking").innerText(), WAIT).toContain("0 * bm25(title) + 1 * bm25(body)");
     await page.getByRole("button", { name: "Back to the profile's order" }).click();
     await titles(["Invoice", "Lunch"]);
+
+    await page.getByRole("button", { name: "Trace this search" }).click();
+    const trace = page.getByRole("region", { name: "Trace" });
+    await expect
+      .poll(() => trace.locator("code").allInnerTexts(), WAIT)
+      .toContainEqual(expect.stringContaining("search to dispatch: query=["));
+    expect(await trace.locator("dt").allInnerTexts()).toEqual([
+      "match and rank",
+      "summaries",
+      "the rest: reading, rendering",
+    ]);
+    expect((await trace.locator("dd").allInnerTexts()).every((text) => /\d ms$/.test(text))).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await view("Activity");
+    const stages = page.getByRole("region", { name: "Stages of queries" });
+    await expect.poll(() => stages.locator("tbody tr").count(), WAIT).toBeGreaterThan(0);
+    expect(Number(await stages.locator("tbody td").nth(1).innerText())).toBeGreaterThan(0);
+    await view("Search");
+    await page.keyboard.press("/");
+    await page.keyboard.type("invoice");
+    await titles(["Invoice", "Lunch"]);
+    await page.keyboard.press("Escape");
+    // Of another question it is no trace.
+    expect(await trace.locator("code").count()).toBe(0);
 
     const code = page.getByLabel("The same as code");
     await expect.poll(() => code.innerText(), WAIT).toContain('db.group("alice").search(note, {\n  text: "invoice"');

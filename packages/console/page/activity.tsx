@@ -11,6 +11,7 @@ const EVERY_MS = 2_000;
 const LISTED = 50;
 const KINDS = ["search", "document"] as const;
 
+/** What the server does, and what it was asked by this page. */
 export function Activity(): JSX.Element {
   const [samples, setSamples] = useState<readonly Sample[]>([]);
   const [problem, setProblem] = useState("");
@@ -35,9 +36,10 @@ export function Activity(): JSX.Element {
       <Figures samples={samples} />
       <div class="beside">
         {KINDS.map((kind) => (
-          <Latency key={kind} kind={kind} histogram={histogramOf(samples, kind)} />
+          <Latency key={kind} kind={kind} histogram={histogramOf(samples, "request_seconds", "kind", kind)} />
         ))}
       </div>
+      <Stages samples={samples} />
       <Models samples={samples} />
       <Asked />
     </div>
@@ -94,6 +96,52 @@ function Latency({ kind, histogram }: { readonly kind: string; readonly histogra
         <span>1 ms</span>
         <span>100 ms</span>
         <span>60 s</span>
+      </div>
+    </section>
+  );
+}
+
+/** Where the time of all queries went, whoever asked; nothing before the first. */
+function Stages({ samples }: { readonly samples: readonly Sample[] }): JSX.Element | null {
+  const names = [...new Set(samples.map(({ labels }) => labels["stage"] ?? ""))].filter((name) => name !== "");
+  const stages = names
+    .map((name) => ({ name, ...histogramOf(samples, "stage_seconds", "stage", name) }))
+    .filter(({ count }) => count > 0)
+    .sort((left, right) => right.seconds - left.seconds);
+  const whole = stages.reduce((total, { seconds }) => total + seconds, 0);
+  if (stages.length === 0) return null;
+  const most = (stage: Histogram): string => {
+    const end = quantile(stage, 0.99) ?? 0;
+    return Number.isFinite(end) ? `≤ ${figure(end * 1000)}` : "> 60,000";
+  };
+  return (
+    <section class="note stack" aria-label="Stages of queries">
+      <h2>Stages of queries</h2>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>stage</th>
+              <th>times</th>
+              <th>mean, ms</th>
+              <th>99 of 100, ms</th>
+              <th>share</th>
+            </tr>
+          </thead>
+          <tbody>
+            {stages.map((stage) => (
+              <tr key={stage.name}>
+                <td>{stage.name}</td>
+                <td>{figure(stage.count)}</td>
+                <td>{figure((stage.seconds / stage.count) * 1000)}</td>
+                <td>{most(stage)}</td>
+                <td>
+                  <meter value={stage.seconds} max={whole} aria-label={`Share of ${stage.name}`} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       </div>
     </section>
   );

@@ -22,6 +22,7 @@ export interface ExplainedFormula {
   readonly children?: readonly ExplainedFormula[];
 }
 
+/** Why a document is a hit, or is none. */
 export interface Explanation {
   readonly outcome?: string;
   readonly reasons?: readonly unknown[];
@@ -35,6 +36,7 @@ export interface Explanation {
   };
 }
 
+/** A document that was found. */
 export interface Hit {
   readonly id: string;
   readonly relevance: number;
@@ -56,24 +58,36 @@ export interface Answer {
   readonly timing?: {
     readonly querytime: number;
     readonly searchtime: number;
+    readonly summaryfetchtime?: number;
     readonly bytesread?: number;
     readonly bytesscanned?: number;
   };
   readonly explain?: Explanation;
-  readonly trace?: unknown;
+  readonly trace?: TraceNode;
 }
 
+/** What a server tells of a search on its way: a message, or several in their order. */
+export interface TraceNode {
+  /** Milliseconds from the beginning. */
+  readonly timestamp?: number;
+  readonly message?: unknown;
+  readonly children?: readonly TraceNode[];
+}
+
+/** The counts of a field's values. */
 export interface Facet {
   readonly field: string;
   readonly values: readonly { readonly value: string; readonly count: number }[];
 }
 
+/** The documents of an answer. */
 export function hitsOf({ root }: Answer): readonly Hit[] {
   return (root.children ?? []).flatMap(({ id = "", relevance = 0, fields }) =>
     fields?.["documentid"] === undefined ? [] : [{ id: String(fields["documentid"] ?? id), relevance, fields }],
   );
 }
 
+/** How many documents match. */
 export function totalOf({ root }: Answer): number {
   return Number(root.fields?.["totalCount"] ?? 0);
 }

@@ -25,6 +25,7 @@ interface DetailProps {
   readonly onNear?: (near: Near, profile: string) => void;
 }
 
+/** A document: its fields, why it is a hit or is none, and what can be done with it. */
 export function Detail({ id, schema, request, onClose, onNear }: DetailProps): JSX.Element {
   const [fields, setFields] = useState<Fields>();
   const [problem, setProblem] = useState("");

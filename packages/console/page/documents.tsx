@@ -29,6 +29,7 @@ async function namespaceOf(schema: string, group: string): Promise<string> {
   return hit === undefined ? schema : partsOfId(hit.id).namespace;
 }
 
+/** The documents of a group. */
 export function Documents({ schema, group }: { readonly schema: Schema; readonly group: string }): JSX.Element {
   const [found, setFound] = useState<Found>();
   /** Where the pages begin that were gone through; "" is the first. */
@@ -55,8 +56,6 @@ export function Documents({ schema, group }: { readonly schema: Schema; readonly
     return () => removeEventListener("brooklet-changed", load);
   }, [load]);
   useKeys({ Escape: () => setOpen(undefined) });
-  const columns = schema.fields.filter(({ type }) => !type.startsWith("tensor")).slice(0, COLUMNS);
-  const next = found?.continuation;
   return (
     <div class="stack">
       <Problem message={problem} />
@@ -64,52 +63,9 @@ export function Documents({ schema, group }: { readonly schema: Schema; readonly
         <div class="stack">
           {found?.documents.length === 0 && <Empty title="No documents here">Feed a file under Feed.</Empty>}
           {found !== undefined && found.documents.length > 0 && (
-            <section class="scroll" aria-label="Documents">
-              <table>
-                <thead>
-                  <tr>
-                    <th>id</th>
-                    {columns.map(({ name }) => (
-                      <th key={name}>{name}</th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {found.documents.map(({ id, fields }) => (
-                    <tr key={id}>
-                      <td>
-                        <button type="button" class="pill hit-link" onClick={() => setOpen(id)}>
-                          {partsOfId(id).own}
-                        </button>
-                      </td>
-                      {columns.map(({ name }) => (
-                        <td key={name}>{shown(fields[name] ?? "").slice(0, 120)}</td>
-                      ))}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </section>
+            <Table schema={schema} found={found} onOpen={setOpen} />
           )}
-          <div class="bar">
-            <button
-              type="button"
-              class="button"
-              disabled={starts.length === 1}
-              onClick={() => setStarts(starts.slice(0, -1))}
-            >
-              Before
-            </button>
-            <button
-              type="button"
-              class="button"
-              disabled={next === undefined}
-              onClick={() => next !== undefined && setStarts([...starts, next])}
-            >
-              Next
-            </button>
-            <span class="quiet">Page {starts.length}</span>
-          </div>
+          <Pages starts={starts} next={found?.continuation} onStarts={setStarts} />
           {path !== "" && (
             <div class="beside">
               <Code label="TypeScript" text={typescriptOf(schema, group)} />
@@ -119,6 +75,71 @@ export function Documents({ schema, group }: { readonly schema: Schema; readonly
         </div>
         {open !== undefined && <Detail key={open} id={open} schema={schema} onClose={() => setOpen(undefined)} />}
       </div>
+    </div>
+  );
+}
+
+interface TableProps {
+  readonly schema: Schema;
+  readonly found: Found;
+  readonly onOpen: (id: string) => void;
+}
+
+/** A page of documents, with their first fields. */
+function Table({ schema, found, onOpen }: TableProps): JSX.Element {
+  const columns = schema.fields.filter(({ type }) => !type.startsWith("tensor")).slice(0, COLUMNS);
+  return (
+    <section class="scroll" aria-label="Documents">
+      <table>
+        <thead>
+          <tr>
+            <th>id</th>
+            {columns.map(({ name }) => (
+              <th key={name}>{name}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {found.documents.map(({ id, fields }) => (
+            <tr key={id}>
+              <td>
+                <button type="button" class="pill hit-link" onClick={() => onOpen(id)}>
+                  {partsOfId(id).own}
+                </button>
+              </td>
+              {columns.map(({ name }) => (
+                <td key={name}>{shown(fields[name] ?? "").slice(0, 120)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface PagesProps {
+  readonly starts: readonly string[];
+  readonly next: string | undefined;
+  readonly onStarts: (starts: readonly string[]) => void;
+}
+
+/** The way to the pages before and after. */
+function Pages({ starts, next, onStarts }: PagesProps): JSX.Element {
+  return (
+    <div class="bar">
+      <button type="button" class="button" disabled={starts.length === 1} onClick={() => onStarts(starts.slice(0, -1))}>
+        Before
+      </button>
+      <button
+        type="button"
+        class="button"
+        disabled={next === undefined}
+        onClick={() => next !== undefined && onStarts([...starts, next])}
+      >
+        Next
+      </button>
+      <span class="quiet">Page {starts.length}</span>
     </div>
   );
 }

@@ -79,6 +79,7 @@ async function feed(file: File, onProgress: (progress: Progress) => void): Promi
   onProgress({ ...sum, isDone: true });
 }
 
+/** Where a file is dropped. */
 export function FeedView({ onGroup }: { readonly onGroup: (group: string) => void }): JSX.Element {
   const [progress, setProgress] = useState<Progress>();
   const [problem, setProblem] = useState("");
@@ -127,27 +128,7 @@ export function FeedView({ onGroup }: { readonly onGroup: (group: string) => voi
         />
       </section>
       <Problem message={problem} />
-      {progress !== undefined && (
-        <section class="note stack" aria-label="Progress">
-          <div class="bar">
-            <h2 class="grow">{progress.name}</h2>
-            <span role="status">
-              {progress.isDone ? "Done" : `${Math.round((progress.read / Math.max(progress.size, 1)) * 100)} %`}
-            </span>
-          </div>
-          <progress max={Math.max(progress.size, 1)} value={progress.read} aria-label="Fed so far" />
-          <p>
-            <b>{figure(progress.applied)}</b> applied,{" "}
-            <b class={progress.failed > 0 ? "bad" : ""}>{figure(progress.failed)}</b> failed
-          </p>
-          {progress.failures.length > 0 && <pre>{progress.failures.map((one) => JSON.stringify(one)).join("\n")}</pre>}
-          {progress.isDone && progress.group !== "" && (
-            <button type="button" class="button" onClick={() => onGroup(progress.group)}>
-              Search group {progress.group}
-            </button>
-          )}
-        </section>
-      )}
+      {progress !== undefined && <Told progress={progress} onGroup={onGroup} />}
       <div class="beside">
         <Code
           label="A line"
@@ -156,5 +137,33 @@ export function FeedView({ onGroup }: { readonly onGroup: (group: string) => voi
         <Code label="curl" text={`curl -X POST '${location.origin}/brooklet/v1/feed' --data-binary @FILE`} />
       </div>
     </div>
+  );
+}
+
+interface ToldProps {
+  readonly progress: Progress;
+  readonly onGroup: (group: string) => void;
+}
+
+/** How far it is, and what failed. */
+function Told({ progress, onGroup }: ToldProps): JSX.Element {
+  const { name, read, size, applied, failed, failures, isDone, group } = progress;
+  return (
+    <section class="note stack" aria-label="Progress">
+      <div class="bar">
+        <h2 class="grow">{name}</h2>
+        <span role="status">{isDone ? "Done" : `${Math.round((read / Math.max(size, 1)) * 100)} %`}</span>
+      </div>
+      <progress max={Math.max(size, 1)} value={read} aria-label="Fed so far" />
+      <p>
+        <b>{figure(applied)}</b> applied, <b class={failed > 0 ? "bad" : ""}>{figure(failed)}</b> failed
+      </p>
+      {failures.length > 0 && <pre>{failures.map((one) => JSON.stringify(one)).join("\n")}</pre>}
+      {isDone && group !== "" && (
+        <button type="button" class="button" onClick={() => onGroup(group)}>
+          Search group {group}
+        </button>
+      )}
+    </section>
   );
 }

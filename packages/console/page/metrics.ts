@@ -1,5 +1,6 @@
 /** Reads what `/metrics` tells: lines of Prometheus' text. */
 
+/** A number with its name and labels. */
 export interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -20,6 +21,7 @@ export function samplesOf(text: string): readonly Sample[] {
   });
 }
 
+/** How long things took. */
 export interface Histogram {
   /** Answers by the upper end of the time they took, seconds; not cumulative. */
   readonly bars: readonly { readonly end: number; readonly count: number }[];
@@ -27,10 +29,10 @@ export interface Histogram {
   readonly seconds: number;
 }
 
-/** The histogram of a kind of request; with what was told before, that of what came since. */
-export function histogramOf(samples: readonly Sample[], kind: string): Histogram {
-  const of = (name: string): readonly Sample[] =>
-    samples.filter((sample) => sample.name === `brooklet_request_seconds_${name}` && sample.labels["kind"] === kind);
+/** The histogram of this name whose label has a value, as `request_seconds` with the kind `search`. */
+export function histogramOf(samples: readonly Sample[], histogram: string, label: string, wanted: string): Histogram {
+  const of = (part: string): readonly Sample[] =>
+    samples.filter(({ name, labels }) => name === `brooklet_${histogram}_${part}` && labels[label] === wanted);
   const ends = of("bucket").map(({ labels, value }) => ({
     end: labels["le"] === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels["le"]),
     sum: value,

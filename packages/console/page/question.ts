@@ -9,7 +9,9 @@ export interface Filter {
   readonly value: string;
 }
 
+/** How a field is compared. */
 export const SIGNS = ["is", "contains", "≥", "≤"] as const;
+/** One of them. */
 export type Sign = (typeof SIGNS)[number];
 
 /** A vector to search near. */
@@ -22,6 +24,7 @@ export interface Near {
   readonly input: string;
 }
 
+/** What is searched for, and which page of it. */
 export interface Question {
   readonly text: string;
   readonly filters: readonly Filter[];
@@ -32,6 +35,7 @@ export interface Question {
   readonly offset: number;
 }
 
+/** Nothing in particular. */
 export const NO_QUESTION: Question = {
   text: "",
   filters: [],

@@ -32,6 +32,7 @@ interface RankingProps {
   readonly onInputs: (inputs: Readonly<Record<string, number>>) => void;
 }
 
+/** Sliders for the weights of features and the inputs of the profile. */
 export function Ranking({ schema, question, hits, weights, onWeights, onInputs }: RankingProps): JSX.Element | null {
   const names = [...new Set(hits.flatMap((hit) => Object.keys(featuresOf(hit))))];
   const profile = schema.profiles.find(({ name }) => name === question.profile);

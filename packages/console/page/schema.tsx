@@ -46,6 +46,7 @@ interface SchemaProps {
   readonly onDeployed: () => Promise<void>;
 }
 
+/** The schema, as types and as its text. */
 export function SchemaView({ schema, files, told, onTold, onDeployed }: SchemaProps): JSX.Element {
   const [text, setText] = useState(schema?.text ?? FIRST);
   const [problem, setProblem] = useState("");

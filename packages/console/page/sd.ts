@@ -19,11 +19,13 @@ export interface Input {
   readonly value: number;
 }
 
+/** A rank profile. */
 export interface Profile {
   readonly name: string;
   readonly inputs: readonly Input[];
 }
 
+/** A schema with the text that it was deployed as. */
 export interface Schema {
   readonly name: string;
   readonly path: string;

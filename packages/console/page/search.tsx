@@ -2,12 +2,14 @@
 import type { JSX } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type Answer, documentFields, facetsOf, featuresOf, type Hit, hitsOf, totalOf } from "./answer.ts";
+import { Builder } from "./builder.tsx";
 import { Detail } from "./detail.tsx";
 import { useKeys } from "./keys.ts";
 import { bytes, Code, Empty, figure, Marked, messageOf, Problem, shown } from "./parts.tsx";
-import { type Filter, NO_QUESTION, type Question, requestOf, SIGNS, typescriptOf, yqlOf } from "./question.ts";
+import { NO_QUESTION, type Question, requestOf, typescriptOf, yqlOf } from "./question.ts";
 import { Ranking, reranked, type Weights } from "./ranking.tsx";
 import type { Schema } from "./sd.ts";
+import { Trace } from "./trace.tsx";
 import { ask, curlOf } from "./wire.ts";
 
 /** How long nothing is typed before what stands there is asked, milliseconds. */
@@ -18,15 +20,63 @@ interface SearchProps {
   readonly group: string;
 }
 
+/** The question, and what it finds. */
 export function SearchView({ schema, group }: SearchProps): JSX.Element {
   const [question, setQuestion] = useState<Question>(NO_QUESTION);
-  const [answer, setAnswer] = useState<Answer>();
-  const [problem, setProblem] = useState("");
+  const { answer, problem } = useAnswer(schema, group, question);
   const [open, setOpen] = useState<string>();
   const [weights, setWeights] = useState<Weights>({});
-  const turn = useRef(0);
   const change = (part: Partial<Question>): void => setQuestion((now) => ({ ...now, offset: 0, ...part }));
+  useKeys({ Escape: () => setOpen(undefined) });
 
+  const hits = answer === undefined ? [] : reranked(hitsOf(answer), weights);
+  return (
+    <div class="stack">
+      <Builder schema={schema} question={question} onChange={change} />
+      <Problem message={problem} />
+      {answer !== undefined && <Told answer={answer} shown={hits.length} question={question} onChange={change} />}
+      {answer !== undefined && <Counts answer={answer} question={question} onChange={change} />}
+      <div class={open === undefined ? "" : "with-detail"}>
+        <div class="stack">
+          {answer !== undefined && (
+            <Hits hits={hits} isEmpty={hits.length === 0 && problem === ""} open={open} onOpen={setOpen} />
+          )}
+          <WhyNot onAsk={setOpen} schema={schema} group={group} />
+          <Ranking
+            schema={schema}
+            question={question}
+            hits={hits}
+            weights={weights}
+            onWeights={setWeights}
+            onInputs={(inputs) => change({ inputs })}
+          />
+          <Trace schema={schema} group={group} question={question} />
+          <Calls schema={schema} group={group} question={question} />
+        </div>
+        {open !== undefined && (
+          <Detail
+            key={open}
+            id={open}
+            schema={schema}
+            request={requestOf(schema, group, question)}
+            onClose={() => setOpen(undefined)}
+            onNear={(near, profile) => change({ near, profile, text: "" })}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The answer to a question: asked again when it changes, a while after the last letter, and when documents do. */
+function useAnswer(
+  schema: Schema,
+  group: string,
+  question: Question,
+): { readonly answer: Answer | undefined; readonly problem: string } {
+  const [answer, setAnswer] = useState<Answer>();
+  const [problem, setProblem] = useState("");
+  const turn = useRef(0);
   const search = useCallback(async () => {
     turn.current += 1;
     const mine = turn.current;
@@ -53,144 +103,7 @@ export function SearchView({ schema, group }: SearchProps): JSX.Element {
       removeEventListener("brooklet-changed", search);
     };
   }, [search]);
-  useKeys({ Escape: () => setOpen(undefined) });
-
-  const hits = answer === undefined ? [] : reranked(hitsOf(answer), weights);
-  return (
-    <div class="stack">
-      <Builder schema={schema} question={question} onChange={change} />
-      <Problem message={problem} />
-      {answer !== undefined && <Told answer={answer} shown={hits.length} question={question} onChange={change} />}
-      {answer !== undefined && <Counts answer={answer} question={question} onChange={change} />}
-      <div class={open === undefined ? "" : "with-detail"}>
-        <div class="stack">
-          {hits.length === 0 && answer !== undefined && problem === "" ? (
-            <Empty title="No document matches">
-              Ask with fewer words or conditions, or ask below why one does not.
-            </Empty>
-          ) : (
-            <section aria-label="Hits">
-              {hits.map((hit) => (
-                <Row key={hit.id} hit={hit} isOpen={hit.id === open} onOpen={() => setOpen(hit.id)} />
-              ))}
-            </section>
-          )}
-          <WhyNot onAsk={setOpen} schema={schema} group={group} />
-          <Ranking
-            schema={schema}
-            question={question}
-            hits={hits}
-            weights={weights}
-            onWeights={setWeights}
-            onInputs={(inputs) => change({ inputs })}
-          />
-          <Calls schema={schema} group={group} question={question} />
-        </div>
-        {open !== undefined && (
-          <Detail
-            key={open}
-            id={open}
-            schema={schema}
-            request={requestOf(schema, group, question)}
-            onClose={() => setOpen(undefined)}
-            onNear={(near, profile) => change({ near, profile, text: "" })}
-          />
-        )}
-      </div>
-    </div>
-  );
-}
-
-interface BuilderProps {
-  readonly schema: Schema;
-  readonly question: Question;
-  readonly onChange: (part: Partial<Question>) => void;
-}
-
-function Builder({ schema, question, onChange }: BuilderProps): JSX.Element {
-  const { filters, near } = question;
-  const fields = schema.fields.filter(
-    ({ type, isAttribute, isIndex }) => (isAttribute || isIndex) && !type.startsWith("tensor"),
-  );
-  const set = (index: number, part: Partial<Filter>): void =>
-    onChange({ filters: filters.map((filter, at) => (at === index ? { ...filter, ...part } : filter)) });
-  return (
-    <div class="stack">
-      <input
-        class="field big"
-        data-search=""
-        type="search"
-        aria-label="Search"
-        placeholder="Search this group"
-        value={question.text}
-        onInput={(event) => onChange({ text: event.currentTarget.value })}
-      />
-      <div class="bar">
-        {near !== undefined && (
-          <button type="button" class="pill" onClick={() => onChange({ near: undefined, profile: "default" })}>
-            near {near.of} <span aria-hidden="true">×</span>
-          </button>
-        )}
-        {filters.map((filter, index) => (
-          <span class="bar" key={`${index}`}>
-            <select
-              aria-label="Field"
-              value={filter.field}
-              onChange={(event) => set(index, { field: event.currentTarget.value })}
-            >
-              {fields.map(({ name }) => (
-                <option key={name}>{name}</option>
-              ))}
-            </select>
-            <select
-              aria-label="Comparison"
-              value={filter.sign}
-              onChange={(event) =>
-                set(index, { sign: SIGNS.find((sign) => sign === event.currentTarget.value) ?? "is" })
-              }
-            >
-              {SIGNS.map((sign) => (
-                <option key={sign}>{sign}</option>
-              ))}
-            </select>
-            <input
-              aria-label="Value"
-              class="field grow"
-              value={filter.value}
-              onInput={(event) => set(index, { value: event.currentTarget.value })}
-            />
-            <button
-              type="button"
-              class="plain"
-              aria-label="Remove the condition"
-              onClick={() => onChange({ filters: filters.filter((_, at) => at !== index) })}
-            >
-              ×
-            </button>
-          </span>
-        ))}
-        <button
-          type="button"
-          class="button"
-          disabled={fields.length === 0}
-          onClick={() => onChange({ filters: [...filters, { field: fields[0]?.name ?? "", sign: "is", value: "" }] })}
-        >
-          Add a condition
-        </button>
-        <label class="bar">
-          <span class="quiet">Profile</span>
-          <select
-            value={question.profile}
-            onChange={(event) => onChange({ profile: event.currentTarget.value, inputs: {} })}
-          >
-            {schema.profiles.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-      </div>
-    </div>
-  );
+  return { answer, problem };
 }
 
 interface ToldProps {
@@ -261,6 +174,27 @@ function Counts({ answer, question, onChange }: Omit<ToldProps, "shown">): JSX.E
         </section>
       ))}
     </div>
+  );
+}
+
+interface HitsProps {
+  readonly hits: readonly Hit[];
+  readonly isEmpty: boolean;
+  readonly open: string | undefined;
+  readonly onOpen: (id: string) => void;
+}
+
+function Hits({ hits, isEmpty, open, onOpen }: HitsProps): JSX.Element {
+  if (isEmpty)
+    return (
+      <Empty title="No document matches">Ask with fewer words or conditions, or ask below why one does not.</Empty>
+    );
+  return (
+    <section aria-label="Hits">
+      {hits.map((hit) => (
+        <Row key={hit.id} hit={hit} isOpen={hit.id === open} onOpen={() => onOpen(hit.id)} />
+      ))}
+    </section>
   );
 }
 

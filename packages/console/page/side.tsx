@@ -27,6 +27,7 @@ async function listed(continuation: string | undefined): Promise<Listed> {
   return await ask<Listed>({ path, typescript: "for await (const group of db.groups()) …" });
 }
 
+/** The list of schemas, and of groups. */
 export function Side({ schemas, schema, group, isReady, onChange }: SideProps): JSX.Element {
   const [pages, setPages] = useState<readonly Listed[]>([]);
   const [name, setName] = useState("");
@@ -56,22 +57,7 @@ export function Side({ schemas, schema, group, isReady, onChange }: SideProps): 
   };
   return (
     <aside class="side" aria-label="Schemas and groups">
-      <h2>Schemas</h2>
-      <ul>
-        {schemas.map((one) => (
-          <li key={one.name}>
-            <button
-              type="button"
-              class="item"
-              aria-pressed={one === schema}
-              onClick={() => onChange({ schema: one.name })}
-            >
-              <span>{one.name}</span>
-              <span class="count">{one.fields.length} fields</span>
-            </button>
-          </li>
-        ))}
-      </ul>
+      <Schemas schemas={schemas} schema={schema} onChange={onChange} />
       <h2>Groups</h2>
       <form onSubmit={open}>
         <input
@@ -99,6 +85,30 @@ export function Side({ schemas, schema, group, isReady, onChange }: SideProps): 
         </button>
       )}
     </aside>
+  );
+}
+
+/** The schemas, of which one is looked at. */
+function Schemas({ schemas, schema, onChange }: Pick<SideProps, "schemas" | "schema" | "onChange">): JSX.Element {
+  return (
+    <>
+      <h2>Schemas</h2>
+      <ul>
+        {schemas.map((one) => (
+          <li key={one.name}>
+            <button
+              type="button"
+              class="item"
+              aria-pressed={one === schema}
+              onClick={() => onChange({ schema: one.name })}
+            >
+              <span>{one.name}</span>
+              <span class="count">{one.fields.length} fields</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 

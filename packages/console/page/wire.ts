@@ -22,11 +22,14 @@ export class Refusal extends Error {
   }
 }
 
+/** Bytes of a memory that is not shared, under the name that older compilers have for it. */
+type Bytes = ReturnType<typeof Uint8Array.of>;
+
 /** What is asked. */
 export interface Request {
   readonly method?: string;
   readonly path: string;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly body?: string | Bytes;
   readonly type?: string;
   readonly typescript?: string;
   /** Not to be kept among the calls: what the console asks by itself, again and again. */
@@ -145,7 +148,7 @@ export async function deploy(files: ReadonlyMap<string, string>): Promise<readon
   const { log } = await ask<{ log: readonly { message: string }[] }>({
     method: "POST",
     path: `${PLACE}/prepareandactivate`,
-    body: body as Uint8Array<ArrayBuffer>,
+    body: body as Bytes,
     type: "application/zip",
     typescript: "await db.deploy(schemas)",
   });
