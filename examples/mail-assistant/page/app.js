@@ -83,11 +83,13 @@ function preview(text) {
   return marked(`${begin > 0 ? "… " : ""}${piece}${piece === rest ? "" : " …"}`.replace(/\s+/g, " "));
 }
 
-function resultOf({ id, mail, why }) {
+function resultOf({ id, mail, why, threadMails }) {
   const open = make("button", { type: "button", className: "open" }, ...marked(mail.subject || "(no subject)"));
   open.addEventListener("click", () => read(id));
   const time = make("time", { dateTime: mail.sentAt }, dated(mail.sentAt));
-  const item = make("li", {}, open, make("div", { className: "about" }, make("span", {}, mail.sender), time));
+  const about = [make("span", {}, mail.sender), time];
+  if (threadMails > 1) about.splice(1, 0, make("span", {}, `${threadMails} mails in the thread`));
+  const item = make("li", {}, open, make("div", { className: "about" }, ...about));
   item.append(make("p", {}, ...preview(mail.body)));
   if (why.length > 0) {
     const reasons = make("ul", {}, ...why.map((reason) => make("li", {}, reason)));
@@ -178,6 +180,7 @@ async function search(how = "replace", isTyping = false) {
 }
 
 function showList(list) {
+  at("outcomes").replaceChildren();
   count.textContent = list.total === 1 ? "1 mail" : `${list.total} mails`;
   results.replaceChildren(...list.hits.map(resultOf));
   if (list.total === 0)
@@ -254,7 +257,7 @@ function ask() {
 
 /** Opens a mail; a passage of it is marked. */
 async function read(id, passage) {
-  const mail = await fetched(path("mail", { id }));
+  const { mail, others } = await fetched(path("mail", { id }));
   at("reader-subject").textContent = mail.subject;
   at("reader-about").textContent = `${mail.sender} to ${mail.recipient} · ${moment(mail.sentAt)}`;
   const place = passage === undefined ? -1 : mail.body.indexOf(passage);
@@ -262,7 +265,38 @@ async function read(id, passage) {
   if (place < 0) body.replaceChildren(...(passage === undefined ? marked(mail.body) : [mail.body]));
   else
     body.replaceChildren(mail.body.slice(0, place), make("mark", {}, passage), mail.body.slice(place + passage.length));
-  reader.showModal();
+  at("thread").hidden = others.length === 0;
+  at("others").replaceChildren(...others.map((other) => make("li", {}, ...lineOf(other))));
+  if (!reader.open) reader.showModal();
+  reader.scrollTop = 0;
+}
+
+/** A mail beside others: its subject opens it. */
+function lineOf({ id, subject, sender, sentAt }) {
+  const open = make("button", { type: "button", className: "open" }, subject || "(no subject)");
+  open.addEventListener("click", () => read(id));
+  const time = make("time", { dateTime: sentAt }, dated(sentAt));
+  return [open, make("div", { className: "about" }, make("span", {}, sender), time)];
+}
+
+/** Tells why mails that are missed are not in the list. */
+async function explainMissing(event) {
+  event.preventDefault();
+  const about = at("about").value.trim();
+  if (about === "") return at("about").focus();
+  const outcomes = at("outcomes");
+  try {
+    const found = await fetched(path("why-not", [...stateOf(), ["about", about]]));
+    outcomes.replaceChildren(
+      ...found.map(({ place, reasons, ...line }) => {
+        const told = place === undefined ? reasons : [`it is number ${place} of the list`];
+        return make("li", {}, ...lineOf(line), make("ul", {}, ...told.map((reason) => make("li", {}, reason))));
+      }),
+    );
+    if (found.length === 0) outcomes.append(make("li", {}, "There is no mail with these words in this mailbox."));
+  } catch (error) {
+    outcomes.replaceChildren(make("li", {}, error.message));
+  }
 }
 
 /** Moves among the mails of the list. */
@@ -283,6 +317,7 @@ query.addEventListener("input", () => {
   page = 1;
   typing = setTimeout(() => search("replace", true), TYPING_MS);
 });
+at("missing").addEventListener("submit", explainMissing);
 newer.addEventListener("click", () => turn(-1));
 older.addEventListener("click", () => turn(1));
 addEventListener("popstate", () => {

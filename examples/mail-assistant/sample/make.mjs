@@ -194,6 +194,7 @@ const BOB = [
     "11-20",
     "Re: Sunday at the sea?",
     "Yes! I am at the station at nine. The dog comes along.\n\nAlice",
+    ["alice-4"],
   ],
   [
     "bank@harborbank.example",
@@ -223,18 +224,36 @@ const BOB = [
     "Order 88213",
     "Your order 88213 has been sent: two notebooks, one fountain pen. It arrives within three days.\n\nPapermoon",
   ],
+  [
+    "alice@hart.example",
+    "Inbox",
+    "11-21",
+    "Re: Sunday at the sea?",
+    "One more thing: shall I bring the thermos, or do we stop at the lighthouse for soup?\n\nAlice",
+    ["alice-4", "bob-1"],
+  ],
+  [
+    "alice@hart.example",
+    "Inbox",
+    "11-22",
+    "Late, but coming",
+    "The tram stands still. Keep me a seat on the left side.\n\nAlice",
+    ["bob-6"],
+  ],
 ];
 
 const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
 function mbox(person, address, mails) {
   return mails
-    .map(([sender, folder, day, subject, text], index) => {
+    .map(([sender, folder, day, subject, text, answers = []], index) => {
       const date = new Date(`2026-${day}T${String(8 + (index % 10)).padStart(2, "0")}:15:00Z`);
       const stamp = date.toUTCString().replace("GMT", "+0000");
       const head = `From ${sender} ${DAYS[date.getUTCDay()]} ${stamp.slice(8, 11)} ${day.slice(3)} ${stamp.slice(17, 25)} 2026`;
       const about = `Message-ID: <${person}-${index + 1}@sample.example>\nFrom: ${sender}\nTo: ${address}\nDate: ${stamp}\nSubject: ${subject}\nX-Folder: ${folder}`;
-      return `${head}\n${about}\nContent-Type: text/plain; charset=utf-8\n\n${text.replace(/^(>*From )/gm, ">$1")}\n`;
+      const ids = answers.map((id) => `<${id}@sample.example>`);
+      const answered = `${ids.length > 1 ? `\nReferences: ${ids.join(" ")}` : ""}${ids.length > 0 ? `\nIn-Reply-To: ${ids.at(-1)}` : ""}`;
+      return `${head}\n${about}${answered}\nContent-Type: text/plain; charset=utf-8\n\n${text.replace(/^(>*From )/gm, ">$1")}\n`;
     })
     .join("\n");
 }

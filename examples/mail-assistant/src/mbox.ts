@@ -6,7 +6,9 @@ import type { mail } from "./schema.ts";
 /** A mail and the id it is put under. */
 export interface ParsedMail {
   readonly id: string;
-  readonly fields: InferInput<typeof mail>;
+  /** The mails that it answers, as far as it says so: the first of the thread first. */
+  readonly answers: readonly string[];
+  readonly fields: Omit<InferInput<typeof mail>, "thread">;
 }
 
 /** The mails of a file, in their order. Lines that begin with `From ` inside of a mail are quoted with `>`. */
@@ -27,6 +29,7 @@ export async function parseMail(source: string): Promise<ParsedMail> {
   const sentAt = new Date(parsed.date ?? 0);
   return {
     id: (parsed.messageId ?? `${parsed.from?.address}-${parsed.date}-${parsed.subject}`).replace(/^<|>$/g, ""),
+    answers: idsOf(parsed.references ?? parsed.inReplyTo ?? ""),
     fields: {
       subject: parsed.subject ?? "",
       body: readable(body).trim(),
@@ -36,6 +39,30 @@ export async function parseMail(source: string): Promise<ParsedMail> {
       sentAt: Number.isNaN(sentAt.getTime()) ? new Date(0) : sentAt,
     },
   };
+}
+
+/** The ids in the header of a mail. */
+function idsOf(header: string): string[] {
+  return [...header.matchAll(/<([^<>\s]+)>/g)].map(([, id = ""]) => id);
+}
+
+/**
+ * The thread of each mail, by its id: the mail that all of them answer, whether it is there or not. A mail may name the one before it only, so
+ * one goes back from mail to mail; those that answer each other in a circle are a thread, too.
+ */
+export function threadsOf(mails: readonly ParsedMail[]): ReadonlyMap<string, string> {
+  const answers = new Map(mails.map(({ id, answers: [first] }) => [id, first]));
+  const rootOf = (id: string): string => {
+    const way = new Set([id]);
+    for (let at = answers.get(id); at !== undefined && !way.has(at); at = answers.get(at)) way.add(at);
+    const [last = id] = [...way].slice(-1);
+    const next = answers.get(last);
+    if (next === undefined) return last;
+    // A circle: all of it has the name that comes first.
+    const circle = [...way].slice([...way].indexOf(next));
+    return circle.sort()[0] ?? id;
+  };
+  return new Map(mails.map(({ id }) => [id, rootOf(id)]));
 }
 
 /** The text of HTML, without what is not shown. */

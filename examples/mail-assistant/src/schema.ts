@@ -11,6 +11,8 @@ export const mail = schema("mail", {
   sender: string(),
   recipient: string(),
   folder: string(),
+  /** The id of the first mail of its thread: its own, if it is that. */
+  thread: string(),
   sentAt: timestamp(),
   vec: vector(DIMENSIONS).optional(),
 });

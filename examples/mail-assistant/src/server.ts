@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { BrookletError } from "brooklet";
 import { type Context, Hono } from "hono";
 import { streamSSE } from "hono/streaming";
-import type { Assistant } from "./assistant.ts";
+import type { Assistant, MailQuery } from "./assistant.ts";
 import type { FacetName } from "./schema.ts";
 
 /** What the page is made of, by path. */
@@ -59,23 +59,22 @@ export function createServer(assistant: Assistant, { people, modelName, hosts = 
     return await next();
   });
   app.get("/api/:person/search", async (context) => {
-    const page = Number(context.req.query("page") ?? "1");
+    const query = queryOf(context);
+    const { page } = query;
     if (!Number.isInteger(page) || page < 1 || page > PAGE_MAX)
       return context.json({ message: `There are pages from 1 to ${PAGE_MAX}.` }, 400);
-    const valuesOf = (name: FacetName): readonly string[] => context.req.queries(name) ?? [];
-    const query = {
-      text: context.req.query("q") ?? "",
-      asYouType: context.req.query("typing") !== undefined,
-      chosen: { sender: valuesOf("sender"), folder: valuesOf("folder"), month: valuesOf("month") },
-      page,
-    };
     return context.json(await assistant.search(context.req.param("person"), query));
+  });
+  app.get("/api/:person/why-not", async (context) => {
+    const about = (context.req.query("about") ?? "").trim();
+    if (about === "" || about.length > QUESTION_MAX)
+      return context.json({ message: `Say in 1 to ${QUESTION_MAX} characters which mail is missing.` }, 400);
+    return context.json(await assistant.whyNot(context.req.param("person"), queryOf(context), about));
   });
   app.get("/api/:person/mail", async (context) => {
     const found = await assistant.read(context.req.param("person"), context.req.query("id") ?? "");
     if (found === undefined) return context.json({ message: "This mail is gone." }, 404);
-    const { vec: _, ...shown } = found;
-    return context.json(shown);
+    return context.json(found);
   });
   app.get("/api/:person/ask", (context) => {
     const question = (context.req.query("q") ?? "").trim();
@@ -89,6 +88,17 @@ export function createServer(assistant: Assistant, { people, modelName, hosts = 
     return context.json({ message: isTold ? error.message : "Something went wrong." }, isTold ? BUSY : 500);
   });
   return app;
+}
+
+/** What is looked for, as the page has it in its address. */
+function queryOf({ req }: Context): MailQuery & { readonly page: number } {
+  const valuesOf = (name: FacetName): readonly string[] => req.queries(name) ?? [];
+  return {
+    text: req.query("q") ?? "",
+    asYouType: req.query("typing") !== undefined,
+    chosen: { sender: valuesOf("sender"), folder: valuesOf("folder"), month: valuesOf("month") },
+    page: Number(req.query("page") ?? "1"),
+  };
 }
 
 /** The parts of an answer as events. When the reader goes away, so does the question. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { Assistant } from "../src/assistant.ts";
-import { parseMail, splitMbox } from "../src/mbox.ts";
+import { type ParsedMail, parseMail, splitMbox, threadsOf } from "../src/mbox.ts";
 import { scriptedAnswer, scriptedModel } from "../src/scripted-model.ts";
 import { createServer } from "../src/server.ts";
 
@@ -23,6 +23,35 @@ test("HTML is read as its text, without what is hidden in it", async () => {
   const html =
     "Content-Type: text/html\nSubject: s\nFrom: a@b.example\n\n<style>p{}</style><p>One &amp; two<br>three</p><!-- no -->";
   expect((await parseMail(html)).fields.body).toBe("One & two\nthree");
+});
+
+test("a thread is what answers one mail, from mail to mail, in whatever order they come", async () => {
+  const head = (id: string, ...answers: readonly string[]): string =>
+    `Message-ID: <${id}>\n${answers.map((line) => `${line}\n`).join("")}Subject: s\nFrom: a@b.example\n\nx`;
+  const mails = await Promise.all(
+    [
+      head("late", "In-Reply-To: <answer>"),
+      head("answer", "References: <first> <between>", "In-Reply-To: <between>"),
+      head("first"),
+      head("alone"),
+      head("gone-1", "In-Reply-To: <not-here>"),
+      head("gone-2", "References: <not-here> <gone-1>"),
+    ].map(parseMail),
+  );
+  expect(Object.fromEntries(threadsOf(mails))).toEqual({
+    late: "first",
+    answer: "first",
+    first: "first",
+    alone: "alone",
+    "gone-1": "not-here",
+    "gone-2": "not-here",
+  });
+});
+
+test("mails that answer each other in a circle are one thread", () => {
+  const mail = (id: string, ...answers: readonly string[]): ParsedMail => ({ id, answers, fields: {} as never });
+  const threads = threadsOf([mail("c", "b"), mail("b", "a"), mail("a", "c"), mail("d", "c"), mail("self", "self")]);
+  expect(Object.fromEntries(threads)).toEqual({ a: "a", b: "a", c: "a", d: "a", self: "self" });
 });
 
 describe("an assistant", () => {
@@ -92,6 +121,26 @@ describe("a search", () => {
     const whole = await found("electricity", false);
     expect([await found("electri", true), await found("electrcity", false)]).toEqual([whole, whole]);
     expect(whole).toBeGreaterThan(0);
+  });
+
+  test("tells of a mail what the query lacks, or where it stands in the list", async () => {
+    const query = { text: "deposit", chosen: { ...NOTHING, folder: ["Bills"], month: ["2026-10"] } };
+    const [missed] = await assistant.whyNot("alice", query, "Lisbon offsite");
+    expect(missed?.reasons).toEqual([
+      "none of the words stands in it, nor one that is like them",
+      expect.stringMatching(/^it is in \w+, which is not chosen$/),
+      "it is of 2026-11, which is not chosen",
+    ]);
+    const all = { text: "", chosen: NOTHING };
+    const second = (await assistant.search("alice", { ...all, page: 2 })).hits[1];
+    const [found] = await assistant.whyNot("alice", all, second?.mail.subject ?? "");
+    expect(found).toMatchObject({ id: second?.id, place: 22, reasons: [] });
+    const sender = { ...NOTHING, sender: ["nobody@x.example"] };
+    const [other] = await assistant.whyNot("alice", { text: "deposit", chosen: sender }, "deposit");
+    expect(other?.reasons).toEqual(["its sender is landlord@maple-street.example, which is not chosen"]);
+    const app = createServer(assistant, { people: ["alice"], modelName: "m" });
+    for (const about of ["", "x".repeat(501)])
+      expect((await app.request(`http://127.0.0.1/api/alice/why-not?about=${about}`)).status).toBe(400);
   });
 
   test("is not asked from elsewhere", async () => {

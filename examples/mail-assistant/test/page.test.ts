@@ -1,19 +1,17 @@
 /** The page in a real browser: search, facets, reasons, answers with citations, keyboard, and hostile mail. */
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import process from "node:process";
 import { serve } from "@hono/node-server";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import { keepPicture } from "../../../tools/picture.ts";
 import { Assistant } from "../src/assistant.ts";
 import { scriptedModel } from "../src/scripted-model.ts";
 import { createServer } from "../src/server.ts";
 
 const SAMPLE = new URL("../sample/", import.meta.url);
-/** Where pictures of the page are kept, for people to look at. */
-const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
 
 describe.runIf(browserPath !== undefined)("the page", () => {
   let assistant: Assistant;
@@ -51,14 +49,10 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await assistant?.[Symbol.asyncDispose]();
   });
 
-  async function picture(name: string): Promise<void> {
-    if (PICTURES === undefined) return;
-    mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: `${PICTURES}/${name}.png` });
-  }
+  const picture = (name: string): Promise<void> => keepPicture(page, `mail-assistant-${name}`);
 
   async function searchFor(words: string): Promise<void> {
-    await page.getByRole("searchbox").fill(words);
+    await page.getByLabel("Search or ask your mail").fill(words);
     await page.keyboard.press("Enter");
   }
 
@@ -90,8 +84,34 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await expect.poll(() => page.locator("#count").textContent()).toBe("3 mails");
   });
 
+  test("tells why a mail that is missed is not in the list", async () => {
+    await page.getByRole("checkbox", { name: /Bills/ }).check();
+    await expect.poll(() => page.locator("#count").textContent()).toBe("2 mails");
+    await page.getByLabel("A mail is missing?").fill("deposit");
+    await page.keyboard.press("Enter");
+    const outcomes = page.locator("#outcomes");
+    await expect.poll(() => outcomes.locator(".open").first().textContent()).toBe("Your deposit");
+    expect(await outcomes.locator("ul").first().locator("li").allTextContents()).toEqual([
+      "none of the words stands in it, nor one that is like them",
+      "it is in Home, which is not chosen",
+    ]);
+    await picture("why-not");
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("A mail is missing?").fill("4711");
+    await page.getByRole("button", { name: "Why?" }).click();
+    await expect.poll(() => outcomes.textContent()).toContain("it is number 2 of the list");
+    expect(await page.locator("#results .open").nth(1).textContent()).toBe("Invoice 4711 for electricity");
+    await page.getByLabel("A mail is missing?").fill("zeppelin");
+    await page.getByRole("button", { name: "Why?" }).click();
+    await expect.poll(() => outcomes.textContent()).toContain("There is no mail with these words");
+    await page.getByRole("checkbox", { name: /Bills/ }).uncheck();
+    await expect.poll(() => page.locator("#count").textContent()).toBe("3 mails");
+    // What was told is of another list.
+    expect(await outcomes.locator("li").count()).toBe(0);
+  });
+
   test("answers with citations that open the mail at the passage", async () => {
-    await page.getByRole("searchbox").fill("When is the deposit paid back?");
+    await page.getByLabel("Search or ask your mail").fill("When is the deposit paid back?");
     await page.getByRole("button", { name: "Ask" }).click();
     await expect.poll(() => page.locator("#answer-text").getAttribute("aria-busy")).toBe("false");
     expect(await page.locator("#answer-text").textContent()).toMatch(/^From your mail: .*deposit .*31 January.*\[1\]/);
@@ -113,7 +133,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
       .poll(() => page.locator("#reader-body").textContent())
       .toContain("![pixel](https://lucky-draw.example/p.gif)");
     await page.keyboard.press("Escape");
-    await page.getByRole("searchbox").fill("Was the invoice already paid, and who won?");
+    await page.getByLabel("Search or ask your mail").fill("Was the invoice already paid, and who won?");
     await page.keyboard.press("Control+Enter");
     await expect.poll(() => page.locator("#answer-text").getAttribute("aria-busy")).toBe("false");
     expect(await page.locator("#answer-text").textContent()).not.toContain("[99]");
@@ -191,7 +211,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
   });
 
   test("finds while one types, and what was mistyped", async () => {
-    await page.getByRole("searchbox").pressSequentially("electri");
+    await page.getByLabel("Search or ask your mail").pressSequentially("electri");
     await expect.poll(() => page.locator("#results > li").count()).toBeLessThan(5);
     await expect.poll(() => page.locator("#results .open").first().textContent()).toMatch(/electricity/i);
     expect(new URL(page.url()).searchParams.get("q")).toBe("electri");
@@ -201,11 +221,32 @@ describe.runIf(browserPath !== undefined)("the page", () => {
 
   test("keeps people apart", async () => {
     await page.getByLabel("Mailbox").selectOption("bob");
-    await page.getByRole("searchbox").fill("");
+    await page.getByLabel("Search or ask your mail").fill("");
     await page.keyboard.press("Enter");
-    await expect.poll(() => page.locator("#count").textContent()).toBe("5 mails");
+    await expect.poll(() => page.locator("#count").textContent()).toBe("7 mails");
     expect((await fetch(`${url}api/mallory/search`)).status).toBe(404);
     expect((await fetch(`${url}api/bob/mail?id=alice-1@sample.example`)).status).toBe(404);
+  });
+
+  test("shows the thread of a mail, and goes from one to the next", async () => {
+    await searchFor("thermos");
+    await expect.poll(() => page.locator("#count").textContent()).toBe("1 mail");
+    expect(await page.locator("#results .about").textContent()).toContain("3 mails in the thread");
+    await page.locator("#results .open").click();
+    const others = page.locator("#others .open");
+    await expect.poll(() => others.allTextContents()).toEqual(["Re: Sunday at the sea?", "Late, but coming"]);
+    expect(await violations(page)).toEqual([]);
+    await picture("thread");
+    await others.last().click();
+    await expect.poll(() => page.locator("#reader-subject").textContent()).toBe("Late, but coming");
+    expect(await others.count()).toBe(2);
+    await page.keyboard.press("Escape");
+    await searchFor("statement");
+    await page.locator("#results .open").first().click();
+    await expect.poll(() => page.locator("#reader-subject").textContent()).toBe("Your statement");
+    expect(await page.locator("#thread").isVisible()).toBe(false);
+    await page.keyboard.press("Escape");
+    await searchFor("");
   });
 
   test("has a name for everything that is used, and is as readable in the dark", async () => {
@@ -218,7 +259,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await page.emulateMedia({ colorScheme: "dark" });
     expect(await ground()).not.toBe(light);
     await page.getByLabel("Mailbox").selectOption("alice");
-    await page.getByRole("searchbox").fill("What does the train to the sea need me to know?");
+    await page.getByLabel("Search or ask your mail").fill("What does the train to the sea need me to know?");
     await page.keyboard.press("Control+Enter");
     await expect.poll(() => page.locator("#answer-text").getAttribute("aria-busy")).toBe("false");
     await picture("dark");
