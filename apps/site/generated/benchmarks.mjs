@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../documents.mjs";
-import { barPlot } from "./plot.mjs";
+import { barPlot, short } from "./plot.mjs";
 
 const FOLDER = join(root, "bench/record");
 /** Kinds of searches, in words. @type {Readonly<Record<string, string>>} */
@@ -14,11 +14,17 @@ const SEARCHES = {
   "words-filter": "Words under a filter",
   hybrid: "Words and vector together",
 };
-/** Figures of a peer that are not of one search: title, column, unit. */
+/** What everything is compared with: what people call, with what it has read before in memory. */
+const BASE = "SDK";
+/** Figures of a peer that are not of one search: title, column, unit, and whether more of it is better. */
 const LIFECYCLE = /** @type {const} */ ([
-  ["Feeding, documents a second of processor time", "fed_per_cpu_s", "documents/s"],
-  ["Stored bytes a document", "bytes_per_document", "bytes"],
-  ["A process that is started for one search", "new_process_ms", "ms"],
+  ["Feeding, documents a second of processor time", "fed_per_cpu_s", "documents/s", true],
+  ["Stored bytes a document", "bytes_per_document", "bytes", false],
+  ["Memory of a process after its searches, without the page cache", "anonymous_mib", "MiB", false],
+  ["A process that is started for one search", "new_process_ms", "ms", false],
+  ["Opening what is stored, and the first search", "open_and_first_ms", "ms", false],
+  ["One document put, and found by the next search", "put_ms", "ms", false],
+  ["All documents of a group erased", "erase_ms", "ms", false],
 ]);
 
 /** @typedef {Readonly<Record<string, string>>} Row */
@@ -58,15 +64,122 @@ export function drawn(name, rows) {
     `Drawn from \`bench/record/${name}\`: ${first["processor"]}, Node ${first["node"]}, commit ${commits}.`,
   ];
   const corpora = [...new Set(rows.map(({ corpus = "" }) => corpus))];
+  const searches = Object.keys(SEARCHES).filter((search) => rows.some((row) => row["search"] === search));
+  parts.push(...ratioTable(rows, corpora, searches), ...lossList(rows, corpora, searches));
   for (const corpus of corpora) {
     const own = rows.filter((row) => row["corpus"] === corpus);
-    const { documents, groups } = own[0] ?? {};
-    const size = `${Number(documents).toLocaleString("en")} documents in ${groups === "1" ? "one group" : `${groups} groups`}`;
-    parts.push(`## ${corpus}: ${size}`);
-    for (const [search, title] of Object.entries(SEARCHES)) parts.push(...searchPlot(own, search, title));
-    for (const [title, column, unit] of LIFECYCLE) parts.push(...lifecyclePlot(own, title, column, unit));
+    parts.push(`## ${corpus}: ${sizeOf(own)}`);
+    for (const search of searches) parts.push(...searchPlot(own, search, SEARCHES[search] ?? search));
+    for (const [title, column, unit, isMore] of LIFECYCLE)
+      parts.push(...lifecyclePlot(own, { title, column, unit, isMore }));
   }
   return parts.join("\n\n");
+}
+
+/** @param {readonly Row[]} rows of a corpus */
+function sizeOf([first]) {
+  const { documents, groups } = first ?? {};
+  const many = Number(documents).toLocaleString("en");
+  return groups === "1" ? `${many} documents in one group` : `${groups} groups of ${many} documents`;
+}
+
+/** The row of a peer, or of the base. @param {readonly Row[]} rows @param {string} corpus @param {string} search @param {string} peer */
+function rowOf(rows, corpus, search, peer) {
+  return latest(rows.filter((row) => row["corpus"] === corpus && row["search"] === search)).find(
+    (row) => row["peer"] === peer,
+  );
+}
+
+/**
+ * How many times our processor's time a search of each takes: below one it is quicker, which stands in bold.
+ *
+ * @param {readonly Row[]} rows
+ * @param {readonly string[]} corpora
+ * @param {readonly string[]} searches
+ */
+function ratioTable(rows, corpora, searches) {
+  const columns = corpora
+    .flatMap((corpus) => searches.map((search) => ({ corpus, search })))
+    .filter(({ corpus, search }) => rowOf(rows, corpus, search, BASE) !== undefined);
+  if (columns.length === 0) return [];
+  const peers = [...new Map(rows.map((row) => [row["peer"], row])).values()];
+  const lines = peers.map((peer) => {
+    const cells = columns.map(({ corpus, search }) => ratioCell(rows, corpus, search, peer["peer"] ?? ""));
+    return `| ${labelOf(peer)} | ${cells.join(" | ")} |`;
+  });
+  const head = columns.map(({ corpus, search }) => `${corpus}, ${search}`).join(" | ");
+  return [
+    "## Side by side",
+    `How many times the processor's time of brooklet's SDK a search takes: 2 is twice as slow, and what is below 1, in **bold**, is quicker. In brackets what
+a search finds of what it should, where that is not all.`,
+    `| | ${head} |\n|---|${columns.map(() => "---:|").join("")}\n${lines.join("\n")}`,
+  ];
+}
+
+/** @param {readonly Row[]} rows @param {string} corpus @param {string} search @param {string} peer */
+function ratioCell(rows, corpus, search, peer) {
+  const row = rowOf(rows, corpus, search, peer);
+  const base = rowOf(rows, corpus, search, BASE);
+  if (row === undefined || base === undefined) return "";
+  const ratio = Number(row["cpu_ms"]) / Number(base["cpu_ms"]);
+  const text = ratioOf(ratio);
+  return `${ratio < 1 && !isOurs(row) ? `**${text}**` : text}${missed(row)}`;
+}
+
+/** A ratio says no more than two digits. @param {number} ratio */
+function ratioOf(ratio) {
+  return Number(ratio.toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 2 });
+}
+
+/** What a search does not find. @param {Row} row */
+function missed(row) {
+  const recall = Number(row["recall"]);
+  return recall >= 0 && recall < 1 ? ` (${recall.toFixed(3)})` : "";
+}
+
+/**
+ * Everything of the record at which another is better than what people call.
+ *
+ * @param {readonly Row[]} rows
+ * @param {readonly string[]} corpora
+ * @param {readonly string[]} searches
+ */
+function lossList(rows, corpora, searches) {
+  const lines = corpora.flatMap((corpus) => {
+    const own = rows.filter((row) => row["corpus"] === corpus);
+    const ofSearches = searches.map((search) => {
+      const found = latest(own.filter((row) => row["search"] === search));
+      return lossLine(`${corpus}, ${SEARCHES[search]?.toLowerCase()}`, found, "cpu_ms", false);
+    });
+    const found = [...new Map(own.map((row) => [row["peer"], row])).values()];
+    const ofOthers = LIFECYCLE.map(([title, column, , isMore]) =>
+      lossLine(`${corpus}, ${title[0]?.toLowerCase()}${title.slice(1)}`, found, column, isMore),
+    );
+    return [...ofSearches, ...ofOthers].filter((line) => line !== undefined);
+  });
+  if (lines.length === 0) return [];
+  return [
+    "## What we lose at",
+    `Everything in this record at which another is better than brooklet's SDK, and what it takes, or does, of ours. faiss is a library over arrays of vectors,
+and keeps no documents. What brooklet erases is gone from the files before it says so.`,
+    lines.join("\n"),
+  ];
+}
+
+/** @param {string} title @param {readonly Row[]} rows @param {string} column @param {boolean} isMore */
+function lossLine(title, rows, column, isMore) {
+  const base = Number(rows.find((row) => row["peer"] === BASE)?.[column]);
+  if (!(base > 0)) return undefined;
+  const better = rows
+    .filter((row) => !isOurs(row) && Number(row[column]) > 0)
+    .map((row) => ({ row, ratio: Number(row[column]) / base }))
+    .filter(({ ratio }) => (isMore ? ratio > 1 : ratio < 1))
+    .sort((one, other) => (isMore ? other.ratio - one.ratio : one.ratio - other.ratio));
+  if (better.length === 0) return undefined;
+  const told = better.map(
+    ({ row, ratio }) => `${row["peer"]} ${ratioOf(ratio)}×${column === "cpu_ms" ? missed(row) : ""}`,
+  );
+  return `* ${title}: ${told.join(", ")}`;
 }
 
 /**
@@ -91,7 +204,10 @@ function searchPlot(rows, search, title) {
     .sort((one, other) => one.value - other.value);
   const recall = (/** @type {Row} */ row) => (Number(row["recall"]) >= 0 ? Number(row["recall"]).toFixed(3) : "");
   const table = own
-    .map((row) => `| ${labelOf(row)} | ${row["p50_ms"]} | ${row["p95_ms"]} | ${row["cpu_ms"]} | ${recall(row)} |`)
+    .map(
+      (row) =>
+        `| ${labelOf(row)} | ${["p50_ms", "p95_ms", "cpu_ms"].map((column) => short(Number(row[column]))).join(" | ")} | ${recall(row)} |`,
+    )
     .join("\n");
   return [
     `### ${title}`,
@@ -102,21 +218,28 @@ function searchPlot(rows, search, title) {
 
 /**
  * @param {readonly Row[]} rows
- * @param {string} title
- * @param {string} column
- * @param {string} unit
+ * @param {{ readonly title: string, readonly column: string, readonly unit: string, readonly isMore: boolean }} figure
  */
-function lifecyclePlot(rows, title, column, unit) {
+function lifecyclePlot(rows, { title, column, unit, isMore }) {
   const own = [...new Map(rows.map((row) => [row["peer"], row])).values()].filter((row) => Number(row[column]) > 0);
   if (own.length === 0) return [];
   const bars = own.map((row) => ({ label: labelOf(row), value: Number(row[column]), isOurs: isOurs(row) }));
-  bars.sort((one, other) => one.value - other.value);
-  return [`### ${title}`, barPlot({ title, unit, bars, note: "logarithmic" })];
+  bars.sort((one, other) => (isMore ? other.value - one.value : one.value - other.value));
+  const note = `logarithmic, ${isMore ? "longer" : "shorter"} is better`;
+  return [`### ${title}`, barPlot({ title, unit, bars, note })];
 }
 
 /** @param {Row} row */
 function labelOf(row) {
-  return isOurs(row) ? `brooklet, ${row["peer"]}` : `${row["peer"]} ${row["version"] ?? ""}`.trim();
+  // A cell of the record has no commas.
+  const peer = (row["peer"] ?? "").replaceAll(";", ",");
+  if (isOurs(row)) return `brooklet, ${peer}`;
+  const version = (row["version"] ?? "").replaceAll(";", ",");
+  const [name = ""] = peer.toLowerCase().split(" ");
+  // Of a library over another one the record names both.
+  const own = version.split(", ").find((part) => part.toLowerCase().startsWith(name));
+  if (own !== undefined) return `${peer} ${own.split(" ").at(-1)}`;
+  return /^v?\d/.test(version) ? `${peer} ${version}` : `${peer} (${version})`;
 }
 
 /** @param {Row} row */

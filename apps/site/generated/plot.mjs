@@ -48,8 +48,8 @@ export function barPlot({ title, unit, note, bars }) {
   return `\`\`\`drawing\n${svg}\n\`\`\`\n\n*${note}*`;
 }
 
-/** @param {number} value */
-function short(value) {
+/** A figure with as many digits as mean something. @param {number} value */
+export function short(value) {
   return Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
 }
 

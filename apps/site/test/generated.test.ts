@@ -65,6 +65,33 @@ test("a record is drawn with the last row of each peer, ours apart from others, 
   expect(widths[0]).toBeLessThan(widths[1] ?? 0);
 });
 
+test("a record tells ratios to the SDK first, and everything at which another is better", () => {
+  const head =
+    "commit,node,processor,corpus,groups,documents,peer,version,search,cpu_ms,p50_ms,p95_ms,recall,fed_per_cpu_s,bytes_per_document";
+  const row = (peer: string, version: string, search: string, ...figures: readonly number[]): string =>
+    ["abc,20.1.0,A processor,v1k,100,1000", peer, version, search, ...figures].join(",");
+  const record = [
+    head,
+    row("SDK", "Node 20", "near", 2, 2, 3, 1, 1_000, 100),
+    row("SDK", "Node 20", "words-2", 4, 4, 5, 1, 1_000, 100),
+    row("SDK; page cache", "Node 20", "near", 1, 3, 4, 1, 1_000, 100),
+    row("slow", "slow 3.1", "near", 30, 30, 40, 1, 900, 130),
+    row("quick int8", "SQLite 3.5; quick v0.1", "near", 1, 1, 2, 0.986, 5_000, 50),
+  ].join("\n");
+  const page = drawn("2026-01-01-a.csv", readRows(record));
+  expect(page).toContain("| | v1k, near | v1k, words-2 |\n|---|---:|---:|\n| brooklet, SDK | 1 | 1 |");
+  // Ours is not told as another's.
+  expect(page).toContain("| brooklet, SDK, page cache | 0.5 |  |");
+  expect(page).toContain("| slow 3.1 | 15 |  |");
+  expect(page).toContain("| quick int8 v0.1 | **0.5** (0.986) |  |");
+  expect(page.split("\n").filter((line) => line.startsWith("* "))).toEqual([
+    "* v1k, nearest neighbours, top 10: quick int8 0.5× (0.986)",
+    "* v1k, feeding, documents a second of processor time: quick int8 5×",
+    "* v1k, stored bytes a document: quick int8 0.5×",
+  ]);
+  expect(page.indexOf("## What we lose at")).toBeLessThan(page.indexOf("## v1k: 100 groups of 1,000 documents"));
+});
+
 test("anchors are those of GitHub", () => {
   expect(anchorOf("`apps/worker/test/differences.json`")).toBe("appsworkertestdifferencesjson");
   expect(anchorOf("Assistants: one MCP address for all users")).toBe("assistants-one-mcp-address-for-all-users");

@@ -1,20 +1,18 @@
 /** The page in a real browser, as it is built: import, search as one types, facets, reasons, and all of it without a network. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import process from "node:process";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import { keepPicture } from "../../../tools/picture.ts";
 import { buildSite } from "../build.mjs";
 import { serveSite } from "../serve.mjs";
 
-/** Where pictures of the page are kept, for people to look at. */
-const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
 const MANY = 10_000;
 /** What is left of the browser's room where it is full. */
 const ROOM_BYTES = 200_000;
@@ -61,11 +59,9 @@ describe.runIf(browserPath !== undefined)("the page", () => {
   });
 
   async function picture(name: string): Promise<void> {
-    if (PICTURES === undefined) return;
-    mkdirSync(PICTURES, { recursive: true });
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.screenshot({ path: join(PICTURES, `${name}-${colorScheme}.png`) });
+      await keepPicture(page, `browser-notes-${name}-${colorScheme}`);
     }
   }
 
