@@ -4,30 +4,42 @@ import { join } from "node:path";
 import { Application } from "typedoc";
 import { root } from "./documents.mjs";
 
-/** What people import, by the file that exports it. */
-const ENTRIES = [
-  "index.ts",
-  "browser.ts",
-  "durable-object.ts",
-  "object-store.ts",
-  "ai-sdk.ts",
-  "langchain.ts",
-  "llamaindex.ts",
-  "mastra.ts",
-  "mcp.ts",
-  "react.ts",
-  "token.ts",
-  "vitest.ts",
-  "evaluation.ts",
-  "workers-ai.ts",
-];
+/** Scripts that threads and workers are started with: nobody imports them. */
+const STARTED = ["bucket-thread", "browser-worker"];
+
+/** What is exported to be imported, by the names that the manifest of brooklet has for it; `index` is the package itself. */
+export const ENTRIES = Object.keys(
+  JSON.parse(readFileSync(join(root, "packages/brooklet/package.json"), "utf8")).exports,
+)
+  .filter((name) => name !== "./package.json" && !STARTED.includes(name.slice(2)))
+  .map((name) => (name === "." ? "index" : name.slice(2)));
+
+/**
+ * Packages that are not in the reference, and why: what of them is for people to import, `brooklet` exports too, or their README is all of it.
+ *
+ * @type {Readonly<Record<string, string>>}
+ */
+export const LEFT_OUT = {
+  "@brooklet/adapters": "each of its entries is one of brooklet's; the others are what those have in common",
+  "@brooklet/answers": "what client, gateway and adapters have in common",
+  "@brooklet/client": "brooklet exports all of it",
+  "@brooklet/console": "its README is all of it",
+  "@brooklet/core": "bytes in and out, for partition: docs/abi.md",
+  "@brooklet/gateway": "what serve() is made of",
+  "@brooklet/models": "what the option `models` is made of",
+  "@brooklet/object-store": "brooklet/object-store exports what is opened",
+  "@brooklet/partition": "what open() and serve() are made of",
+  "@brooklet/store": "what partition stores in",
+  "@brooklet/wire": "Vespa's shapes, which the client's types are made of",
+  "create-brooklet": "its README is all of it",
+};
 
 /** Writes the reference into a folder. @param {string} folder */
 export async function writeApi(folder) {
   const source = join(root, "packages/brooklet");
   const application = await Application.bootstrapWithPlugins({
     name: "brooklet",
-    entryPoints: ENTRIES.map((name) => join(source, "src", name)),
+    entryPoints: ENTRIES.map((name) => join(source, "src", `${name}.ts`)),
     tsconfig: join(source, "tsconfig.json"),
     readme: "none",
     excludeInternal: true,

@@ -1,6 +1,6 @@
 /** The built site: every link leads somewhere, every page can be read by everybody, on a phone, in the dark, and without a network. */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,12 +12,14 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import { keepPicture } from "../../../tools/picture.ts";
+import { publishedPackages } from "../../../tools/release/packages.mjs";
+import { LEFT_OUT } from "../api.mjs";
 import { CONTENTS } from "../contents.mjs";
+import { exportsOf, root } from "../documents.mjs";
 import { brokenLinks } from "../links.mjs";
 import { serveSite } from "../serve.mjs";
 
-/** Where pictures of pages are kept, for people to look at. */
-const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
 const PHONE = { width: 390, height: 844 };
 const DESKTOP = { width: 1280, height: 900 };
 const PAGES = ["index", ...CONTENTS.flatMap(({ pages }) => pages.map(([page]) => page))];
@@ -50,6 +52,25 @@ describe("the site", () => {
     expect(PAGES.filter((page) => !files.includes(`${page}.html`))).toEqual([]);
     expect(readdirSync(join(folder, "decisions")).length).toBeGreaterThan(60);
     expect(readdirSync(join(folder, "api")).length).toBeGreaterThan(5);
+  });
+
+  test("has every export of brooklet in its reference, and says of every other package why it is not there", () => {
+    const { exports } = JSON.parse(readFileSync(join(root, "packages/brooklet/package.json"), "utf8")) as {
+      readonly exports: object;
+    };
+    // Scripts that threads and workers are started with.
+    const others = ["./package.json", "./bucket-thread", "./browser-worker"];
+    const wanted = Object.keys(exports).filter((name) => !others.includes(name));
+    const modules = readdirSync(join(folder, "api/modules"));
+    expect(wanted.map((name) => `${name === "." ? "index" : name.slice(2)}.html`).sort()).toEqual(modules.sort());
+    const packages = publishedPackages().map(({ name }) => name);
+    expect(["brooklet", ...Object.keys(LEFT_OUT)].sort()).toEqual([...packages].sort());
+  });
+
+  test("leaves nothing of the client out, since brooklet exports all of it", () => {
+    const namesOf = (path: string): readonly string[] => Object.values(exportsOf(path)).flatMap((names) => [...names]);
+    const own = namesOf("packages/brooklet/src/index.ts");
+    expect(namesOf("packages/client/src/index.ts").filter((name) => !own.includes(name))).toEqual([]);
   });
 
   test("has links that lead somewhere, anchors included", () => {
@@ -115,12 +136,6 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     return page;
   }
 
-  async function picture(page: Page, name: string): Promise<void> {
-    if (PICTURES === undefined) return;
-    mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
-  }
-
   /** Looks at pages; all of them are narrow enough, some are looked at by axe-core too, and are pictured. */
   async function look(page: Page, name: string, isChecked: (path: string) => boolean): Promise<readonly string[]> {
     const found: string[] = [];
@@ -130,7 +145,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       if (isWide) found.push(`${path} is wider than the ${name}`);
       if (!isChecked(path)) continue;
       found.push(...(await violations(page)).map((it) => `${path}: ${it}`));
-      await picture(page, `${path.replace("/", "-")}-${name}`);
+      await keepPicture(page, `site-${path.replace("/", "-")}-${name}`);
     }
     await page.context().close();
     return found;
@@ -152,7 +167,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     for (const path of ["index", "classes/index.Group", "functions/index.open", "interfaces/index.OpenOptions"]) {
       await page.goto(`${url}/api/${path}.html`);
       found.push(...(await violations(page)).filter((it) => !it.startsWith("nested-interactive: ")));
-      await picture(page, `api-${path.replace("/", "-")}`);
+      await keepPicture(page, `site-api-${path.replace("/", "-")}`);
     }
     expect(found).toEqual([]);
     await page.context().close();
@@ -165,7 +180,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.locator(".VPLocalSearchBox input").fill("tombstone erase group receipt");
     await page.locator(".VPLocalSearchBox .result").first().waitFor();
     expect(await violations(page)).toEqual([]);
-    await picture(page, "search-desktop-dark");
+    await keepPicture(page, "site-search-desktop-dark");
     await page.keyboard.press("Enter");
     await page.waitForURL((to) => !to.pathname.endsWith("index.html"));
     await page.context().close();
@@ -192,7 +207,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       await page.locator(".run").click();
       await expect.poll(() => status.textContent()).not.toBe(first);
       await page.evaluate(() => scrollTo(0, 0));
-      await picture(page, `playground-${name}-${colours}`);
+      await keepPicture(page, `playground-${name}-${colours}`);
 
       // What the types say of what is typed, while it runs all the same.
       await page.locator("#playground-search").fill('{ text: "invoice", where: (it) => it.sentAt.contains("x") }');
