@@ -7,6 +7,7 @@ import { root } from "./sources.ts";
 import { TEST_TIME } from "./test-time.ts";
 
 const FILE_BYTES_MAX = 1 << 20;
+const PICTURE_BYTES_MAX = 60_000;
 const LINES_MAX: Readonly<Record<string, number>> = { "ARCHITECTURE.md": 250, "AGENTS.md": 60 };
 /** Documents a stranger looks for first. */
 const EXPECTED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "COMPATIBILITY.md", "CHANGELOG.md", "AGENTS.md"];
@@ -81,6 +82,13 @@ describe("documents", () => {
         .map((link) => `${path}: ${link}`),
     );
     expectNone("links", broken);
+  });
+  test("show every picture of a page that there is, of 60 KB at most", () => {
+    const pictures = matching(/^docs\/pictures\//);
+    const shown = documents.map(content).join("\n");
+    const unseen = pictures.filter((path) => !shown.includes(path.slice("docs/".length)));
+    const large = pictures.filter((path) => statSync(join(root, path)).size > PICTURE_BYTES_MAX);
+    expectNone("pictures", [...unseen, ...large]);
   });
   test("name paths that are there", () => {
     const named = documents
