@@ -46,7 +46,8 @@ describe.runIf(browserPath !== undefined)("notes in Next.js", () => {
     browser = await startBrowser();
     alice = await browser.newContext({ viewport: { width: 390, height: 844 } });
     page = await pageOf(alice, "alice");
-  });
+    // A compiler and a bundler, where other tests have the processors, too.
+  }, 400_000);
 
   afterAll(async () => {
     await browser?.close();
