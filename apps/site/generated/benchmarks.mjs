@@ -126,9 +126,11 @@ function ratioCell(rows, corpus, search, peer) {
   return `${ratio < 1 && !isOurs(row) ? `**${text}**` : text}${missed(row)}`;
 }
 
-/** A ratio says no more than two digits. @param {number} ratio */
+/** A ratio with the digits that mean something. @param {number} ratio */
 function ratioOf(ratio) {
-  return Number(ratio.toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 2 });
+  // Near one a third tells on which side it is.
+  const digits = Math.abs(ratio - 1) < 0.1 ? 3 : 2;
+  return Number(ratio.toPrecision(digits)).toLocaleString("en", { maximumSignificantDigits: digits });
 }
 
 /** What a search does not find. @param {Row} row */
@@ -200,7 +202,7 @@ function searchPlot(rows, search, title) {
   const own = latest(rows.filter((row) => row["search"] === search && Number(row["p50_ms"]) > 0));
   if (own.length === 0) return [];
   const bars = own
-    .map((row) => ({ label: labelOf(row), value: Number(row["p50_ms"]), isOurs: isOurs(row) }))
+    .map((row) => ({ label: nameOf(row), value: Number(row["p50_ms"]), isOurs: isOurs(row) }))
     .sort((one, other) => one.value - other.value);
   const recall = (/** @type {Row} */ row) => (Number(row["recall"]) >= 0 ? Number(row["recall"]).toFixed(3) : "");
   const table = own
@@ -223,17 +225,23 @@ function searchPlot(rows, search, title) {
 function lifecyclePlot(rows, { title, column, unit, isMore }) {
   const own = [...new Map(rows.map((row) => [row["peer"], row])).values()].filter((row) => Number(row[column]) > 0);
   if (own.length === 0) return [];
-  const bars = own.map((row) => ({ label: labelOf(row), value: Number(row[column]), isOurs: isOurs(row) }));
+  const bars = own.map((row) => ({ label: nameOf(row), value: Number(row[column]), isOurs: isOurs(row) }));
   bars.sort((one, other) => (isMore ? other.value - one.value : one.value - other.value));
   const note = `logarithmic, ${isMore ? "longer" : "shorter"} is better`;
   return [`### ${title}`, barPlot({ title, unit, bars, note })];
 }
 
 /** @param {Row} row */
-function labelOf(row) {
+function nameOf(row) {
   // A cell of the record has no commas.
   const peer = (row["peer"] ?? "").replaceAll(";", ",");
-  if (isOurs(row)) return `brooklet, ${peer}`;
+  return isOurs(row) ? `brooklet, ${peer}` : peer;
+}
+
+/** The name with the version. @param {Row} row */
+function labelOf(row) {
+  const peer = nameOf(row);
+  if (isOurs(row)) return peer;
   const version = (row["version"] ?? "").replaceAll(";", ",");
   const [name = ""] = peer.toLowerCase().split(" ");
   // Of a library over another one the record names both.

@@ -1,8 +1,11 @@
 /** A plot of bars as SVG in a page: readable in light and dark, by a screen reader, and without a script. */
 
-const WIDTH = 720;
+// Narrow, so that a phone shows it large enough to be read.
+const WIDTH = 540;
 const ROW = 26;
-const LABEL = 250;
+const LABEL = 194;
+/** Room for a value behind the longest bar. */
+const VALUE = 140;
 const TOP = 8;
 const BOTTOM = 26;
 
@@ -26,7 +29,7 @@ export function barPlot({ title, unit, note, bars }) {
     10 ** Math.ceil(Math.log10(Math.max(...values))),
   ];
   const x = (/** @type {number} */ value) =>
-    LABEL + ((Math.log10(value) - Math.log10(from)) / (Math.log10(to) - Math.log10(from))) * (WIDTH - LABEL - 90);
+    LABEL + ((Math.log10(value) - Math.log10(from)) / (Math.log10(to) - Math.log10(from))) * (WIDTH - LABEL - VALUE);
   const height = TOP + bars.length * ROW + BOTTOM;
   const ticks = [];
   for (let tick = from; tick <= to * 1.001; tick *= 10) {
@@ -44,7 +47,7 @@ export function barPlot({ title, unit, note, bars }) {
   });
   const told = bars.map(({ label, value }) => `${label}: ${short(value)} ${unit}`).join("; ");
   const body = [...ticks, ...rows].join("");
-  const svg = `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(`${title} (${note}). ${told}`)}">${body}</svg>`;
+  const svg = `<svg class="plot" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(`${title} (${note}). ${told}`)}">${body}</svg>`;
   return `\`\`\`drawing\n${svg}\n\`\`\`\n\n*${note}*`;
 }
 
