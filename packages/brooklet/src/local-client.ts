@@ -2,6 +2,7 @@
 import { BrookletError, type Client, connect, type Fetch, type LanguageModel } from "@brooklet/client";
 import { createLocalGateway, type GatewayOptions, type LocalRequest } from "@brooklet/gateway/local";
 import type { Cluster } from "@brooklet/partition";
+import { JsonBytes, type UnsharedBytes } from "@brooklet/wire";
 
 /** Nothing is sent there: requests are answered in this process. */
 const NOWHERE = "http://brooklet.invalid";
@@ -34,7 +35,7 @@ export function localClient({ cluster, limits, secret, languageModel, onProblem 
     url: NOWHERE,
     fetch: noting(underWay, (url, init) => gateway.answer(url, init as LocalRequest)),
     keepsDotSegments: true,
-    takesParameters: true,
+    bytesOf: jsonWriter(),
     closed: closed.signal,
     ...(languageModel === undefined ? {} : { languageModel }),
   });
@@ -48,6 +49,16 @@ export function localClient({ cluster, limits, secret, languageModel, onProblem 
     return closing;
   };
   return { client, close };
+}
+
+/** What writes JSON as bytes, each time into the same room. */
+function jsonWriter(): (value: object) => UnsharedBytes {
+  const json = new JsonBytes();
+  return (value) => {
+    json.cut();
+    json.value(value);
+    return json.bytes.slice();
+  };
 }
 
 /** Keeps what is being answered in a set, until it is. */

@@ -1,5 +1,6 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
 import type { LanguageModel } from "@brooklet/answers";
+import type { UnsharedBytes } from "@brooklet/wire";
 import type { Deployment, DeployOptions } from "./deployment.ts";
 import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
 import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
@@ -19,8 +20,8 @@ export interface ConnectOptions {
   readonly fetch?: Fetch;
   /** Whether that `fetch` sends the path as it is given, so that documents may be called `.` and `..`. */
   readonly keepsDotSegments?: boolean;
-  /** @internal Whether that `fetch` takes the `parameters` of a search as they are: what it asks is in this process. */
-  readonly takesParameters?: boolean;
+  /** @internal What writes JSON for that `fetch`, which takes the `parameters` of a search as they are: it asks what is in this process. */
+  readonly bytesOf?: (value: object) => UnsharedBytes;
   /** What the server asks for where it has admin keys: one of those, or a token for some groups. */
   readonly key?: string;
   /** The same, from who gives tokens: asked before every request, so that it can give the next one before the last is over. */
@@ -158,7 +159,7 @@ function exchangeOf(options: ConnectOptions): ExchangeOptions {
     retry,
     headers = {},
     keepsDotSegments = false,
-    takesParameters = false,
+    bytesOf,
     closed,
     key,
     token = key && (() => key),
@@ -171,7 +172,7 @@ function exchangeOf(options: ConnectOptions): ExchangeOptions {
   };
   const send = token ? withToken(token) : plain;
   const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry } };
-  return { url: baseUrl(options.url), ...sending, keepsDotSegments, takesParameters, closed };
+  return { url: baseUrl(options.url), ...sending, keepsDotSegments, bytesOf, closed };
 }
 
 /** How those of the deploy interface are. */
@@ -185,7 +186,7 @@ const OPTIONS = Object.keys({
   configUrl: true,
   fetch: true,
   keepsDotSegments: true,
-  takesParameters: true,
+  bytesOf: true,
   key: true,
   token: true,
   headers: true,

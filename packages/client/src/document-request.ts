@@ -1,5 +1,5 @@
 /** Requests about single documents of one group: what they are addressed to, and how their answers are read. */
-import type { DocumentFound } from "@brooklet/wire";
+import type { DocumentFound, UnsharedBytes } from "@brooklet/wire";
 import { type DocumentSet, givenId } from "./document-id.ts";
 import { BrookletError, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
@@ -29,7 +29,6 @@ export function documentSet(schema: AnySchema, group: string): DocumentSet {
   return { namespace: schema.namespace, type: schema.name, group };
 }
 
-/** The path of a document. */
 /** Where a document is; refuses what cannot be its id. */
 export function pathOf(
   { exchange: { keepsDotSegments }, group }: DocumentPlace,
@@ -47,7 +46,7 @@ export function pathOf(
 export async function write<S extends AnySchema>(
   place: DocumentPlace,
   method: "POST" | "PUT" | "DELETE",
-  document: { readonly schema: S; readonly id: string; readonly body?: string },
+  document: { readonly schema: S; readonly id: string; readonly body?: string | UnsharedBytes },
   options: CreateOptions<S["fields"]>,
 ): Promise<void> {
   const { schema, id, body } = document;

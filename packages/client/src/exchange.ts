@@ -38,8 +38,8 @@ export interface ExchangeOptions {
   readonly retry: Required<RetryOptions>;
   /** Whether `fetch` sends `%2E%2E` as it stands. The platform's does not: it takes it for a step up. */
   readonly keepsDotSegments: boolean;
-  /** Whether `fetch` takes parameters as they are, beside what it takes otherwise. */
-  readonly takesParameters: boolean;
+  /** Where the server is in this process, what writes JSON for it; then `fetch` takes parameters as they are, too. */
+  readonly bytesOf: ((value: object) => UnsharedBytes) | undefined;
   /** Aborted when nothing may be asked any more; its reason is the error of every call after that. */
   readonly closed: AbortSignal | undefined;
 }
@@ -137,11 +137,11 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
 
 /** What a request says beside its target. */
 function sentOf(
-  { takesParameters }: ExchangeOptions,
+  { bytesOf }: ExchangeOptions,
   { body, parameters }: ExchangeRequest,
 ): { readonly body?: string | UnsharedBytes | null; readonly parameters?: ExchangeRequest["parameters"] } {
   if (parameters === undefined) return { body: body ?? null };
-  return takesParameters ? { parameters } : { body: JSON.stringify(parameters) };
+  return bytesOf ? { parameters } : { body: JSON.stringify(parameters) };
 }
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */

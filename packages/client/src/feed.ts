@@ -104,11 +104,11 @@ const FAILURES_KEPT = 100;
  * ```
  */
 export class Feed implements AsyncIterable<FeedOutcome>, PromiseLike<FeedSummary> {
-  readonly #start: () => AsyncGenerator<FeedOutcome, void, undefined>;
+  readonly #start: (sink?: FeedSurroundings["sink"]) => AsyncGenerator<FeedOutcome, void, undefined>;
   #summary: Promise<FeedSummary> | undefined;
 
   /** @internal Feeds are made by `group.feed`. */
-  constructor(start: () => AsyncGenerator<FeedOutcome, void, undefined>) {
+  constructor(start: (sink?: FeedSurroundings["sink"]) => AsyncGenerator<FeedOutcome, void, undefined>) {
     this.#start = start;
   }
 
@@ -128,10 +128,11 @@ export class Feed implements AsyncIterable<FeedOutcome>, PromiseLike<FeedSummary
   async #toTheEnd(): Promise<FeedSummary> {
     const failures: Extract<FeedOutcome, { readonly ok: false }>[] = [];
     const counts = { applied: 0, failed: 0 };
-    for await (const outcome of this) {
+    const count = (outcome: FeedOutcome): void => {
       counts[outcome.ok ? "applied" : "failed"] += 1;
       if (!outcome.ok && failures.length < FAILURES_KEPT) failures.push(outcome);
-    }
+    };
+    for await (const outcome of this.#start(count)) count(outcome);
     if (counts.failed > 0) throw new FeedError(failures, counts);
     return { applied: counts.applied };
   }
@@ -146,6 +147,8 @@ export interface FeedSurroundings {
   readonly closed?: AbortSignal | undefined;
   /** The name of the document that an id is of, where it may have several. */
   readonly nameOf?: (id: string) => string;
+  /** Takes the outcomes at once, in place of who iterates. */
+  readonly sink?: ((outcome: FeedOutcome) => void) | undefined;
 }
 
 /**
@@ -164,6 +167,6 @@ export async function* feed<Operation extends { readonly id: string }>(
   options: FeedOptions,
   surroundings: FeedSurroundings = {},
 ): AsyncGenerator<FeedOutcome, void, undefined> {
-  const { feedRun } = await import("./group-verbs.ts");
-  yield* feedRun(source, apply, options, surroundings);
+  const { feedRun, promised } = await import("./group-verbs.ts");
+  yield* feedRun(source, promised(apply), options, surroundings);
 }

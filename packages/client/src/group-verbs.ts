@@ -2,9 +2,8 @@
  * What a group can do beyond putting, getting and searching. It is loaded whole with the first of these calls: a page that only
  * searches never has it, and no call waits for more than one file (docs/decisions/0059).
  */
-export { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk/bulk-feed.ts";
-export { bulkOperation } from "./bulk/feed-line.ts";
-export { feedRun } from "./bulk/feed-run.ts";
+export { chosenFeed } from "./bulk/chosen-feed.ts";
+export { feedRun, promised } from "./bulk/feed-run.ts";
 export { searchAll, searchPage } from "./cursor.ts";
 export { getMany } from "./document-list.ts";
 export { clearGroup, eraseGroup, groupNames } from "./group-list.ts";

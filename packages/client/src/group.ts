@@ -92,7 +92,7 @@ export class Group {
     fields: DocumentInputOf<S["fields"]>,
     options: CreateOptions<S["fields"]> = {},
   ): Promise<void> {
-    const body = JSON.stringify({ fields: encodeDocument(schema, id, fields) });
+    const body = (this.#place.exchange.bytesOf ?? JSON.stringify)({ fields: encodeDocument(schema, id, fields) });
     await write(this.#place, "POST", { schema, id, body }, options);
   }
 
@@ -189,7 +189,7 @@ export class Group {
       const create = operation.create === true ? { create: true } : {};
       return this.update(schema, id, operation.update, { ...request, ...create });
     };
-    return new Feed(() => groupFeed(this.#place, schema, operations, single, options));
+    return new Feed((sink) => groupFeed(this.#place, schema, operations, single, options, sink));
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Feeds in bulk against a server that loses connections, is busy, breaks off its answers, and counts what it did. */
-import { describe, expect, test } from "vitest";
-import { connect, type FeedOperation, type FeedOutcome, type Fetch, int, schema, text } from "../src/index.ts";
+import { CellDigits } from "@brooklet/wire";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { connect, type FeedOperation, type FeedOutcome, type Fetch, int, schema, text, vector } from "../src/index.ts";
 import { AT_ONCE } from "./fake-server.ts";
 
 const note = schema("note", { body: text(), count: int().optional() });
@@ -17,6 +18,11 @@ interface Line {
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
+/** A body, which is sent as bytes. */
+function textOf(body: unknown): string {
+  return new TextDecoder("utf-8", { fatal: true }).decode(body as Uint8Array);
+}
+
 /** What is to come of an operation that is sent for the n-th time: a status, or nothing at all, done or not. */
 type Fate = 200 | 400 | 429 | 503 | "lost before" | "lost after";
 
@@ -28,7 +34,7 @@ function flaky(fate: (id: string, time: number) => Fate) {
       state.probes += 1;
       return new Response(null, { status: 405, headers: { allow: "POST" } });
     }
-    const lines = String(init.body).trimEnd().split("\n");
+    const lines = textOf(init.body).trimEnd().split("\n");
     const operations = lines.map((line) => JSON.parse(line) as Line);
     const idOf = ({ put, update, remove }: Line): string => (put ?? update ?? remove ?? "").replace(/^.*:/, "");
     state.requests.push(operations.map(idOf));
@@ -92,7 +98,7 @@ describe("a feed in bulk", () => {
     const bodies: string[] = [];
     const { fetch } = flaky(() => 200);
     const watching: Fetch = (of, init) => {
-      if (init.method === "POST") bodies.push(String(init.body));
+      if (init.method === "POST") bodies.push(textOf(init.body));
       return fetch(of, init);
     };
     const operations: Operation[] = [
@@ -106,6 +112,41 @@ describe("a feed in bulk", () => {
         '{"update":"id:note:note:g=a:2","create":true,"fields":{"body":{"assign":"y"}}}\n' +
         '{"remove":"id:note:note:g=a:3"}\n',
     ]);
+  });
+
+  test("writes vectors without a text of them, as they are when the source gives them, and sends the same again", async () => {
+    const toJson = vi.spyOn(CellDigits.prototype, "toJSON");
+    onTestFinished(() => toJson.mockRestore());
+    const point = schema("point", { body: text(), vec: vector(2) });
+    const bodies: string[] = [];
+    const { fetch } = flaky((id, time) => (id === "1" && time === 1 ? 503 : 200));
+    const watching: Fetch = (of, init) => {
+      if (init.method === "POST") bodies.push(textOf(init.body));
+      return fetch(of, init);
+    };
+    function* source() {
+      const room = new Float32Array(2);
+      for (const id of ["0", "1", "2"]) {
+        room.fill(Number(id));
+        yield { id, fields: { body: `größer ${id}`, vec: room } };
+      }
+    }
+    expect(await connect({ url, fetch: watching, retry: AT_ONCE }).group("a").feed(point, source())).toEqual({
+      applied: 3,
+    });
+    const line = (id: string, digits: string): string =>
+      `{"put":"id:point:point:g=a:${id}","fields":{"body":"größer ${id}","vec":{"values":"${digits}"}}}\n`;
+    const lines = [line("0", "00".repeat(8)), line("1", "3f800000".repeat(2)), line("2", "40000000".repeat(2))];
+    expect(bodies).toEqual([lines.join(""), lines[1]]);
+    expect(toJson).not.toHaveBeenCalled();
+  });
+
+  test("tells of operations that are sent again in the same batch as others", async () => {
+    const { state, fetch } = flaky((id, time) => (Number(id) % 3 === 0 && time === 1 ? 429 : 200));
+    const feed = connect({ url, fetch, retry: AT_ONCE }).group("a").feed(note, puts(3_000));
+    expect(await feed).toEqual({ applied: 3_000 });
+    expect(new Set(state.done).size).toBe(3_000);
+    expect(state.done).toHaveLength(3_000);
   });
 
   test("does operations on one id one after the other, however often one is sent", async () => {

@@ -1,8 +1,9 @@
 /**
  * Bytes of a feed that came and do not end an operation yet. They stand in one buffer that is used over and over: memory
- * that is asked for anew is paid for with every page of it.
+ * that is asked for anew is paid for with every page of it. A large piece that comes alone is not copied.
  */
 import type { UnsharedBytes } from "@brooklet/core";
+import { SPLIT_BYTES } from "./limits.ts";
 
 const FIRST_BYTES = 64 << 10;
 
@@ -10,22 +11,34 @@ const FIRST_BYTES = 64 << 10;
 export class FeedBuffer {
   #buffer: UnsharedBytes = new Uint8Array(FIRST_BYTES);
   #length = 0;
+  /** In place of the buffer: the piece that is all there is. */
+  #piece: Uint8Array | undefined;
 
   get length(): number {
-    return this.#length;
+    return this.#piece?.length ?? this.#length;
   }
 
   /** All of it, until the next `add` or `pass`. */
-  get bytes(): UnsharedBytes {
-    return this.#buffer.subarray(0, this.#length);
+  get bytes(): Uint8Array {
+    return this.#piece ?? this.#buffer.subarray(0, this.#length);
   }
 
-  /** Appends a copy of `piece`. */
+  /** Appends a copy of `piece`; not of one that is all there is and enough to be split, which is done in the same turn. */
   add(piece: Uint8Array): void {
+    if (this.length === 0 && piece.length >= SPLIT_BYTES) {
+      this.#piece = piece;
+      return;
+    }
+    if (this.#piece !== undefined) this.#copy(this.#piece);
+    this.#piece = undefined;
+    this.#copy(piece);
+  }
+
+  #copy(piece: Uint8Array): void {
     const end = this.#length + piece.length;
     if (end > this.#buffer.length) {
       const larger = new Uint8Array(Math.max(end, 2 * this.#buffer.length));
-      larger.set(this.bytes);
+      larger.set(this.#buffer.subarray(0, this.#length));
       this.#buffer = larger;
     }
     this.#buffer.set(piece, this.#length);
@@ -34,6 +47,12 @@ export class FeedBuffer {
 
   /** Passes over the first bytes. */
   pass(bytes: number): void {
+    if (this.#piece !== undefined) {
+      const rest = this.#piece.subarray(bytes);
+      this.#piece = undefined;
+      this.#copy(rest);
+      return;
+    }
     this.#buffer.copyWithin(0, bytes, this.#length);
     this.#length -= bytes;
   }

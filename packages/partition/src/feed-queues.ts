@@ -52,6 +52,9 @@ export class FeedQueue {
   /** Adds operations of a chunk, whose first one has the number `first`; how many bytes more wait now. */
   add(first: number, chunk: Uint8Array, { ids, numbers }: SplitOperations): number {
     const before = this.bytes;
+    let bytes = 0;
+    for (let at = 0; at < numbers.length; at += SPLIT_NUMBERS) bytes += (numbers[at + 3] ?? 0) + LENGTH_BYTES;
+    this.#makeRoom(bytes);
     let idBegin = 0;
     for (let at = 0; at < numbers.length; at += SPLIT_NUMBERS) {
       const idEnd = numbers[at + 1] ?? 0;
@@ -89,8 +92,8 @@ export class FeedQueue {
     return Math.max(this.#ends.findIndex(isOver), 1);
   }
 
+  /** Appends an operation, for which there is room. */
   #append(object: Uint8Array): void {
-    this.#makeRoom(object.length + LENGTH_BYTES);
     let rest = object.length;
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
     this.#buffer[this.#length++] = rest;

@@ -12,22 +12,29 @@ const DIGIT_DECODER = new TextDecoder("latin1");
 
 /** The digits of numbers. */
 export function digitsOf(numbers: Float32Array | Float64Array | Int8Array): string {
-  const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT } = numbers;
+  const digits = new Uint16Array(numbers.byteLength);
+  writeDigits(numbers, digits);
+  return DIGIT_DECODER.decode(digits);
+}
+
+/** Writes the digits of numbers, the two of each byte as they lie in memory, from the beginning of `digits` on. */
+export function writeDigits(
+  { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: Float32Array | Float64Array | Int8Array,
+  digits: Uint16Array,
+): void {
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);
-  const digits = new Uint16Array(byteLength);
   // The bytes of a number are turned round where the last is first: a number has 1, 4 or 8 of them.
   const turn = IS_LITTLE_ENDIAN ? BYTES_PER_ELEMENT - 1 : 0;
   for (let at = 0; at < byteLength; at += 1) digits[at] = DIGITS[bytes[at ^ turn] as number] as number;
-  return DIGIT_DECODER.decode(digits);
 }
 
 /** Cells of 32 bits as a value of JSON, where they are their digits; who is in the same process takes them as they are. */
 export class CellDigits {
   readonly cells: Float32Array;
 
-  /** The cells as they are now: what is done to the numbers later changes nothing. */
-  constructor(numbers: ArrayLike<number>) {
-    this.cells = new Float32Array(numbers);
+  /** The cells as they are now: what is done to the numbers later changes nothing; unless they are lent, to be read at once. */
+  constructor(numbers: ArrayLike<number>, isLent = false) {
+    this.cells = isLent && numbers instanceof Float32Array ? numbers : new Float32Array(numbers);
   }
 
   toString(): string {

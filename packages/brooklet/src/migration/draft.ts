@@ -88,8 +88,10 @@ export class Draft {
     }
     const isThere = raw !== undefined && sameValue(this.#decoded(target, raw), value);
     if (isThere || (raw !== undefined && whenBoth === "new")) this.#keep(target);
-    else if (raw === undefined || replace || whenBoth === "old") this.#set(change, field.codec.encode(value), value);
-    else {
+    else if (raw === undefined || replace || whenBoth === "old") {
+      // Written now: it may be in room that the next value is made in.
+      this.#set(change, JSON.parse(JSON.stringify(field.codec.encode(value))), value);
+    } else {
       const way = "say { whenBoth: 'old' } or { whenBoth: 'new' }";
       this.fail(target, `there is another value in '${target}' than '${source}' gives it: ${way}`);
       return;

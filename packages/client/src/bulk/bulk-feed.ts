@@ -2,22 +2,38 @@
  * Operations of a feed, many in one request (`POST /brooklet/v1/feed`), where the server has that. They gather until
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
-import { causeOf, type FeedLine, pause, waitMs } from "@brooklet/wire";
+import { causeOf, type FeedLine, JsonBytes, pause, type UnsharedBytes, waitMs } from "@brooklet/wire";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "../error.ts";
 import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "../exchange.ts";
+import type { Settlement } from "./feed-run.ts";
 
 /** An operation as a line of a feed. */
 export interface BulkOperation {
-  readonly json: string;
+  /** What the line says. */
+  readonly line: object;
   /** Whether doing it twice does no harm, so that it is sent again when its outcome is not known. */
   readonly isRepeatable: boolean;
 }
 
-interface Waiting extends BulkOperation {
+/** An operation that is not told of yet. */
+interface Waiting {
+  readonly isRepeatable: boolean;
+  readonly settlement: Settlement;
   /** The number of times it was sent. */
   attempts: number;
-  readonly done: () => void;
-  readonly failed: (error: unknown) => void;
+}
+
+/** Operations of one request: their lines, and where each of those begins. */
+interface Batch {
+  readonly json: JsonBytes;
+  readonly waiting: Waiting[];
+  readonly begins: number[];
+}
+
+/** An operation that is sent again, with its line. */
+interface Again {
+  readonly waiting: Waiting;
+  readonly line: UnsharedBytes;
 }
 
 /** A line of the answer, with what made it where the server is in this process. */
@@ -29,7 +45,8 @@ export const BULK_CONCURRENCY = 2_048;
 const TARGET = "/brooklet/v1/feed";
 /** What comes in one request becomes one segment of its partition: many small ones would have to be merged afterwards. */
 const BATCH_OPERATIONS = 1_024;
-const BATCH_CHARACTERS = 4 << 20;
+/** Bytes after which a request takes no further operation. */
+const BATCH_BYTES = 4 << 20;
 /** One is answered while the next is written. */
 const REQUESTS = 2;
 
@@ -57,8 +74,10 @@ async function askForFeeds({ url, fetch, headers, closed }: ExchangeOptions): Pr
 export class BulkSender {
   readonly #exchange: ExchangeOptions;
   readonly #signal: AbortSignal | undefined;
-  #pending: Waiting[] = [];
-  #characters = 0;
+  /** Those that are to be sent; only the last of them takes more. */
+  readonly #batches: Batch[] = [];
+  /** Room of batches that were answered: new memory is paid for with every page of it. */
+  readonly #spare: JsonBytes[] = [];
   #requests = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -67,31 +86,46 @@ export class BulkSender {
     this.#signal = signal;
   }
 
-  /** Does an operation, with others that come soon. There must be no other on its document before it is done. */
-  apply(operation: BulkOperation): Promise<void> {
-    return new Promise((done, failed) => {
-      this.#add({ ...operation, attempts: 0, done, failed });
-      // Whoever has more at once adds it before the timer comes.
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined;
-        this.#flush();
-      }, 0);
-      if (this.#isFull()) this.#flush();
+  /**
+   * Does an operation, with others that come soon. There must be no other on its document before it is done. Its line is
+   * written at once: what becomes of its values later changes nothing.
+   */
+  apply({ line, isRepeatable }: BulkOperation, settlement: Settlement): void {
+    const waiting = { isRepeatable, settlement, attempts: 0 };
+    this.#add(waiting, (json) => {
+      json.value(line);
+      json.text("\n");
     });
+    // Whoever has more at once adds it before the timer comes.
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#flush();
+    }, 0);
+    if (isFull(this.#batches[0])) this.#flush();
   }
 
-  #add(waiting: Waiting): void {
-    this.#pending.push(waiting);
-    this.#characters += waiting.json.length;
-  }
-
-  #isFull(): boolean {
-    return this.#pending.length >= BATCH_OPERATIONS || this.#characters >= BATCH_CHARACTERS;
+  #add(waiting: Waiting, write: (json: JsonBytes) => void): void {
+    let batch = this.#batches.at(-1);
+    if (batch === undefined || isFull(batch)) {
+      batch = { json: this.#spare.pop() ?? new JsonBytes(), waiting: [], begins: [] };
+      this.#batches.push(batch);
+    }
+    const begin = batch.json.length;
+    try {
+      write(batch.json);
+    } catch (reason) {
+      batch.json.cut(begin);
+      throw reason;
+    }
+    batch.waiting.push(waiting);
+    batch.begins.push(begin);
   }
 
   #flush(): void {
-    while (this.#pending.length > 0 && this.#requests < REQUESTS) {
-      const batch = this.#take();
+    while (this.#requests < REQUESTS) {
+      const batch = this.#batches.shift();
+      if (batch === undefined) return;
+      if (batch.waiting.length === 0) continue;
       this.#requests += 1;
       void this.#send(batch).finally(() => {
         this.#requests -= 1;
@@ -100,54 +134,55 @@ export class BulkSender {
     }
   }
 
-  #take(): Waiting[] {
-    let [count, characters] = [0, 0];
-    for (const { json } of this.#pending) {
-      if (count > 0 && (count === BATCH_OPERATIONS || characters + json.length > BATCH_CHARACTERS)) break;
-      count += 1;
-      characters += json.length;
-    }
-    this.#characters -= characters;
-    return this.#pending.splice(0, count);
-  }
-
   /** Sends a batch, and answers each operation of it or sends it again. Never rejects. */
-  async #send(batch: readonly Waiting[]): Promise<void> {
-    const untold = new Set(batch);
-    const again: Waiting[] = [];
-    for (const waiting of batch) waiting.attempts += 1;
-    const fail = (waiting: Waiting, error: unknown): void => {
-      untold.delete(waiting);
-      if (isWorthSending(this.#exchange, waiting, error)) again.push(waiting);
-      else waiting.failed(error);
+  async #send(batch: Batch): Promise<void> {
+    const told = new Uint8Array(batch.waiting.length);
+    const again: Again[] = [];
+    for (const waiting of batch.waiting) waiting.attempts += 1;
+    const fail = (at: number, waiting: Waiting, error: unknown): void => {
+      told[at] = 1;
+      if (isWorthSending(this.#exchange, waiting, error)) again.push({ waiting, line: lineOf(batch, at) });
+      else waiting.settlement.failed(error);
+    };
+    const failOthers = (error: unknown): void => {
+      for (const [at, waiting] of batch.waiting.entries()) if (told[at] === 0) fail(at, waiting, error);
     };
     try {
-      for await (const line of this.#answers(batch)) {
-        const waiting = batch[line.operation ?? -1];
-        if (waiting === undefined || !untold.delete(waiting)) continue;
-        if (line.status === 200) waiting.done();
-        else fail(waiting, errorOf(line));
-      }
-      if (untold.size > 0) throw unexpectedAnswer("the server did not tell what came of the operation");
+      await this.#answers(batch.json.bytes, (line) => {
+        const at = typeof line === "number" ? line : (line.operation ?? -1);
+        const waiting = batch.waiting[at];
+        if (waiting === undefined || told[at] === 1) return;
+        if (typeof line !== "number" && line.status !== 200) return fail(at, waiting, errorOf(line));
+        told[at] = 1;
+        waiting.settlement.done();
+      });
+      failOthers(unexpectedAnswer("the server did not tell what came of the operation"));
+      // Whoever was sent it has read all of it.
+      batch.json.cut();
+      if (this.#spare.length < REQUESTS) this.#spare.push(batch.json);
     } catch (error) {
-      for (const waiting of untold) fail(waiting, error);
+      failOthers(error);
     }
     if (again.length > 0) void this.#later(again);
   }
 
   /** Sends operations again, after a while. */
-  async #later(again: readonly Waiting[]): Promise<void> {
+  async #later(again: readonly Again[]): Promise<void> {
     try {
-      await pause(waitMs(this.#exchange.retry, Math.max(...again.map(({ attempts }) => attempts))), this.#signal);
-      for (const waiting of again) this.#add(waiting);
+      const attempts = Math.max(...again.map(({ waiting }) => waiting.attempts));
+      await pause(waitMs(this.#exchange.retry, attempts), this.#signal);
+      for (const { waiting, line } of again) this.#add(waiting, (json) => json.raw(line));
       this.#flush();
     } catch (reason) {
-      for (const { failed } of again) failed(reason);
+      for (const { waiting } of again) waiting.settlement.failed(reason);
     }
   }
 
-  /** The lines of the answer. Throws what is to be said of every operation that no line told about. */
-  async *#answers(batch: readonly Waiting[]): AsyncGenerator<Line> {
+  /**
+   * Gives each line of the answer but the last to `tell`; of what is simply done the number. Throws what is to be said of every
+   * operation that no line told about.
+   */
+  async #answers(body: UnsharedBytes, tell: (line: Line | number) => void): Promise<void> {
     const { url, fetch, headers, closed } = this.#exchange;
     closed?.throwIfAborted();
     const signal = this.#signal;
@@ -156,13 +191,17 @@ export class BulkSender {
       const response = await fetch(url + TARGET, {
         method: "POST",
         headers: { ...headers, accept: "application/jsonl", "content-type": "application/jsonl" },
-        body: batch.map(({ json }) => `${json}\n`).join(""),
+        body,
         signal: signal ?? null,
       });
       if (response.status !== 200) throw refusal(response.status, await response.text(), causeOf(response));
-      for await (const line of linesOf(response)) {
-        if (line.operations === undefined) yield withCauseOf(response, line);
-        else summary = line;
+      for await (const texts of linesOf(response)) {
+        for (const text of texts) {
+          const line = doneOf(text) ?? (JSON.parse(text) as Line);
+          if (typeof line === "number") tell(line);
+          else if (line.operations === undefined) tell(withCauseOf(response, line));
+          else summary = line;
+        }
       }
     } catch (cause) {
       if (signal?.aborted === true) throw signal.reason;
@@ -171,6 +210,15 @@ export class BulkSender {
     if (summary === undefined) throw unreachable(url, new Error("the answer broke off"));
     if (summary.message !== undefined) throw errorOf({ outcome: "unknown", ...summary });
   }
+}
+
+function isFull(batch: Batch | undefined): boolean {
+  return batch !== undefined && (batch.waiting.length >= BATCH_OPERATIONS || batch.json.length >= BATCH_BYTES);
+}
+
+/** A copy of the line of an operation. */
+function lineOf({ json, begins }: Batch, at: number): UnsharedBytes {
+  return json.bytes.slice(begins[at], begins[at + 1]);
 }
 
 function isWorthSending({ retry }: ExchangeOptions, { attempts, isRepeatable }: Waiting, error: unknown): boolean {
@@ -188,7 +236,19 @@ function withCauseOf(response: FetchAnswer, line: Line): Line {
   return causes instanceof Map ? { ...line, cause: causes.get(line.operation) } : line;
 }
 
-async function* linesOf(response: FetchAnswer): AsyncGenerator<Line> {
+const DONE_BEGIN = '{"operation":';
+/** No text within a line ends so: its own quotation mark would have to follow. */
+const DONE_END = '"status":200}';
+
+/** The number of an operation of which a line says that it is done, as nearly all do; nothing if it has to be read. */
+function doneOf(text: string): number | undefined {
+  if (!text.startsWith(DONE_BEGIN) || !text.endsWith(DONE_END)) return undefined;
+  const number = Number(text.slice(DONE_BEGIN.length, text.indexOf(",", DONE_BEGIN.length)));
+  return Number.isInteger(number) ? number : undefined;
+}
+
+/** The lines of an answer, those that arrive together together. */
+async function* linesOf(response: FetchAnswer): AsyncGenerator<readonly string[]> {
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
   const decoder = new TextDecoder();
   let rest = "";
@@ -196,7 +256,7 @@ async function* linesOf(response: FetchAnswer): AsyncGenerator<Line> {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const texts = (rest + decoder.decode(read.value, { stream: true })).split("\n");
       rest = texts.pop() ?? "";
-      for (const text of texts) yield JSON.parse(text) as Line;
+      yield texts;
     }
   } finally {
     reader.releaseLock();

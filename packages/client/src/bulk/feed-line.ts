@@ -14,15 +14,15 @@ export function bulkOperation<S extends AnySchema>(
   operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>,
 ): BulkOperation {
   const { id } = operation;
-  if (operation.remove === true) return { json: JSON.stringify({ remove: document }), isRepeatable: true };
+  if (operation.remove === true) return { line: { remove: document }, isRepeatable: true };
   if (!isFeedUpdate(operation)) {
     const fields = encodeDocument(schema, id, operation.fields);
-    return { json: JSON.stringify({ put: document, fields }), isRepeatable: true };
+    return { line: { put: document, fields }, isRepeatable: true };
   }
   const fields = encodeUpdate(schema, id, operation.update, {});
   const create = operation.create === true ? { create: true } : {};
   // Done twice, a change that computes with what is stored counts twice; one that sets fields does not.
   const changes = Object.values(operation.update as Readonly<Record<string, object | undefined>>);
   const isRepeatable = changes.every((change) => change === undefined || "assign" in change);
-  return { json: JSON.stringify({ update: document, ...create, fields }), isRepeatable };
+  return { line: { update: document, ...create, fields }, isRepeatable };
 }

@@ -6,16 +6,35 @@ const CONCURRENCY = 32;
 /** Operations that are taken of a source before anybody else has a turn. */
 const PULLED_AT_ONCE = 64;
 
+/** Who is told what came of an operation, once. */
+export interface Settlement {
+  done(): void;
+  failed(reason: unknown): void;
+}
+
+/** Does an operation, and tells what came of it; what it throws is told for it. */
+export type Apply<Operation> = (operation: Operation, settlement: Settlement) => void;
+
+/** Does operations one by one. */
+export function promised<Operation>(apply: (operation: Operation) => Promise<void>): Apply<Operation> {
+  return (operation, settlement) => {
+    apply(operation).then(
+      () => settlement.done(),
+      (reason: unknown) => settlement.failed(reason),
+    );
+  };
+}
+
 /** Applies operations with a bounded number in flight, as `feed` says. */
 export async function* feedRun<Operation extends { readonly id: string }>(
   source: FeedSource<Operation>,
-  apply: (operation: Operation) => Promise<void>,
+  apply: Apply<Operation>,
   options: FeedOptions,
-  { closed, nameOf }: FeedSurroundings = {},
+  { closed, nameOf, sink }: FeedSurroundings = {},
 ): AsyncGenerator<FeedOutcome, void, undefined> {
   const { concurrency = CONCURRENCY, signal } = options;
   if (!(concurrency >= 1)) throw invalidArgument(`concurrency is ${concurrency}: give 1 or more`);
-  const run = new FeedRun(source, apply, nameOf);
+  const run = new FeedRun(source, apply, nameOf, sink);
   const wake = (): void => run.ring();
   signal?.addEventListener("abort", wake);
   closed?.addEventListener("abort", wake);
@@ -38,15 +57,43 @@ export async function* feedRun<Operation extends { readonly id: string }>(
   }
 }
 
+/** Takes note of what came of an operation; nothing: what neither the source nor the server meant to happen. */
+type Settled<Operation> = (of: Running<Operation>, outcome: FeedOutcome | undefined, reason: unknown) => void;
+
+/** An operation that is under way, or waits for the one before it on the same document. */
+class Running<Operation> implements Settlement {
+  readonly id: string;
+  readonly operation: Operation;
+  /** The next operation on the document. */
+  next: Running<Operation> | undefined;
+  readonly #settled: Settled<Operation>;
+
+  constructor(id: string, operation: Operation, settled: Settled<Operation>) {
+    this.id = id;
+    this.operation = operation;
+    this.#settled = settled;
+  }
+
+  done(): void {
+    this.#settled(this, { id: this.id, ok: true }, undefined);
+  }
+
+  failed(reason: unknown): void {
+    const isTold = BrookletError.is(reason);
+    this.#settled(this, isTold ? { id: this.id, ok: false, error: reason } : undefined, reason);
+  }
+}
+
 /** The state of a feed: what runs, what is finished, and whether the source is being asked. */
 class FeedRun<Operation extends { readonly id: string }> {
   readonly #iterator: Iterator<Operation> | AsyncIterator<Operation>;
   readonly #isAsync: boolean;
-  readonly #apply: (operation: Operation) => Promise<void>;
+  readonly #apply: Apply<Operation>;
   readonly #nameOf: (id: string) => string;
+  readonly #sink: FeedSurroundings["sink"];
   readonly #finished: FeedOutcome[] = [];
   /** The last operation on a document, so that the next one waits for it. */
-  readonly #lastOn = new Map<string, Promise<void>>();
+  readonly #lastOn = new Map<string, Running<Operation>>();
   #running = 0;
   #source: "idle" | "asked" | "ended" = "idle";
   #fault: { readonly reason: unknown } | undefined;
@@ -55,13 +102,15 @@ class FeedRun<Operation extends { readonly id: string }> {
 
   constructor(
     source: FeedSource<Operation>,
-    apply: (operation: Operation) => Promise<void>,
+    apply: Apply<Operation>,
     nameOf: (id: string) => string = (id) => id,
+    sink?: FeedSurroundings["sink"],
   ) {
     this.#isAsync = Symbol.asyncIterator in source;
     this.#iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
     this.#apply = apply;
     this.#nameOf = nameOf;
+    this.#sink = sink;
   }
 
   get inFlight(): number {
@@ -123,32 +172,33 @@ class FeedRun<Operation extends { readonly id: string }> {
   }
 
   #start(operation: Operation): void {
-    const id = this.#nameOf(operation.id);
+    const running = new Running(this.#nameOf(operation.id), operation, this.#settled);
     this.#running += 1;
-    const before = this.#lastOn.get(id);
-    const begin = async (): Promise<void> => this.#apply(operation);
-    const passed = (): void => {
-      if (this.#lastOn.get(id) === mine) this.#lastOn.delete(id);
-    };
-    const mine: Promise<void> = (before === undefined ? begin() : before.then(begin)).then(
-      () => {
-        passed();
-        this.#finish({ id, ok: true });
-      },
-      (reason: unknown) => {
-        passed();
-        if (BrookletError.is(reason)) this.#finish({ id, ok: false, error: reason });
-        else this.#break(reason);
-      },
-    );
-    this.#lastOn.set(id, mine);
+    const before = this.#lastOn.get(running.id);
+    this.#lastOn.set(running.id, running);
+    if (before === undefined) this.#begin(running);
+    else before.next = running;
   }
 
-  #finish(outcome: FeedOutcome): void {
-    this.#running -= 1;
-    this.#finished.push(outcome);
-    this.ring();
+  #begin(running: Running<Operation>): void {
+    try {
+      this.#apply(running.operation, running);
+    } catch (reason) {
+      running.failed(reason);
+    }
   }
+
+  readonly #settled: Settled<Operation> = (running, outcome, reason) => {
+    if (this.#lastOn.get(running.id) === running) this.#lastOn.delete(running.id);
+    const { next } = running;
+    // Not within this one: many on one document may fail at once.
+    if (next !== undefined) queueMicrotask(() => this.#begin(next));
+    if (outcome === undefined) return this.#break(reason);
+    this.#running -= 1;
+    if (this.#sink === undefined) this.#finished.push(outcome);
+    else this.#sink(outcome);
+    this.ring();
+  };
 
   #break(reason: unknown): void {
     this.#fault ??= { reason };

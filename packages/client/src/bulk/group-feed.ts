@@ -1,8 +1,6 @@
-/** A feed into one group: in bulk where the server takes that, one request for each document where not. */
-import { nameOf, wholeId } from "../document-id.ts";
-import { type DocumentPlace, documentSet } from "../document-request.ts";
-import { refuseUnknown } from "../error.ts";
-import type { FeedOperation, FeedOptions, FeedOutcome, FeedSource } from "../feed.ts";
+/** A feed into one group, which is loaded with the first. */
+import type { DocumentPlace } from "../document-request.ts";
+import type { FeedOperation, FeedOptions, FeedOutcome, FeedSource, FeedSurroundings } from "../feed.ts";
 import type { DocumentInputOf } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import type { UpdateOf } from "../update.ts";
@@ -12,26 +10,13 @@ export type OperationOf<S extends AnySchema> = FeedOperation<DocumentInputOf<S["
 
 /** Feeds operations; `single` does one by itself. */
 export async function* groupFeed<S extends AnySchema>(
-  { exchange, group }: DocumentPlace,
+  place: DocumentPlace,
   schema: S,
   operations: FeedSource<OperationOf<S>>,
   single: (operation: OperationOf<S>) => Promise<void>,
   options: FeedOptions,
+  sink: FeedSurroundings["sink"],
 ): AsyncGenerator<FeedOutcome, void, undefined> {
-  refuseUnknown("a feed", options, ["concurrency", "signal"]);
-  const { bulkOperation, BULK_CONCURRENCY, BulkSender, feedRun, takesFeeds } = await import("../group-verbs.ts");
-  const { signal, concurrency = BULK_CONCURRENCY } = options;
-  signal?.throwIfAborted();
-  const { closed } = exchange;
-  closed?.throwIfAborted();
-  const set = documentSet(schema, group);
-  const surroundings = { closed, nameOf: (id: string) => nameOf(set, id) };
-  if (await takesFeeds(exchange)) {
-    const sender = new BulkSender(exchange, signal);
-    const apply = async (operation: OperationOf<S>) =>
-      sender.apply(bulkOperation(schema, wholeId(set, operation.id), operation));
-    yield* feedRun(operations, apply, { ...options, concurrency }, surroundings);
-    return;
-  }
-  yield* feedRun(operations, single, options, surroundings);
+  const { chosenFeed } = await import("../group-verbs.ts");
+  yield* chosenFeed(place, schema, operations, single, options, sink);
 }

@@ -10,7 +10,7 @@ import { bytes, type Check, integers, lists, numbers, objects, orNone, records, 
 export interface Codec {
   /** Checks a value as callers give it; zod takes it for one of its schemas. */
   readonly zod: Check;
-  /** A checked value as JSON. */
+  /** A checked value as JSON, to be written in the same turn: what is the caller's is not copied. */
   encode(value: unknown): unknown;
   /** JSON as the value callers see. Throws if it is not of this type. */
   decode(json: unknown): unknown;
@@ -144,9 +144,10 @@ export function objectCodec(members: Readonly<Record<string, Member>>): Codec {
   const shape = mapValues(members, ({ codec, isOptional, defaultValue }) =>
     isOptional || defaultValue !== undefined ? orNone(codec.zod) : codec.zod,
   );
+  const entries = Object.entries(members);
   return {
     zod: objects(shape),
-    encode: (value) => encodeMembers(members, value as Record<string, unknown>),
+    encode: (value) => encodeMembers(entries, value as Record<string, unknown>),
     decode: (json) => decodeMembers(members, record(json, "an object"), Object.keys(members)),
     members,
   };
@@ -161,9 +162,9 @@ export interface Member {
 }
 
 /** The members of a checked object that are set, or have a default, as JSON. */
-function encodeMembers(members: Readonly<Record<string, Member>>, value: Record<string, unknown>): unknown {
+function encodeMembers(members: readonly (readonly [string, Member])[], value: Record<string, unknown>): unknown {
   const encoded: Record<string, unknown> = {};
-  for (const [name, { codec, defaultValue }] of Object.entries(members)) {
+  for (const [name, { codec, defaultValue }] of members) {
     const given = value[name] === undefined ? defaultValue?.value : value[name];
     if (given !== undefined) encoded[name] = codec.encode(given);
   }

@@ -48,7 +48,7 @@ export function tensorCodec(cell: CellType, dimensions: Dimensions): Codec {
 function rowCodec(cell: CellType, length: number): Codec {
   return {
     zod: rowOf(length),
-    encode: (value) => ({ values: rowJson(cell, value as Numbers) }),
+    encode: (value) => ({ values: rowValue(cell, value as Numbers, true) }),
     decode: (json) => readRow(Array.isArray(json) ? json : record(json, "a tensor")["values"]),
   };
 }
@@ -67,7 +67,7 @@ function cellsCodec(isByLabel: boolean): Codec {
 
 function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec {
   const row = rowOf(length);
-  const written = (numbers: Numbers): readonly number[] | string => rowJson(cell, numbers);
+  const written = (numbers: Numbers): unknown => rowValue(cell, numbers, true);
   const address = records(texts());
   return {
     zod: isByLabel ? records(row) : lists(objects({ address, values: row })),
@@ -110,23 +110,17 @@ function rowProblem(value: unknown, length: number): string {
   return `${expected}, got ${String(value[wrong])} at ${wrong}`;
 }
 
-/** Numbers of a document as JSON: as `rowValue`, written out. */
-export function rowJson(cell: CellType, numbers: Numbers): readonly number[] | string {
-  const value = rowValue(cell, numbers);
-  return value instanceof CellDigits ? value.toJSON() : value;
-}
-
 /**
  * Numbers of a document or a request: the hexadecimal digits of their bits, most significant first, as Vespa takes them, which is
  * shorter than numbers and much faster to write and to read. Numbers that digits cannot say exactly stay numbers; cells of 32 bits
- * are not written as digits before somebody reads them.
+ * are not written as digits before somebody reads them, which is at once where they are lent.
  */
-export function rowValue(cell: CellType, numbers: Numbers): readonly number[] | string | CellDigits {
+export function rowValue(cell: CellType, numbers: Numbers, isLent = false): readonly number[] | string | CellDigits {
   if (numbers instanceof Int8Array) return digitsOf(numbers);
   // Cells of int8 take digits of no other width.
   if (cell === "int8") return plainRow(numbers);
   if (cell === "float" || numbers instanceof Float32Array) {
-    const digits = new CellDigits(numbers);
+    const digits = new CellDigits(numbers, isLent);
     // What is too large for cells of 32 bits is refused by its number.
     return numbers instanceof Float32Array || digits.cells.every(Number.isFinite) ? digits : plainRow(numbers);
   }
