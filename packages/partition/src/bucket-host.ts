@@ -78,6 +78,8 @@ export interface BucketHostOptions {
   readonly guard?: (key: string) => ShardGuard | undefined;
   /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
   readonly hold?: (key: string) => Promise<() => void>;
+  /** How to be the only one of those who share the core's memory that writes segments (`MaintenanceOptions`). */
+  readonly enter?: (isOver: () => boolean) => Promise<() => void>;
   readonly application: StoredApplication | undefined;
   readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
@@ -102,7 +104,15 @@ export class BucketHost {
   #isClosed = false;
 
   constructor(options: BucketHostOptions) {
-    const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem, hold, tailBytesMax } = options;
+    const {
+      engine,
+      application,
+      keepRemovesSeconds = KEEP_REMOVES_SECONDS,
+      onProblem,
+      hold,
+      enter,
+      tailBytesMax,
+    } = options;
     const { turn } = options.surroundings;
     this.#options = options;
     this.#tell = tellingOnce(onProblem);
@@ -113,6 +123,7 @@ export class BucketHost {
       turn,
       onProblem,
       ...(hold && { hold }),
+      ...(enter && { enter }),
       ...(tailBytesMax !== undefined && { tailBytesMax }),
     });
     this.shards = new BucketShards({

@@ -3,7 +3,7 @@
  * their files. One compaction at a time in a thread, in slices, so that requests run in between.
  */
 
-import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBits } from "@brooklet/core";
+import { type Change, type CompactReason, ResultRoom, type ShardBits } from "@brooklet/core";
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
@@ -12,25 +12,11 @@ import * as limits from "./limits.ts";
 import type { Attention } from "./maintenance/attention.ts";
 import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
+import type { MaintenanceOptions } from "./maintenance/maintenance-options.ts";
 import { FoldTally, isLong } from "./maintenance/tail.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
 import { FreeSpace } from "./upkeep/free-space.ts";
-
-/** How maintenance is done. */
-export interface MaintenanceOptions {
-  readonly engine: Engine;
-  /** How long it is known that a document was removed. */
-  readonly keepRemovesSeconds: number;
-  /** Bytes of a tail that takes no more before it is folded. */
-  readonly tailBytesMax?: number;
-  /** Gives everyone else a turn. */
-  readonly turn: () => Promise<void>;
-  /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
-  readonly hold?: (key: string) => Promise<() => void>;
-  /** Told of every failure, for the operator's log. */
-  readonly onProblem: (error: unknown) => void;
-}
 
 const IDLE_SWEEPS = Math.ceil(limits.IDLE_MS / limits.SWEEP_MS);
 const RESTING_SWEEPS = Math.ceil(limits.RESTING_MS / limits.SWEEP_MS);
@@ -263,7 +249,8 @@ export class Maintenance {
     await this.#options.turn();
     while (this.#awaited.length > 0 || this.#queue.length > 0) {
       // One of each in turn, so that a feed does not keep long tails from being folded.
-      await this.#awaited.shift()?.();
+      const awaited = this.#awaited.shift();
+      if (awaited !== undefined) await this.#entered(awaited);
       await this.#options.turn();
       const job = this.#queue.shift();
       if (job === undefined) continue;
@@ -298,10 +285,20 @@ export class Maintenance {
     }
   }
 
+  /** Does work that writes segments, while no other does that shares the core's memory. */
+  async #entered<Result>(work: () => Promise<Result>): Promise<Result> {
+    const leave = await this.#options.enter?.(() => this.#stopped);
+    try {
+      return await work();
+    } finally {
+      leave?.();
+    }
+  }
+
   /** Compacts a partition, in as many changes as it takes. Returns whether that changed anything. */
   async #compact(attention: Attention, job: Job): Promise<boolean> {
     for (let isChanged = false; ; isChanged = true) {
-      const done = await this.#compactSome(attention, job);
+      const done = await this.#entered(() => this.#compactSome(attention, job));
       if (done !== "some") return isChanged || done === "all";
       await this.#options.turn();
     }

@@ -443,7 +443,8 @@ export class GroupObject implements GroupCalls {
       partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...inTable }),
       guard: () => (this.#guard?.isActive === true ? this.#guard : undefined),
       application: undefined,
-      surroundings,
+      surroundings: { ...surroundings, turn: () => this.#turn() },
+      enter: (isOver) => this.#enter(isOver),
       tailBytesMax: OBJECT_TAIL_BYTES_MAX,
       onProblem,
     });
@@ -451,6 +452,19 @@ export class GroupObject implements GroupCalls {
     const record = this.#record(host);
     this.#guard = record === undefined ? undefined : new ShardGuard(record);
     return { host, queries: new OpenQueries(host) };
+  }
+
+  /** Waits until no other object of the isolate writes segments. */
+  async #enter(isOver: () => boolean): Promise<() => void> {
+    const { isolate, surroundings } = this.#options;
+    while (!isOver() && !isolate.turnstile.enter(this, surroundings.sharedMs())) await surroundings.turn();
+    return () => isolate.turnstile.leave(this);
+  }
+
+  #turn(): Promise<void> {
+    const { isolate, surroundings } = this.#options;
+    isolate.turnstile.see(this, surroundings.sharedMs());
+    return surroundings.turn();
   }
 
   /** Has the group listed, before anything of it is stored. */

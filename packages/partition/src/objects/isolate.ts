@@ -2,6 +2,7 @@
 import { asPackage, type DeployReport } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
+import { Turnstile } from "./turnstile.ts";
 
 /** A core with an application, as objects use it. */
 export interface DeployedCore {
@@ -12,6 +13,8 @@ export interface DeployedCore {
   open?(secret: () => Promise<Uint8Array>): Promise<void> | undefined;
   /** The core; the same object for good, whatever is deployed. */
   readonly engine: DeployableEngine;
+  /** Who of all that share the core's memory writes segments. */
+  readonly turnstile: Turnstile;
   /** Number of the application; 0: none was deployed here. */
   readonly number: number;
   /** What the core says of the application. */
@@ -29,6 +32,7 @@ export interface IsolateOptions {
 
 /** The core of an isolate whose objects all have one application. */
 export class Isolate implements DeployedCore {
+  readonly turnstile: Turnstile = new Turnstile();
   readonly #options: IsolateOptions;
   #engine: DeployableEngine | undefined;
   #deployed: { readonly number: number; readonly report: DeployReport } | undefined;

@@ -6,6 +6,7 @@ import { asPackage, type DeployReport } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
 import type { DeployedCore } from "./isolate.ts";
+import { Turnstile } from "./turnstile.ts";
 
 /** Applications whose cores are kept when none of the last databases has them. */
 const KEPT = 2;
@@ -18,6 +19,8 @@ interface Shared {
 
 /** The cores of an isolate, by what is deployed in them. */
 export class SharedCores {
+  /** Of all cores: they share the memory of the isolate. */
+  readonly turnstile: Turnstile = new Turnstile();
   readonly #makeEngine: () => DeployableEngine;
   /** Those used last stand last. */
   #shared: Shared[] = [];
@@ -63,6 +66,10 @@ class SharedCore implements DeployedCore {
   constructor(cores: SharedCores) {
     this.#cores = cores;
     this.engine = delegating(() => this.#deployed?.engine ?? cores.empty);
+  }
+
+  get turnstile(): Turnstile {
+    return this.#cores.turnstile;
   }
 
   get number(): number {
