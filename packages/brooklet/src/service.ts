@@ -39,7 +39,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   const telemetry = new Telemetry(options.tracer);
   const cluster = await clusterOf(options, { outbound, stages: telemetry.stages, groups: limits.groups });
   try {
-    if (options.application !== undefined) await deployDirectory(cluster, options.application);
+    if (options.application !== undefined) await deployDirectory(cluster, options.application, limits.gateway);
     const mcp = await mcpOf(cluster, options.mcp);
     const files = options.console === true ? (await import("@brooklet/console")).consoleFile : undefined;
     const server = await startServer(cluster, {
@@ -69,7 +69,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         onDefect: onProblem,
       }),
     });
-    return running({ cluster, server, host, audit });
+    return running({ cluster, server, host, audit, limits });
   } catch (error) {
     await cluster.close();
     await audit?.close();
@@ -83,10 +83,11 @@ interface Begun {
   readonly server: Awaited<ReturnType<typeof startServer>>;
   readonly host: string;
   readonly audit: Awaited<ReturnType<typeof auditOf>>;
+  readonly limits: ReadLimits;
 }
 
 /** A service that has begun. */
-function running({ cluster, server, host, audit }: Begun): RunningService {
+function running({ cluster, server, host, audit, limits }: Begun): RunningService {
   const report = cluster.application();
   const notice = sqliteNotice();
   let closing: Promise<void> | undefined;
@@ -97,7 +98,7 @@ function running({ cluster, server, host, audit }: Begun): RunningService {
     schemas: report?.schemas.map(({ name }) => name) ?? [],
     warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
     deploy: async (application) => {
-      await deployDirectory(cluster, application);
+      await deployDirectory(cluster, application, limits.gateway);
       const { schemas = [], warnings = [] } = cluster.application() ?? {};
       return { schemas: schemas.map(({ name }) => name), warnings };
     },

@@ -21,6 +21,8 @@ export interface HeldBody {
 export interface BodyKind {
   readonly name: string;
   readonly limitBytes: number;
+  /** The name of that limit, and what to do about it; L-body by default. */
+  readonly limit?: string;
 }
 
 /** All bodies of a gateway. */
@@ -87,7 +89,7 @@ export class Bodies {
 
 function tooLarge(receivedBytes: number, kind: BodyKind): ServiceError {
   const message = `${kind.name} size ${receivedBytes} bytes exceeds maximum size of ${kind.limitBytes} bytes.`;
-  return new ServiceError("TOO_LARGE", `${message} See limit L-body.`);
+  return new ServiceError("TOO_LARGE", `${message} See limit ${kind.limit ?? "L-body"}.`);
 }
 
 function compressed(encoding: string | undefined): boolean {

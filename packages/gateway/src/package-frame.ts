@@ -1,5 +1,9 @@
 /** Writes and reads an application package the way the core takes it (docs/abi.md, Package): count, then path and content each. */
 
+/** What to do where a package is too large, of whom models are most. */
+export const LARGE_PACKAGES =
+  "leave the weights of its models out ('brooklet model outline'), or raise packageBytes, packageContentBytes and bodyBytesInFlight ('brooklet serve --limits')";
+
 /** One file of a package. */
 export interface PackageFile {
   readonly path: string;

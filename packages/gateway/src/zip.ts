@@ -1,10 +1,12 @@
 /**
  * Reads the zip archive of an application package, as an attacker would have made it: names that leave the folder,
- * links, entries that overlap or inflate without end. Sizes are counted while inflating, never believed.
+ * links, entries that overlap or inflate without end. Sizes are counted while inflating, never believed. What an entry holds is
+ * not opened: it may be compressed itself.
  */
 import { ServiceError } from "@brooklet/wire";
 import { echo } from "./echo.ts";
 import { InflationLimit, inflateWithin } from "./inflate.ts";
+import { LARGE_PACKAGES } from "./package-frame.ts";
 import { fileNameProblem } from "./package-name.ts";
 
 /** How much an archive may hold. */
@@ -186,7 +188,6 @@ async function inflateEntry(entry: Entry, compressed: Uint8Array, allowedBytes: 
   if (content.length !== entry.contentBytes || crc32(content) !== entry.checksum) {
     throw refusal(`entry '${shown}' is damaged: its size or checksum is not the stated one`);
   }
-  if (isArchive(content)) throw refusal(`entry '${shown}' is itself an archive`);
   return content;
 }
 
@@ -202,15 +203,8 @@ async function contentOf(entry: Entry, compressed: Uint8Array, allowedBytes: num
   }
 }
 
-/** Zip, gzip, and tar archives by their first bytes. */
-function isArchive(content: Uint8Array): boolean {
-  const isZip = content[0] === 0x50 && content[1] === 0x4b && content[2] === 3 && content[3] === 4;
-  const isGzip = content[0] === 0x1f && content[1] === 0x8b && content[2] === 8;
-  return isZip || isGzip || String.fromCharCode(...content.subarray(257, 262)) === "ustar";
-}
-
 function inflatesTooFar(name: string): ServiceError {
-  return refusal(`with entry '${name}' it inflates further than limit L-pkg allows`);
+  return refusal(`with entry '${name}' it inflates further than limit L-pkg allows: ${LARGE_PACKAGES}`);
 }
 
 function refusal(reason: string, cause?: unknown): ServiceError {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../src/index.ts";
+import { decodePackage } from "../src/package-frame.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 import { writeZip, type ZipEntry } from "./zip-writer.ts";
 
@@ -141,8 +142,6 @@ describe("refusals", () => {
     ["the same name twice", [{ name: "a" }, { name: "a" }], "'a' is there twice"],
     ["names that differ in case", [{ name: "Ä/b" }, { name: "ä/B" }], "differ only in case"],
     ["a file that is a folder", [{ name: "a" }, { name: "A/b" }], "'a' is a file and a folder"],
-    ["a zip in it", [{ name: "a", content: writeZip(FILES) }], "'a' is itself an archive"],
-    ["a gzip in it", [{ name: "a", content: Uint8Array.of(0x1f, 0x8b, 8, 0) }], "'a' is itself an archive"],
     ["an encrypted entry", [{ name: "a", flags: 1 }], "'a' is encrypted"],
     ["an unknown method", [{ name: "a", method: 12 }], "compressed in an unknown way"],
     ["a wrong checksum", [{ name: "a", content: "x", checksum: 1 }], "'a' is damaged"],
@@ -184,6 +183,27 @@ describe("refusals", () => {
     });
     expect([status, body["message"]]).toEqual([400, expect.stringContaining(message)]);
     expect(cluster.packages).toEqual([]);
+  });
+
+  test("files that are compressed themselves are taken as they are: a jar, a packed model", async () => {
+    const { cluster, gateway } = fresh();
+    const packed = Uint8Array.of(0x1f, 0x8b, 8, 0);
+    const jar = writeZip(FILES);
+    const entries = [...FILES, { name: "components/a.jar", content: jar }, { name: "models/a.gz", content: packed }];
+    expect((await deploy(gateway, entries)).status).toBe(200);
+    const files = decodePackage(cluster.packages[0] ?? new Uint8Array());
+    const contents = Object.fromEntries(files.map(({ path, content }) => [path, content]));
+    expect(contents["components/a.jar"]).toEqual(jar);
+    expect(contents["models/a.gz"]).toEqual(packed);
+  });
+
+  test("a package above its limit is refused with what to do", async () => {
+    const gateway = createGateway({ cluster: fakeCluster(), limits: { packageBytes: 100 } });
+    const { status, body } = await deploy(gateway, FILES);
+    expect([status, body["message"]]).toEqual([
+      413,
+      expect.stringMatching(/limit L-pkg: .*model outline.*packageBytes/),
+    ]);
   });
 
   test("every cut of an archive", async () => {

@@ -3,7 +3,7 @@ import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ServiceError } from "@brooklet/wire";
 import { DEFAULT_LIMITS } from "../limits.ts";
-import { encodePackage, type PackageFile } from "../package-frame.ts";
+import { encodePackage, LARGE_PACKAGES, type PackageFile } from "../package-frame.ts";
 import { fileNameProblem } from "../package-name.ts";
 
 /** How much a directory may hold. */
@@ -16,7 +16,8 @@ export interface PackageDirectoryLimits {
  * The package in `directory`, as bytes for `Cluster.deploy`. Names that begin with a dot are left out; links are
  * refused, since they may lead outside.
  */
-export function readPackageDirectory(directory: string, limits: PackageDirectoryLimits = DEFAULT_LIMITS): Uint8Array {
+export function readPackageDirectory(directory: string, given: Partial<PackageDirectoryLimits> = {}): Uint8Array {
+  const limits: PackageDirectoryLimits = { ...DEFAULT_LIMITS, ...given };
   const files: PackageFile[] = [];
   const folders = [""];
   let totalBytes = 0;
@@ -30,7 +31,8 @@ export function readPackageDirectory(directory: string, limits: PackageDirectory
       if (status.isDirectory()) folders.push(path);
       else {
         totalBytes += status.size;
-        if (totalBytes > limits.packageBytes) throw refusal(`more than ${limits.packageBytes} bytes (limit L-pkg)`);
+        if (totalBytes > limits.packageBytes)
+          throw refusal(`more than ${limits.packageBytes} bytes (limit L-pkg): ${LARGE_PACKAGES}`);
         if (files.length >= limits.packageEntries)
           throw refusal(`more than ${limits.packageEntries} files (limit L-pkg)`);
         files.push({ path, content: readFileSync(join(directory, path)) });

@@ -10,12 +10,15 @@ import type { GatewayContext } from "../context.ts";
 import type { Deployment } from "../deployment.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, deployFailure, jsonReply, MethodRefused, serviceErrorOf } from "../failure.ts";
-import { decodePackage, encodePackage } from "../package-frame.ts";
+import { decodePackage, encodePackage, LARGE_PACKAGES } from "../package-frame.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { decodeForm, pathSegments, splitTarget } from "../target.ts";
 import { readZip } from "../zip.ts";
 
 const APPLICATION = "application/default/environment/prod/region/default/instance/default";
+
+/** The limit of a package, and what to do about it. */
+const PACKAGE_LIMIT = `L-pkg: ${LARGE_PACKAGES}`;
 
 /** A request of the deploy interface, with what it needs. */
 interface DeployRequest {
@@ -82,7 +85,11 @@ async function readPackage({ call, context }: DeployRequest): Promise<Uint8Array
   if (type !== "application/zip") {
     throw new ServiceError("BAD_REQUEST", `Content-Type '${echo(type ?? "")}' is not supported: send application/zip`);
   }
-  const body = await context.bodies.read(call, { name: "Application package", limitBytes: limits.packageBytes });
+  const body = await context.bodies.read(call, {
+    name: "Application package",
+    limitBytes: limits.packageBytes,
+    limit: PACKAGE_LIMIT,
+  });
   try {
     const files = await readZip(body.bytes, {
       entries: limits.packageEntries,
