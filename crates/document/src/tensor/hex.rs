@@ -27,10 +27,10 @@ pub(crate) fn parse_hex(digits: &str, builder: &TensorBuilder) -> Result<Vec<f64
     match digits.len() / size {
         2 => Ok(cells(digits, |cell: &[u8; 2]| f64::from(bits_of(cell) as u8 as i8))),
         4 => Ok(cells(digits, |cell: &[u8; 4]| widen_bfloat16(bits_of(cell) as u16))),
-        8 => Ok(cells(digits, |cell: &[u8; 8]| f64::from(f32::from_bits(bits_of(cell))))),
+        8 => Ok(cells(digits, |cell: &[u8; 8]| f64::from(f32::from_bits(bits_of_eight(*cell))))),
         16 => Ok(cells(digits, |cell: &[u8; 16]| {
-            let (high, low) = cell.split_at(8);
-            f64::from_bits(u64::from(bits_of(high)) << 32 | u64::from(bits_of(low)))
+            let halves = cell.as_chunks().0.iter();
+            f64::from_bits(halves.fold(0, |bits, half| bits << 32 | u64::from(bits_of_eight(*half))))
         })),
         width => {
             let message = format!("Unexpected hex digits per cell: Expecting 2, 4, 8 or 16, but was {width}");
@@ -43,7 +43,18 @@ fn cells<const WIDTH: usize>(digits: &[u8], decode: impl Fn(&[u8; WIDTH]) -> f64
     digits.as_chunks().0.iter().map(decode).collect()
 }
 
-/// The bits that at most eight hexadecimal digits stand for.
+/// The bits that eight hexadecimal digits stand for, all of them at once.
+#[inline(always)]
+fn bits_of_eight(digits: [u8; 8]) -> u32 {
+    let text = u64::from_le_bytes(digits);
+    let nibbles = (text & 0x0f0f_0f0f_0f0f_0f0f) + 9 * (text >> 6 & 0x0101_0101_0101_0101);
+    // Neighbours join: the first, which lies lower, counts more.
+    let bytes = (nibbles << 4 | nibbles >> 8) & 0x00ff_00ff_00ff_00ff;
+    let halves = (bytes << 8 | bytes >> 16) & 0x0000_ffff_0000_ffff;
+    (halves << 16 | halves >> 32) as u32
+}
+
+/// The bits that a few hexadecimal digits stand for.
 #[inline(always)]
 fn bits_of(digits: &[u8]) -> u32 {
     // '0' to '9' end in their value, letters in one less than ten below it, and only they have the bit of 64.
@@ -106,6 +117,14 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn eight_digits_at_once_are_what_they_are_one_by_one(bits: u32, case in prop::collection::vec(any::<bool>(), 8)) {
+            let digits = format!("{bits:08x}").into_bytes();
+            let digits = digits.iter().zip(case).map(|(digit, upper)| if upper { digit.to_ascii_uppercase() } else { *digit });
+            let digits: Vec<u8> = digits.collect();
+            prop_assert_eq!((bits_of_eight(digits[..].try_into().unwrap()), bits_of(&digits)), (bits, bits));
+        }
+
         #[test]
         fn what_is_printed_is_read_again(bits in prop::collection::vec(any::<u64>(), 1..40)) {
             for (cell, text, of) in [
