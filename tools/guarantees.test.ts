@@ -1,6 +1,7 @@
 /** What docs/guarantees.md says of tests: each file that it names is there, and has the words that it quotes; nothing of the specification is left out. */
 import { describe, expect, test } from "vitest";
 import { content, expectNone, matching } from "./repository.ts";
+import { GUARDS, withoutGuard } from "./sabotage/guards.ts";
 
 const FILE = /`((?:packages|crates|apps|fuzz|tools|test-vectors)\/[\w./-]+\.(?:ts|rs|mjs))`/g;
 /** Rows that the specification of reliability has. */
@@ -71,6 +72,13 @@ describe("docs/guarantees.md", () => {
         .map((name) => `${name} is read by no file of its row: ${line.slice(0, 60)}`),
     );
     expectNone("variables", unread);
+  });
+
+  test.each(GUARDS)("$id: the guard of “$without” can be taken out, and is told of", (guard) => {
+    expect(withoutGuard(content(guard.file), guard)).not.toBe(content(guard.file));
+    expect(all.has(guard.test)).toBe(true);
+    if (guard.name !== undefined) expect(content(guard.test)).toContain(guard.name);
+    expect(document).toContain(`“${guard.without}”`);
   });
 
   test("sabotage: what is not there is seen", () => {
