@@ -30,6 +30,8 @@ export async function startS3Service(folder) {
   const [bucket, data, port] = ["brooklet", join(folder, "s3"), await freePort()];
   mkdirSync(join(data, bucket), { recursive: true });
   const words = ["--access", access.accessKeyId, "--secret", access.secretAccessKey, "--port", `127.0.0.1:${port}`];
+  // As the services that it stands for do.
+  words.push("--keep-alive");
   const child = spawn(program, [...words, "--quiet", "posix", data], { stdio: "ignore" });
   const endpoint = `http://127.0.0.1:${port}`;
   for (let attempt = 0; ; attempt += 1) {

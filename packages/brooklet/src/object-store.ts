@@ -9,10 +9,14 @@ export {
   type ObjectStoreCosts,
   type PostgresClient,
   postgresObjectStore as postgres,
+  type S3Access,
+  type S3Answer,
   S3Error,
   type S3Options,
-  s3ObjectStore as s3,
+  type S3Request,
+  type S3Transport,
   s3OptionsOf,
   type TaggedBytes,
   type WriteOutcome,
 } from "@brooklet/object-store";
+export { s3 } from "./node/s3.ts";

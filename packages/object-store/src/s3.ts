@@ -4,38 +4,41 @@
  * ListObjectsV2).
  */
 import type { UnsharedBytes } from "@brooklet/core";
-import { AwsClient } from "aws4fetch";
 import { Costs, type ObjectStore, type WriteOutcome } from "./object-store.ts";
+import {
+  fetchTransport,
+  S3_REGION,
+  type S3Access,
+  type S3Answer,
+  type S3Request,
+  type S3Transport,
+} from "./s3-transport.ts";
 
 /** Where a bucket is, and who may use it. */
-export interface S3Options {
+export interface S3Options extends S3Access {
   readonly bucket: string;
   /** Everything is below it; nothing by default. No slash at its ends. */
   readonly prefix?: string;
   /** The service, `https://…`; that of AWS in the region by default. */
   readonly endpoint?: string;
-  /** `us-east-1` by default; `auto` for R2. */
-  readonly region?: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
   /** Whether the bucket stands in the path, not in the host's name: so it is wherever an endpoint is named, unless it is said. */
   readonly pathStyle?: boolean;
-  /** Milliseconds that a request may take; 10,000 by default. It is then made again. */
-  readonly timeoutMs?: number;
-  /** The time that requests are signed with; the process's own by default. */
-  readonly now?: () => Date;
   /** Makes requests, as the platform's own does. */
   readonly fetch?: typeof fetch;
+  /** Signs and sends requests, in place of `fetch`. */
+  readonly transport?: S3Transport;
 }
 
 const PLACE_DIGITS = 12;
-const TIMEOUT_MS = 10_000;
 const NOT_FOUND = 404;
 /** Somebody else's is there. */
 const PRECONDITION_FAILED = 412;
 /** Ours have nothing in them that XML would write otherwise. */
 const LISTED_NAME = /<Key>([^<]*)<\/Key>/g;
+
+/** What is repeated of a refusal. */
+const SAID_BYTES = 300;
+const decoder = new TextDecoder();
 
 /** A request that the service refused. */
 export class S3Error extends Error {
@@ -54,8 +57,8 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
   return {
     costs: bucket.costs,
     log: {
-      append: (log, place, bytes) => bucket.put(placeName(log, place), bytes, { "If-None-Match": "*" }),
-      read: async (log, place) => bucket.bytesOf(await bucket.get(placeName(log, place))),
+      append: (log, place, bytes) => bucket.put(placeName(log, place), bytes, { "if-none-match": "*" }),
+      read: async (log, place) => (await bucket.get(placeName(log, place)))?.bytes,
       after: async (log, place) => {
         const start = place === 0 ? `${log}/log/` : placeName(log, place - 1);
         const names = await bucket.names(`${log}/log/`, start);
@@ -63,15 +66,14 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
       },
       remove: (log, place) => bucket.remove(placeName(log, place)),
       snapshot: async (log) => {
-        const response = await bucket.get(`${log}/snapshot`);
-        const bytes = await bucket.bytesOf(response);
-        if (response === undefined || bytes === undefined) return undefined;
-        const tag = response.headers.get("etag");
-        if (tag === null) throw new S3Error("the service gives no ETag", response.status);
+        const answer = await bucket.get(`${log}/snapshot`);
+        if (answer === undefined) return undefined;
+        const { bytes, tag, status } = answer;
+        if (tag === undefined) throw new S3Error("the service gives no ETag", status);
         return { bytes, tag };
       },
       replaceSnapshot: (log, bytes, tag) =>
-        bucket.put(`${log}/snapshot`, bytes, tag === undefined ? { "If-None-Match": "*" } : { "If-Match": tag }),
+        bucket.put(`${log}/snapshot`, bytes, tag === undefined ? { "if-none-match": "*" } : { "if-match": tag }),
     },
     files: {
       put: async (name, bytes) => {
@@ -82,105 +84,95 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
         if (to !== undefined && to <= from) return new Uint8Array();
         const isWhole = from === 0 && to === undefined;
         const range = `bytes=${from}-${to === undefined ? "" : to - 1}`;
-        return bucket.bytesOf(await bucket.get(name, isWhole ? {} : { Range: range }));
+        return (await bucket.get(name, isWhole ? {} : { range }))?.bytes;
       },
       remove: (name) => bucket.remove(name),
       names: (prefix, after = "") => bucket.names(prefix, after),
     },
+    close: () => bucket.close(),
   };
 }
 
 /** Requests to one bucket, and what their answers mean. */
 class Bucket {
   readonly costs: Costs = new Costs();
-  readonly #ask: Ask;
+  readonly #transport: S3Transport;
+  readonly #origin: string;
+  /** The path of the bucket. */
+  readonly #path: string;
   /** What all names begin with. */
   readonly #root: string;
 
   constructor(options: S3Options) {
-    this.#ask = requester(options);
-    this.#root = options.prefix === undefined ? "" : `${options.prefix}/`;
+    const { bucket, endpoint, region = S3_REGION, prefix, transport } = options;
+    this.#transport = transport ?? fetchTransport(options, options.fetch);
+    this.#root = prefix === undefined ? "" : `${prefix}/`;
+    const service = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
+    const isInPath = options.pathStyle ?? endpoint !== undefined;
+    this.#origin = isInPath ? service.origin : `${service.protocol}//${bucket}.${service.host}`;
+    this.#path = isInPath ? `/${encoded(bucket)}/` : "/";
   }
 
   /** Nothing: there is no such object. */
-  async get(name: string, headers: Record<string, string> = {}): Promise<Response | undefined> {
-    const response = await this.#ask("GET", this.#pathOf(name), { headers });
-    if (response.status !== NOT_FOUND) return await demand(response, name);
-    await response.body?.cancel();
-    return undefined;
+  async get(name: string, headers: S3Request["headers"] = {}): Promise<S3Answer | undefined> {
+    const answer = await this.#ask("GET", this.#pathOf(name), headers);
+    const found = answer.status === NOT_FOUND ? undefined : demand(answer, name);
+    this.costs.got(found?.bytes);
+    return found;
   }
 
-  async bytesOf(response: Response | undefined): Promise<Uint8Array | undefined> {
-    const bytes = response === undefined ? undefined : new Uint8Array(await response.arrayBuffer());
-    this.costs.got(bytes);
-    return bytes;
-  }
-
-  async put(name: string, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<WriteOutcome> {
+  async put(name: string, bytes: Uint8Array, headers: S3Request["headers"] = {}): Promise<WriteOutcome> {
     this.costs.put(bytes);
-    const response = await this.#ask("PUT", this.#pathOf(name), { headers, body: bytes as UnsharedBytes });
-    if (response.status !== PRECONDITION_FAILED) await demand(response, name);
-    await response.body?.cancel();
-    return response.status === PRECONDITION_FAILED ? "taken" : "won";
+    const answer = await this.#ask("PUT", this.#pathOf(name), headers, bytes as UnsharedBytes);
+    if (answer.status === PRECONDITION_FAILED) return "taken";
+    demand(answer, name);
+    return "won";
   }
 
   async remove(name: string): Promise<void> {
     this.costs.removes += 1;
-    const response = await this.#ask("DELETE", this.#pathOf(name), {});
-    if (response.status !== NOT_FOUND) await demand(response, name);
-    await response.body?.cancel();
+    const answer = await this.#ask("DELETE", this.#pathOf(name), {});
+    if (answer.status !== NOT_FOUND) demand(answer, name);
   }
 
   async names(prefix: string, after: string): Promise<readonly string[]> {
     this.costs.lists += 1;
-    const asked = new URLSearchParams({ "list-type": "2", prefix: `${this.#root}${prefix}` });
-    if (after !== "") asked.set("start-after", `${this.#root}${after}`);
-    const response = await demand(await this.#ask("GET", `?${asked}`, {}), `the names below ${prefix}`);
-    const listed = (await response.text()).matchAll(LISTED_NAME);
+    const start = after === "" ? "" : `&start-after=${encoded(`${this.#root}${after}`)}`;
+    const target = `${this.#path}?list-type=2&prefix=${encoded(`${this.#root}${prefix}`)}${start}`;
+    const { bytes } = demand(await this.#ask("GET", target, {}), `the names below ${prefix}`);
+    const listed = decoder.decode(bytes).matchAll(LISTED_NAME);
     return Array.from(listed, ([, name = ""]) => name.slice(this.#root.length));
   }
 
+  async close(): Promise<void> {
+    await this.#transport.close?.();
+  }
+
+  #ask(
+    method: S3Request["method"],
+    target: string,
+    headers: S3Request["headers"],
+    body?: UnsharedBytes,
+  ): Promise<S3Answer> {
+    return this.#transport.send({ method, origin: this.#origin, target, headers, ...(body && { body }) });
+  }
+
   #pathOf(name: string): string {
-    return `${this.#root}${name}`.split("/").map(encodeURIComponent).join("/");
+    return `${this.#path}${`${this.#root}${name}`.split("/").map(encoded).join("/")}`;
   }
 }
 
-type Ask = (
-  method: string,
-  path: string,
-  what: { readonly headers?: Record<string, string>; readonly body?: UnsharedBytes },
-) => Promise<Response>;
-
-/** Makes signed requests for paths below the bucket. */
-function requester(options: S3Options): Ask {
-  const { bucket, endpoint, region = "us-east-1", accessKeyId, secretAccessKey, sessionToken } = options;
-  const client = new AwsClient({
-    accessKeyId,
-    secretAccessKey,
-    ...(sessionToken !== undefined && { sessionToken }),
-    service: "s3",
-    region,
-    // What failed is asked again by who knows what it means.
-    retries: 0,
-  });
-  const service = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
-  const isInPath = options.pathStyle ?? endpoint !== undefined;
-  const root = isInPath ? `${service.origin}/${bucket}/` : `${service.protocol}//${bucket}.${service.host}/`;
-  const send = options.fetch ?? ((...asked: Parameters<typeof fetch>) => fetch(...asked));
-  return async (method, path, { headers, body }) => {
-    // As the signature has it: 20261124T055239Z.
-    const datetime = (options.now?.() ?? new Date()).toISOString().replace(/[:-]|\.\d+/g, "");
-    const what = { method, ...(headers && { headers }), ...(body && { body }) };
-    const signed = await client.sign(`${root}${path}`, { ...what, aws: { datetime } });
-    return await send(signed, { signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS) });
-  };
+/** As RFC 3986 has it, which is what is signed. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (it) => `%${it.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** The response, unless the service refused or failed. */
-async function demand(response: Response, what: string): Promise<Response> {
-  if (response.ok) return response;
-  const said = response.bodyUsed ? "" : (await response.text().catch(() => "")).slice(0, 300);
-  throw new S3Error(`the object store answered ${response.status} for ${what}: ${said}`, response.status);
+/** The answer, unless the service refused or failed. */
+function demand(answer: S3Answer, what: string): S3Answer {
+  const { status, bytes } = answer;
+  if (status >= 200 && status < 300) return answer;
+  const said = decoder.decode(bytes.subarray(0, SAID_BYTES));
+  throw new S3Error(`the object store answered ${status} for ${what}: ${said}`, status);
 }
 
 function placeName(log: string, place: number): string {

@@ -50,7 +50,7 @@ export async function startS3(): Promise<Running & { readonly options: S3Options
   const port = await freePort();
   const words = ["--access", ACCESS.accessKeyId, "--secret", ACCESS.secretAccessKey, "--port", `127.0.0.1:${port}`];
   const server = new Server(
-    () => spawn(program, [...words, "--quiet", "posix", data], { stdio: "ignore" }),
+    () => spawn(program, [...words, "--keep-alive", "--quiet", "posix", data], { stdio: "ignore" }),
     async () => {
       const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(1_000) });
       await answer.arrayBuffer();

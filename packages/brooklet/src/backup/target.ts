@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
-import { s3ObjectStore, s3OptionsOf } from "@brooklet/object-store";
+import { s3OptionsOf } from "@brooklet/object-store";
+import { s3 } from "../node/s3.ts";
 
 /** A place of objects. */
 export interface BackupTarget {
@@ -73,6 +74,6 @@ function syncFolder(path: string): void {
 }
 
 function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarget {
-  const { files } = s3ObjectStore(s3OptionsOf(text, environment));
+  const { files } = s3(s3OptionsOf(text, environment));
   return { name: text, put: files.put, get: (name) => files.read(name), remove: files.remove };
 }

@@ -5,9 +5,9 @@ import {
   type ObjectStore,
   type PostgresClient,
   postgresObjectStore,
-  s3ObjectStore,
   s3OptionsOf,
 } from "@brooklet/object-store";
+import { s3 } from "../node/s3.ts";
 import { UsageError } from "./surroundings.ts";
 
 /** What is used of the library of PostgreSQL. */
@@ -27,7 +27,7 @@ const REQUEST_MS = 10_000;
 export async function storeAt(address: string, environment: Environment): Promise<ObjectStore> {
   if (address.startsWith("s3://")) {
     try {
-      return s3ObjectStore(s3OptionsOf(address, environment));
+      return s3(s3OptionsOf(address, environment));
     } catch (error) {
       throw new UsageError((error as Error).message);
     }
@@ -45,7 +45,7 @@ export async function storeAt(address: string, environment: Environment): Promis
     pool.on("error", () => undefined);
     return { ...(await postgresObjectStore(pool)), close: () => pool.end() };
   }
-  throw new UsageError(`--store takes s3://bucket/prefix or postgres://…, not '${address}'`);
+  throw new UsageError(`a store is s3://bucket/prefix or postgres://…, not '${address}'`);
 }
 
 function postgres(): PostgresLibrary {

@@ -1,0 +1,78 @@
+/** How requests of a bucket are signed and sent: by the platform's `fetch`, or whatever a process has that is faster. */
+import type { UnsharedBytes } from "@brooklet/core";
+import { AwsClient } from "aws4fetch";
+
+/** A request, not signed yet. */
+export interface S3Request {
+  readonly method: "GET" | "PUT" | "DELETE";
+  /** Protocol and host of the service. */
+  readonly origin: string;
+  /** Path and query as they are sent and signed: encoded as RFC 3986 has it, the query in the order of its names. */
+  readonly target: string;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: UnsharedBytes;
+}
+
+/** An answer that was read to its end. */
+export interface S3Answer {
+  readonly status: number;
+  /** Its ETag. */
+  readonly tag: string | undefined;
+  readonly bytes: Uint8Array;
+}
+
+/** Who signs, for which region, and how long a request may take. */
+export interface S3Access {
+  /** `us-east-1` by default; `auto` for R2. */
+  readonly region?: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  /** Milliseconds that a request may take; 10,000 by default. It is then made again. */
+  readonly timeoutMs?: number;
+  /** The time that requests are signed with; the process's own by default. */
+  readonly now?: () => Date;
+}
+
+/** Signs requests, sends them, and reads their answers. */
+export interface S3Transport {
+  send(request: S3Request): Promise<S3Answer>;
+  /** Lets go of connections. */
+  close?(): Promise<void>;
+}
+
+/** The region, unless another is said. */
+export const S3_REGION = "us-east-1";
+/** Milliseconds that a request may take, unless it is said. */
+export const S3_TIMEOUT_MS = 10_000;
+
+/** The time as signatures have it: 20261124T055239Z. */
+export function signedTime(now: Date): string {
+  return now.toISOString().replace(/[:-]|\.\d+/g, "");
+}
+
+/** Sends by `fetch`, the platform's own unless another is given. */
+export function fetchTransport(access: S3Access, given?: typeof fetch): S3Transport {
+  const { region = S3_REGION, accessKeyId, secretAccessKey, sessionToken, timeoutMs = S3_TIMEOUT_MS } = access;
+  const client = new AwsClient({
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
+    service: "s3",
+    region,
+    // What failed is asked again by who knows what it means.
+    retries: 0,
+  });
+  const ask = given ?? ((...asked: Parameters<typeof fetch>) => fetch(...asked));
+  return {
+    send: async ({ method, origin, target, headers, body }) => {
+      const datetime = signedTime(access.now?.() ?? new Date());
+      const what = { method, headers, ...(body && { body }) };
+      const signed = await client.sign(`${origin}${target}`, { ...what, aws: { datetime } });
+      const response = await ask(signed, { signal: AbortSignal.timeout(timeoutMs) });
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      return { status: response.status, tag: response.headers.get("etag") ?? undefined, bytes };
+    },
+  };
+}
