@@ -2,7 +2,7 @@
 import type { LanguageModel } from "@brooklet/answers";
 import type { UnsharedBytes } from "@brooklet/wire";
 import type { Deployment, DeployOptions } from "./deployment.ts";
-import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
+import { invalidArgument, refuseUnknown } from "./error.ts";
 import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
 import { Group } from "./group.ts";
 import type { GroupsOptions } from "./group-list.ts";
@@ -110,7 +110,7 @@ export function connect(options: ConnectOptions | ConnectSchemasOptions): Client
   return withSchemas(client, configOf(others), schemas, { ...application, ...(remove && { remove }) }, deploy ?? true);
 }
 
-/** Sees to it that the server has these schemas. */
+/** The client, when the server has these schemas. */
 async function withSchemas(
   client: Client,
   toConfig: ExchangeOptions,
@@ -118,20 +118,8 @@ async function withSchemas(
   application: DeployOptions,
   mayDeploy: boolean,
 ): Promise<Connection> {
-  const { differences } = await import("./deployment.ts");
-  const told = await differences(toConfig, schemas, application);
-  if (told.length === 0) return { ...client, warnings: [] };
-  const what = `The server's schemas differ from these: ${told.join("; ")}`;
-  if (!mayDeploy) throw new BrookletError("SCHEMAS_DIFFER", `${what}. Deploy them, or connect without deploy: false`);
-  try {
-    const { warnings } = await client.deploy(schemas, application);
-    return { ...client, warnings };
-  } catch (error) {
-    if (!BrookletError.is(error) || ![401, 403, 404, 405].includes(error.status)) throw error;
-    const { status } = error;
-    const reason = `${what}; and nothing may be deployed from here (${error.message})`;
-    throw new BrookletError("SCHEMAS_DIFFER", reason, { status, cause: error });
-  }
+  const { ensureSchemas } = await import("./deployment.ts");
+  return { ...client, warnings: await ensureSchemas(toConfig, schemas, application, mayDeploy) };
 }
 
 function clientOf(options: ConnectOptions): Client {

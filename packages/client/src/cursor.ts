@@ -108,7 +108,7 @@ interface PageRequest {
 
 const OPTIONS = [
   ...["text", "near", "matchBy", "where", "profile", "inputs", "fields", "orderBy", "timeoutMs", "timing", "explain"],
-  ...["highlights", "pageSize", "after", "signal"],
+  ...["highlights", "consistency", "pageSize", "after", "signal"],
 ];
 
 function checkOptions(options: Readonly<Record<string, unknown>>, pageSize: number): void {

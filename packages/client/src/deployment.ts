@@ -168,8 +168,29 @@ function checkServices(
   throw new BrookletError("INVALID_ARGUMENT", `Nothing was deployed: ${reason}. Leave \`cluster\` out, or ${fix}`);
 }
 
+/** Sees to it that the server has these schemas, and no others of their names. What it thinks of them, if it was given them now. */
+export async function ensureSchemas(
+  to: ExchangeOptions,
+  schemas: readonly AnySchema[],
+  application: DeployOptions,
+  mayDeploy: boolean,
+): Promise<readonly string[]> {
+  const told = await differences(to, schemas, application);
+  if (told.length === 0) return [];
+  const what = `The server's schemas differ from these: ${told.join("; ")}`;
+  if (!mayDeploy) throw new BrookletError("SCHEMAS_DIFFER", `${what}. Deploy them, or connect without deploy: false`);
+  try {
+    return (await deploySchemas(to, schemas, application)).warnings;
+  } catch (error) {
+    if (!BrookletError.is(error) || ![401, 403, 404, 405].includes(error.status)) throw error;
+    const { status } = error;
+    const reason = `${what}; and nothing may be deployed from here (${error.message})`;
+    throw new BrookletError("SCHEMAS_DIFFER", reason, { status, cause: error });
+  }
+}
+
 /** What is there of these schemas is what is said here, or it is told what is not. */
-export async function differences(
+async function differences(
   to: ExchangeOptions,
   schemas: readonly AnySchema[],
   options: DeployOptions,

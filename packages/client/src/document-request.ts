@@ -4,7 +4,7 @@ import { type DocumentSet, givenId } from "./document-id.ts";
 import { BrookletError, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import { unmetCondition } from "./request-failure.ts";
-import type { CreateOptions, RequestOptions, UpdateOptions } from "./request-options.ts";
+import type { CreateOptions, ReadOptions, UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentOf } from "./schema/infer.ts";
@@ -42,6 +42,17 @@ export function pathOf(
   return `/document/v1/${namespace}/${type}/group/${name}/${local}`;
 }
 
+/** The target of a request about a document; parameters that are said. */
+function targetOf(
+  place: DocumentPlace,
+  schema: AnySchema,
+  id: string,
+  parameters: readonly (string | false | undefined)[],
+): string {
+  const said = parameters.filter(Boolean).join("&");
+  return pathOf(place, schema, id) + (said && `?${said}`);
+}
+
 /** Puts, changes or removes a document. */
 export async function write<S extends AnySchema>(
   place: DocumentPlace,
@@ -53,11 +64,10 @@ export async function write<S extends AnySchema>(
   refuseUnknown("a write", options, WRITE_OPTIONS);
   const { condition, create, signal } = options;
   const selection = condition === undefined ? undefined : await selectionOf(schema, condition);
-  const parameters = [
-    ...(selection === undefined ? [] : [`condition=${encodeURIComponent(selection)}`]),
-    ...(create === true ? ["create=true"] : []),
-  ];
-  const target = pathOf(place, schema, id) + (parameters.length === 0 ? "" : `?${parameters.join("&")}`);
+  const target = targetOf(place, schema, id, [
+    selection !== undefined && `condition=${encodeURIComponent(selection)}`,
+    create === true && "create=true",
+  ]);
   // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
   const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
   await exchange(place.exchange, body === undefined ? request : { ...request, body }).catch((error: unknown) =>
@@ -71,16 +81,18 @@ async function selectionOf<S extends AnySchema>(schema: S, condition: WriteCondi
   return conditionText(schema, condition, "the condition of a write");
 }
 
-/** The fields of a document as they are stored, not decoded; nothing if it is not there. */
+/** The fields of a document as they are stored, not decoded; nothing if it is not there. `fieldSet` stands in a URL. */
 export async function stored(
   place: DocumentPlace,
   schema: AnySchema,
   id: string,
-  { signal }: RequestOptions,
+  { signal, consistency }: ReadOptions,
   fieldSet?: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
-  const parameters = fieldSet === undefined ? "" : `?fieldSet=${encodeURIComponent(fieldSet)}`;
-  const target = pathOf(place, schema, id) + parameters;
+  const target = targetOf(place, schema, id, [
+    fieldSet && `fieldSet=${fieldSet}`,
+    consistency && `consistency=${encodeURIComponent(consistency)}`,
+  ]);
   const isExact = hasBigints(schema);
   const request = { method: "GET", target, signal, alsoAccept: 404, isRepeatable: true, isExact } as const;
   const answer = await exchange(place.exchange, request);
@@ -100,7 +112,7 @@ export async function get<Fields extends FieldMap>(
   place: DocumentPlace,
   schema: AnySchema,
   id: string,
-  options: RequestOptions,
+  options: ReadOptions,
 ): Promise<DocumentOf<Fields> | undefined> {
   const fields = await stored(place, schema, id, options);
   if (fields === undefined) return undefined;

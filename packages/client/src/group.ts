@@ -25,6 +25,7 @@ import type {
   CountOptions,
   CreateOptions,
   GetManyOptions,
+  ReadOptions,
   RequestOptions,
   UpdateOptions,
   WriteOptions,
@@ -127,7 +128,7 @@ export class Group {
   async get<S extends AnySchema>(
     schema: S,
     id: string,
-    options: RequestOptions = {},
+    options: ReadOptions = {},
   ): Promise<DocumentOf<S["fields"]> | undefined> {
     return await get<S["fields"]>(this.#place, schema, id, options);
   }
@@ -157,8 +158,8 @@ export class Group {
    * if (!(await alice.exists(mail, "m1"))) console.log("not there yet");
    * ```
    */
-  async exists(schema: AnySchema, id: string, options: RequestOptions = {}): Promise<boolean> {
-    return (await stored(this.#place, schema, id, options, "[id]")) !== undefined;
+  async exists(schema: AnySchema, id: string, options: ReadOptions = {}): Promise<boolean> {
+    return (await stored(this.#place, schema, id, options, "%5Bid%5D")) !== undefined;
   }
 
   /**
@@ -300,7 +301,7 @@ export class Group {
       GroupedAnswer<S, Facets, G>
   > {
     const written = query<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form>(schema, options);
-    return await this.run(written, options.signal === undefined ? {} : { signal: options.signal });
+    return await this.run(written, options);
   }
 
   /**
@@ -316,7 +317,7 @@ export class Group {
     where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition),
     options: CountOptions = {},
   ): Promise<number> {
-    refuseUnknown("count", options, ["timeoutMs", "signal"]);
+    refuseUnknown("count", options, ["timeoutMs", "consistency", "signal"]);
     const chosen = where === undefined ? {} : { where };
     const { totalCount } = await this.search(schema, { limit: 0, profile: "unranked", ...options, ...chosen });
     return totalCount;
@@ -392,8 +393,7 @@ export class Group {
     yql: string,
     options: YqlSearchOptions<S, Profile, Explain, Form> & RequestOptions = {},
   ): Promise<SearchResult<SomeFields<S>, YqlMembers<S, Profile, Explain, Form>>> {
-    const { signal } = options;
-    return await this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
+    return await this.run(yqlQuery(schema, yql, options), options);
   }
 
   /**

@@ -129,9 +129,11 @@ export {
 export type { ElementChange, PartChange, PathChanges } from "./path-change.ts";
 export { type Query, query, yqlQuery } from "./query.ts";
 export type {
+  Consistency,
   CountOptions,
   CreateOptions,
   GetManyOptions,
+  ReadOptions,
   RequestOptions,
   UpdateOptions,
   WriteOptions,

@@ -78,6 +78,7 @@ const COMMON_OPTIONS = Object.keys({
   explain: true,
   highlights: true,
   partialResults: true,
+  consistency: true,
 } satisfies Readonly<Record<keyof CommonSearchOptions<AnySchema>, true>>);
 const SEARCH_OPTIONS = [
   ...COMMON_OPTIONS,
@@ -227,6 +228,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   if (options.timing === true) parameters["presentation.timing"] = true;
   if (options.explain === true) parameters["explain"] = true;
   if (options.partialResults === true) parameters["brooklet.partial"] = true;
+  if (options.consistency !== undefined) parameters["consistency"] = options.consistency;
   if (hasMarks(schema)) Object.assign(parameters, CONTROL_MARKS);
   return parameters;
 }

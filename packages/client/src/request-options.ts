@@ -9,6 +9,18 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
 }
 
+/**
+ * How new what is read has to be, where several servers share a store: `strict`, all that was acknowledged before; `eventual`, what the
+ * server knew a moment ago, without waiting for the store. A server with a directory of its own knows everything, and reads alike.
+ */
+export type Consistency = "strict" | "eventual";
+
+/** What a read may be given. */
+export interface ReadOptions extends RequestOptions {
+  /** `strict` unless it is said. */
+  readonly consistency?: Consistency;
+}
+
 /** What a write may be given. */
 export interface WriteOptions<Fields extends FieldMap = FieldMap> extends RequestOptions {
   /**
@@ -31,13 +43,13 @@ export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends Creat
 }
 
 /** What reading many documents may be given. */
-export interface GetManyOptions extends RequestOptions {
+export interface GetManyOptions extends ReadOptions {
   /** Requests under way at a time; 16 by default. */
   readonly concurrency?: number;
 }
 
 /** What counting may be given. */
-export interface CountOptions extends RequestOptions {
+export interface CountOptions extends ReadOptions {
   /** Time the server may take; 5 s by default. */
   readonly timeoutMs?: number;
 }

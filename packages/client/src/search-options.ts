@@ -5,6 +5,7 @@ import type { FacetAnswers, FacetsOf } from "./grouping/facet.ts";
 import type { Grouping, GroupingAnswer } from "./grouping/grouping.ts";
 import type { HitMembers } from "./hit/hit-members.ts";
 import type { HighlightForm } from "./hit/marks.ts";
+import type { Consistency } from "./request-options.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./schema/infer.ts";
 import type { InputsOf } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
@@ -59,6 +60,8 @@ export interface CommonSearchOptions<
   readonly offset?: number;
   /** Time the server may take; 5 s by default. */
   readonly timeoutMs?: number;
+  /** How new what is searched has to be, where several servers share a store; `strict` unless it is said. */
+  readonly consistency?: Consistency;
   /** Whether to return how long it took, and what was read. */
   readonly timing?: boolean;
   /** Whether hits can tell why they are ones, by `hit.explain()`, which they have then only. */
@@ -129,7 +132,7 @@ export interface CursorOptions<
 > extends Pick<
     SearchOptions<S, Selected, Profile, never, never, VectorName<S>, Orders<S>, Explain, Form>,
     | ("text" | "near" | "matchBy" | "where" | "fields" | "orderBy" | "profile" | "inputs" | "timeoutMs" | "explain")
-    | "highlights"
+    | ("highlights" | "consistency")
   > {
   /** Hits of one answer, at most 400. */
   readonly pageSize?: number;

@@ -7,6 +7,7 @@ import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import { unreadSelection } from "./request-failure.ts";
+import type { Consistency } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
@@ -21,6 +22,8 @@ export interface VisitOptions<Name extends string = string, Fields extends Field
   readonly fields?: readonly Name[];
   /** Documents of one answer; 500 by default. */
   readonly pageSize?: number;
+  /** How new what is visited has to be, where several servers share a store; `strict` unless it is said. */
+  readonly consistency?: Consistency;
   readonly signal?: AbortSignal;
 }
 
@@ -65,14 +68,14 @@ export async function* visit<S extends AnySchema>(
   options: VisitOptions,
 ): AsyncGenerator<VisitedDocument<DocumentOf<S["fields"]>>, void, undefined> {
   const { schema } = set;
-  refuseUnknown("a visit", options, ["where", "fields", "pageSize", "signal"]);
-  const { where, fields, pageSize = PAGE_SIZE, signal } = options;
+  refuseUnknown("a visit", options, ["where", "fields", "pageSize", "consistency", "signal"]);
+  const { where, fields, pageSize = PAGE_SIZE, consistency, signal } = options;
   if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
   const selection = where === undefined ? {} : { selection: conditionText(schema, where, "the selection of a visit") };
   const known = { wantedDocumentCount: String(pageSize), ...selection };
   const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
-  const parameters = { ...known, ...chosen };
+  const parameters = { ...known, ...chosen, ...(consistency === undefined ? {} : { consistency }) };
   const request = {
     method: "GET",
     path: pathOf(exchangeOptions, set),

@@ -54,6 +54,39 @@ describe("documents", () => {
     ]);
   });
 
+  test("are read as new as it is said, and searches too", async () => {
+    const answers = { root: { id: "toplevel", relevance: 1, fields: { totalCount: 0 } }, fields: {}, documents: [] };
+    const server = fakeServer(() => [200, answers]);
+    const group = client(server).group("alice");
+    const eventual = { consistency: "eventual" } as const;
+    await group.get(note, "1");
+    await group.get(note, "1", eventual);
+    await group.get(note, "1", { consistency: "strict" });
+    await group.exists(note, "1", eventual);
+    await group.exists(note, "1");
+    await group.getMany(note, ["2"], eventual);
+    await group.visit(note, eventual).next();
+    const path = "/document/v1/note/note/group/alice";
+    expect(server.asked.map(({ url: asked }) => decodeURIComponent(asked.slice(url.length)))).toEqual([
+      `${path}/1`,
+      `${path}/1?consistency=eventual`,
+      `${path}/1?consistency=strict`,
+      `${path}/1?fieldSet=[id]&consistency=eventual`,
+      `${path}/1?fieldSet=[id]`,
+      `${path}/2?consistency=eventual`,
+      `${path}?wantedDocumentCount=500&consistency=eventual`,
+    ]);
+    await group.search(note, { text: "a", ...eventual });
+    await group.searchYql(note, "select * from note where true", eventual);
+    await group.count(note, undefined, eventual);
+    await group.page(note, eventual);
+    await group.search(note, { text: "a" });
+    const said = server.asked.slice(-5).map(({ body }) => (body as { readonly consistency?: string }).consistency);
+    expect(said).toEqual(["eventual", "eventual", "eventual", "eventual", undefined]);
+    // @ts-expect-error There are two.
+    await group.get(note, "1", { consistency: "strong" });
+  });
+
   test("are checked before anything is sent", async () => {
     const server = fakeServer(() => [200, {}]);
     const put = client(server)

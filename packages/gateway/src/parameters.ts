@@ -108,6 +108,13 @@ export class DocumentParameters {
     return value === undefined ? undefined : timeSpanMs(value);
   }
 
+  /** Whether what was known a moment ago is enough, where several servers share what is stored. */
+  isEventual(): boolean {
+    const said = this.text("consistency");
+    if (said === undefined || said === "strict" || said === "eventual") return said === "eventual";
+    throw new ServiceError("BAD_REQUEST", `consistency must be 'strict' or 'eventual', not '${echo(said)}'`);
+  }
+
   /** Refuses parameters that mean nothing here. */
   forbid(...names: readonly string[]): void {
     for (const name of names) {

@@ -16,6 +16,8 @@ export interface VisitPlan {
   readonly buckets: readonly number[];
   /** Buckets that are visited at a time. */
   readonly concurrency: number;
+  /** What was known a moment ago is enough, where several servers share what is stored. */
+  readonly isEventual?: boolean;
 }
 
 /** How much a page is, and how long it may take. */
@@ -95,9 +97,16 @@ export class VisitSession {
     bucketVisit: BucketVisit,
     { documentsMax, bytesMax, timeoutMs }: PageLimits,
   ): NonNullable<BucketVisit["pending"]> {
-    const { visit, key } = this.#plan;
+    const { visit, key, isEventual = false } = this.#plan;
     const { bucket, ...from } = bucketVisit.position;
-    const step = { bucket, from, documentsMax, bytesMax, ...(key === undefined ? {} : { key }) };
+    const step = {
+      bucket,
+      from,
+      documentsMax,
+      bytesMax,
+      ...(isEventual && { isEventual }),
+      ...(key === undefined ? {} : { key }),
+    };
     const pending = this.#access.visit(visit, step, timeoutMs).then((page) => ({ bucketVisit, page }));
     // It may never be asked for: then its failure is nobody's.
     pending.catch(() => undefined);

@@ -1,4 +1,4 @@
-import type { GetRequest, OperationRequest } from "@brooklet/partition";
+import type { DocumentRead, GetRequest, OperationRequest } from "@brooklet/partition";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createGateway, type GatewayLimits } from "../src/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
@@ -259,6 +259,27 @@ describe("reading a document", () => {
     expect(plain).toContain("9223372036854775807");
     const missing = await (await gateway.fetch(`http://localhost${path}?tracelevel=1`)).json();
     expect(Object.keys(missing as object)).toEqual(["pathId", "id", "trace"]);
+  });
+
+  test("how new it has to be is passed on, where it is not the newest; anything else is refused by name", async () => {
+    const path = "/document/v1/ns/mail/group/u1/7";
+    const cluster = fakeCluster();
+    const gateway = createGateway({ cluster });
+    const got = async (query: string): Promise<Response> => await gateway.fetch(`http://localhost${path}${query}`);
+    for (const query of ["", "?consistency=strict", "?consistency=eventual"]) await got(query);
+    expect(cluster.asked.map(({ request }) => (request as DocumentRead).isEventual)).toEqual([
+      undefined,
+      undefined,
+      true,
+    ]);
+    const refused = await got("?consistency=strong");
+    expect([refused.status, await refused.json()]).toEqual([
+      400,
+      expect.objectContaining({ message: "consistency must be 'strict' or 'eventual', not 'strong'" }),
+    ]);
+    const visit = await gateway.fetch("http://localhost/document/v1/ns/mail/group/u1?consistency=strong");
+    expect(visit.status).toBe(400);
+    expect(cluster.asked).toHaveLength(3);
   });
 
   test("a document that is not there is 404 with pathId and id, and nothing else", async () => {

@@ -3,7 +3,7 @@ import { searchOnce } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { expect, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
-import { NOTE, openCluster, packageOf, put, search } from "./setting.ts";
+import { get, NOTE, openCluster, packageOf, put, search, visitAll } from "./setting.ts";
 
 const ALICE = ["streaming.groupname", "alice"] as const;
 const EVENTUAL = ["consistency", "eventual"] as const;
@@ -66,6 +66,28 @@ test("what is eventual is answered without the store, and sees what is new a mom
   pass(1_000);
   await expect.poll(() => countOf(reader, "note", [ALICE, EVENTUAL]), { timeout: LONG_MS }).toBe(3);
   expect(await countOf(reader, "note", [["streaming.selection", "true"], EVENTUAL])).toBe(3);
+});
+
+test("gets and visits may be content with what was known, too", async () => {
+  const { writer, reader, leave, comeBack } = await twoGateways();
+  await put(writer, "alice", "1", { title: "a note", seen: 1 });
+  await get(reader, "alice", "1");
+  await visitAll(reader);
+  await put(writer, "alice", "1", { title: "a note", seen: 2 });
+  await put(writer, "alice", "2", { title: "a note", seen: 2 });
+  leave();
+  expect(await get(reader, "alice", "1", true)).toEqual({ title: "a note", seen: 1 });
+  expect(await get(reader, "alice", "2", true)).toBeUndefined();
+  expect(await visitAll(reader, true)).toEqual(["id:test:note:g=alice:1"]);
+  let answered = 0;
+  const strict = [get(reader, "alice", "1"), visitAll(reader)].map((read) => read.finally(() => (answered += 1)));
+  await pause();
+  expect(answered).toBe(0);
+  comeBack();
+  expect(await Promise.all(strict)).toEqual([
+    { title: "a note", seen: 2 },
+    ["id:test:note:g=alice:1", "id:test:note:g=alice:2"],
+  ]);
 });
 
 test("a search that is not eventual costs requests, one that is costs none within a second", async () => {

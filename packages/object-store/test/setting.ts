@@ -98,9 +98,15 @@ export async function put(
 }
 
 /** The fields of a note; nothing: there is none. */
-export async function get(cluster: Cluster, group: string, name: string): Promise<unknown> {
+export async function get(cluster: Cluster, group: string, name: string, isEventual = false): Promise<unknown> {
   const id = `id:test:note:g=${group}:${name}`;
-  const request = { rawPath: `/document/v1/test/note/group/${group}/${name}`, id, fieldSet: "", tensorFormat: "" };
+  const request = {
+    rawPath: `/document/v1/test/note/group/${group}/${name}`,
+    id,
+    fieldSet: "",
+    tensorFormat: "",
+    isEventual,
+  };
   const { status, body } = await cluster.partition(`g:${group}`).get(request, MINUTE_MS);
   return status === 200 ? (JSON.parse(decoder.decode(body)) as { readonly fields: unknown }).fields : undefined;
 }
@@ -134,7 +140,7 @@ export async function search(
 }
 
 /** All ids that a visit of everything finds. */
-export async function visitAll(cluster: Cluster): Promise<readonly string[]> {
+export async function visitAll(cluster: Cluster, isEventual = false): Promise<readonly string[]> {
   const visit = {
     types: ["note"],
     namespace: "",
@@ -147,7 +153,11 @@ export async function visitAll(cluster: Cluster): Promise<readonly string[]> {
   for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
     let from: { readonly partition: number; readonly after: string } | undefined = { partition: 0, after: "" };
     while (from !== undefined) {
-      const page = await cluster.visit(visit, { bucket, from, documentsMax: 7, bytesMax: 1 << 20 }, MINUTE_MS);
+      const page = await cluster.visit(
+        visit,
+        { bucket, from, documentsMax: 7, bytesMax: 1 << 20, isEventual },
+        MINUTE_MS,
+      );
       ids.push(...(JSON.parse(`[${decoder.decode(page.body)}]`) as { readonly id: string }[]).map(({ id }) => id));
       from = page.next;
     }

@@ -60,6 +60,8 @@ export interface VisitStep {
   readonly documentsMax: number;
   /** Bytes after which the step ends. */
   readonly bytesMax: number;
+  /** What was known here a moment ago is enough, where several processes share what is stored. */
+  readonly isEventual?: boolean;
   /** The key is the name of a shard, and only that is visited. No cluster is asked so. */
   readonly isShard?: boolean;
 }
@@ -161,7 +163,13 @@ export interface PartitionHandle {
    * not written.
    */
   apply(request: OperationRequest, timeoutMs: number, caller?: Caller): Promise<Outcome>;
-  get(request: GetRequest, timeoutMs: number): Promise<Answer>;
+  get(request: DocumentRead, timeoutMs: number): Promise<Answer>;
+}
+
+/** A read of one document. */
+export interface DocumentRead extends GetRequest {
+  /** What was known here a moment ago is enough, where several processes share what is stored. */
+  readonly isEventual?: boolean;
 }
 
 /** A query that is open: it was read once, and can be asked about and searched. Its memory is the core's. */

@@ -7,6 +7,7 @@ export type {
   ClusterFigures,
   DeployReport,
   DeploySessions,
+  DocumentRead,
   Erasure,
   FedOperation,
   FeedOptions,

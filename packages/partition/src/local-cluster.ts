@@ -213,7 +213,7 @@ export class LocalCluster implements Cluster {
         (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ??
         (await this.here(key).apply(request, timeoutMs)),
       get: (request, timeoutMs) =>
-        this.#gate.pass(target, "read", timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
+        this.#gate.pass(target, kindOf(request), timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
     };
   }
 
@@ -315,7 +315,7 @@ export class LocalCluster implements Cluster {
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return this.#gate.pass(targetOf(step), "read", timeoutMs, () =>
+    return this.#gate.pass(targetOf(step), kindOf(step), timeoutMs, () =>
       this.#large.visit(visit, step, timeoutMs, (of, ms) => this.#host.visit(visit, of, ms)),
     );
   }
@@ -456,6 +456,11 @@ export class LocalCluster implements Cluster {
     this.#options.storage.close();
     await this.#models.close();
   }
+}
+
+/** How new what is read has to be. */
+function kindOf({ isEventual }: { readonly isEventual?: boolean }): GateKind {
+  return isEventual === true ? "eventual" : "read";
 }
 
 /** How new what a query sees has to be. Throws where its parameter says neither. */

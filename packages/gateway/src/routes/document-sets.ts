@@ -50,11 +50,12 @@ async function answerVisit(
   const tensorFormat = format === "jsonl" ? asked : asked.replace(/^hex/, "short");
   const fieldSet = parameters.text("fieldSet") ?? "";
   const includeRemoves = parameters.flag("includeRemoves");
+  const isEventual = parameters.isEventual();
   const shown = { fieldSet, tensorFormat, format, concurrency, includeRemoves } as const;
   const set = readDocumentSet(path, parameters, context, shown);
   const from = await readContinuation(parameters, set, context);
   await context.cluster.checkVisit(set.plan.visit);
-  const session = new VisitSession(access, set.plan, from);
+  const session = new VisitSession(access, { ...set.plan, isEventual }, from);
   const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel, arrivedMs: call.arrivedMs };
   return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
 }

@@ -93,13 +93,14 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   const fieldSet = parameters.text("fieldSet") ?? "";
   const tensorFormat = parameters.only("format.tensors");
   const cluster = parameters.text("cluster");
+  const isEventual = parameters.isEventual();
   const group = groupOf(path, context);
   if (cluster !== undefined && isElsewhere(path, cluster, context)) {
     return jsonReply(404, { pathId: path.raw, id }, DOCUMENT_JSON);
   }
   await context.documents.enter();
   try {
-    const asked = { rawPath: path.raw, id, fieldSet, tensorFormat };
+    const asked = { rawPath: path.raw, id, fieldSet, tensorFormat, ...(isEventual && { isEventual }) };
     const answer = await context.access.partition(group.partition, "get").get(asked, leftMs(call, timeout));
     // What was read too late is not told either: the clock decides, not how it was read.
     if (answer.status === 504 || leftMs(call, timeout) <= 0)
