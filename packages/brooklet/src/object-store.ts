@@ -1,6 +1,10 @@
 /** Databases that several processes share, in an object store: `open({ store: s3({ … }), schemas })`. */
 export {
   type Environment,
+  type ForkOptions,
+  type ForkReport,
+  forkStore,
+  listSnapshots,
   memoryObjectStore,
   type ObjectFiles,
   type ObjectLog,
@@ -9,14 +13,18 @@ export {
   type ObjectStoreCosts,
   type PostgresClient,
   postgresObjectStore as postgres,
+  removeSnapshot,
   type S3Access,
   type S3Answer,
   S3Error,
   type S3Options,
   type S3Request,
   type S3Transport,
+  type SnapshotOptions,
+  type StoreSnapshot,
   s3OptionsOf,
   type TaggedBytes,
+  takeSnapshot,
   type WriteOutcome,
 } from "@brooklet/object-store";
 export { s3 } from "./node/s3.ts";

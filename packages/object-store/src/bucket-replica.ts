@@ -30,6 +30,7 @@ import {
 import { decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
 import type { ObjectFiles } from "./object-store.ts";
 import { decodeRecord, type LogRecord, type SegmentFile } from "./record.ts";
+import { bytesOf, cut, readSegmentFile } from "./segment-file.ts";
 
 /** What a replica works with. */
 export interface BucketReplicaOptions extends BucketIdentity {
@@ -38,6 +39,8 @@ export interface BucketReplicaOptions extends BucketIdentity {
   readonly open: () => SqlConnection;
   /** A name for a file that no other has. */
   readonly nameFile: () => string;
+  /** Files of the bucket that snapshots of the whole store name; nothing: that is not known, as one is being taken. */
+  readonly held: () => Promise<ReadonlySet<string> | undefined>;
   /** Bytes of blocks that are kept; more are let go of, those of partitions first that were not used for long. */
   readonly cacheBytes: number;
   /** Asks until there is an answer. */
@@ -66,7 +69,6 @@ interface Captured {
 
 /** Pages of this many bytes are too large: there will be four times as many. */
 const PAGE_BYTES_MAX = 512 << 10;
-const READ_BYTES = 4 << 20;
 /** Pages of the directory that are kept as they were read. */
 const PAGES_KEPT = 32;
 
@@ -95,6 +97,8 @@ export class BucketReplica implements Replica {
   /** Files that nothing names any more once a snapshot is kept. */
   #garbage = new Set<string>();
   #capturedGarbage = new Set<string>();
+  /** Files that no snapshot of the bucket names any more, nor anything after it. */
+  readonly #removable = new Set<string>();
   #pagesKept = new Map<string, DirectoryPage>();
   /** Schemas whose segments alone were kept, since the directory was written. */
   #keptSchemas: (readonly string[])[] = [];
@@ -314,18 +318,10 @@ export class BucketReplica implements Replica {
   async #read(segment: number): Promise<Uint8Array | undefined> {
     const file = this.#segments.get(segment)?.file;
     if (file === undefined) return undefined;
-    const length = bytesOf(file);
     const { files, again } = this.#options;
-    const parts = Array.from({ length: Math.max(Math.ceil(length / READ_BYTES), 1) }, (_, index) => index * READ_BYTES);
-    const read = await Promise.all(
-      parts.map((from) => again(() => files.read(file.name, from, Math.min(from + READ_BYTES, length)))),
-    );
-    const bytes = new Uint8Array(length);
-    read.forEach((part, index) => {
-      // Collected: the partition is another by now.
-      if (part === undefined) throw new Outdated();
-      bytes.set(part, index * READ_BYTES);
-    });
+    const bytes = await readSegmentFile(files, file, again);
+    // Collected: the partition is another by now.
+    if (bytes === undefined) throw new Outdated();
     return bytes;
   }
 
@@ -423,9 +419,9 @@ export class BucketReplica implements Replica {
     this.#capturing = new Set();
     this.#keptSchemas.splice(0, this.#capturedSchemas);
     this.#capturedSchemas = 0;
-    const garbage = [...this.#capturedGarbage];
+    for (const name of this.#capturedGarbage) this.#removable.add(name);
     this.#capturedGarbage = new Set();
-    this.#removing = this.#remove(garbage).catch(this.#options.onProblem);
+    this.removeLeft().catch(this.#options.onProblem);
   }
 
   /** The files that the directory names, its pages among them, and those of segments that are here. */
@@ -438,13 +434,28 @@ export class BucketReplica implements Replica {
     return names;
   }
 
-  /** Settles when files that nothing names are removed. */
+  /** Settles when files that nothing names are removed; rejects if one could not be. */
   async removed(): Promise<void> {
     await this.#removing;
   }
 
-  async #remove(names: readonly string[]): Promise<void> {
-    for (const name of names) await this.#options.again(() => this.#options.files.remove(name));
+  /** Removes what nothing names any more, and could not be removed before. */
+  removeLeft(): Promise<void> {
+    this.#removing = this.#removing.catch(() => undefined).then(() => this.#removeUnnamed());
+    return this.#removing;
+  }
+
+  async #removeUnnamed(): Promise<void> {
+    if (this.#removable.size === 0) return;
+    const { files, again, held } = this.#options;
+    const kept = await held();
+    // It is asked for again with the next snapshot.
+    if (kept === undefined) return;
+    for (const name of this.#removable) {
+      // What a snapshot of the store names goes with it.
+      if (!kept.has(name)) await again(() => files.remove(name));
+      this.#removable.delete(name);
+    }
   }
 
   /** Forgets everything, and lets go of the database. */
@@ -476,16 +487,4 @@ function withSchemas(entry: DirectoryEntry, kept: readonly (readonly string[])[]
   if (kept.length === 0) return entry;
   const segments = entry.rows.segments.filter(({ schema }) => kept.every((schemas) => schemas.includes(schema)));
   return { ...entry, rows: { ...entry.rows, segments } };
-}
-
-function bytesOf({ blocks }: SegmentFile): number {
-  return blocks.reduce((sum, length) => sum + length, 0);
-}
-
-function cut(bytes: Uint8Array, lengths: readonly number[]): Uint8Array[] {
-  let at = 0;
-  return lengths.map((length) => {
-    at += length;
-    return bytes.subarray(at - length, at);
-  });
 }

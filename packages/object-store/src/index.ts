@@ -1,5 +1,6 @@
 /** Partitions over an object store that several gateways share. `@brooklet/object-store/contract` has the tests of drivers. */
 export { Fenced } from "./bucket-log.ts";
+export { type ForkOptions, type ForkReport, forkStore } from "./fork.ts";
 export { type Carry, memoryObjectStore, ObjectMemory } from "./memory.ts";
 export {
   Costs,
@@ -24,3 +25,10 @@ export {
   type S3Transport,
   signedTime,
 } from "./s3-transport.ts";
+export {
+  listSnapshots,
+  removeSnapshot,
+  type SnapshotOptions,
+  type StoreSnapshot,
+  takeSnapshot,
+} from "./store-snapshot.ts";

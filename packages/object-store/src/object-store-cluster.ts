@@ -3,7 +3,6 @@
  * taken it over, and anybody reads it. What a process has of it is a cache: an operation waits until it is there and new enough, is
  * done in one turn as everywhere, and is answered when what it wrote, or read, is in the log.
  */
-import type { ServiceError } from "@brooklet/core";
 import {
   type Cluster,
   type ClusterEngine,
@@ -24,7 +23,7 @@ import { BucketReplica, Outdated } from "./bucket-replica.ts";
 import { encodeFrame, joined } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
-import { certain, isOutdated, lateError, meaningOf, unlessFenced } from "./outcomes.ts";
+import { certain, inTime, isOutdated, lateError, meaningOf, unlessFenced } from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
 import { encodeRecord } from "./record.ts";
 import {
@@ -32,11 +31,13 @@ import {
   APPLICATION,
   againWith,
   pauseMs,
+  randomName,
   readAbout,
   readApplication,
   readNewest,
   sleep,
 } from "./store-records.ts";
+import { backupsOf, HeldFiles, removeOldSnapshots } from "./store-snapshot.ts";
 import { removeStrayFiles } from "./stray-files.ts";
 
 /** How a cluster over an object store is opened. */
@@ -64,16 +65,13 @@ const BUCKETS_DEFAULT = 8;
 const CACHE_BYTES = 1 << 30;
 /** An operation whose bucket is taken over again and again gives up. */
 const ATTEMPTS = 5;
-/** What is done here ends by itself in time; the store alone can take longer. */
-const GRACE_MS = 50;
-const TIMER_MS_MAX = 2 ** 31 - 1;
 /** How often it is looked whether another gateway has deployed something. */
 const APPLICATION_MS = 1_000;
 /** How often it is looked for files that servers left which were killed. */
 const STRAY_MS = 3_600_000;
+const WRITER_BYTES = 12;
 /** How often gateways say that they are there. */
 const PEERS_MS = 5_000;
-
 /** Who is content with what was known a moment ago has it looked for something newer so often. */
 const EVENTUAL_MS = 1_000;
 
@@ -99,12 +97,13 @@ export class ObjectStoreCluster implements Cluster {
   readonly #options: ObjectStoreClusterOptions;
   readonly #inner: LocalCluster;
   readonly #buckets = new Map<number, SharedBucket>();
-  readonly #writer = randomName();
+  readonly #writer = randomName(WRITER_BYTES);
   readonly #about: About;
   readonly #wait: (milliseconds: number) => Promise<void>;
   readonly #endLooking: (() => void)[];
   readonly #peers: Peers | undefined;
   #application: StoredApplication | undefined;
+  readonly #held: HeldFiles;
   #files = 0;
   #deploying: Promise<unknown> = Promise.resolve();
   #isClosed = false;
@@ -129,6 +128,7 @@ export class ObjectStoreCluster implements Cluster {
     });
     const { surroundings, peers, store, onProblem = () => undefined } = options;
     const again = againWith(this.#wait);
+    this.#held = new HeldFiles(store, again);
     if (peers !== undefined) {
       const [files, now] = [store.files, surroundings.sharedMs];
       this.#peers = new Peers({ files, name: this.#writer, port: peers, again, now });
@@ -191,9 +191,14 @@ export class ObjectStoreCluster implements Cluster {
     const erased = await this.#inner.erase(key);
     const { log, replica } = this.#bucketAt(this.#numberOf(key));
     try {
+      const before = await backupsOf(this.#options.store);
       await log.collect();
       await replica.removed();
-      return erased;
+      // One that was there before may be on its way out, one that is there now may have been begun before.
+      const backups = new Map(
+        [...before, ...(await backupsOf(this.#options.store))].map((backup) => [backup.id, backup]),
+      );
+      return backups.size === 0 ? erased : { ...erased, backups: [...backups.values()] };
     } catch (error) {
       throw serviceError(meaningOf(error));
     }
@@ -237,16 +242,25 @@ export class ObjectStoreCluster implements Cluster {
     this.#inner.restore(newest);
   }
 
-  /** Removes files that servers which were killed left in buckets that are this one's. How many. */
+  /** Removes files that servers which were killed left in buckets that are this one's, and snapshots whose time is over. How many files. */
   async removeStrayFiles(): Promise<number> {
-    const again = againWith(this.#wait);
-    const { files } = this.#options.store;
+    const [again, { store }] = [againWith(this.#wait), this.#options];
+    await removeOldSnapshots(store, new Date(), again);
     let removed = 0;
     for (const [number, { log, replica }] of this.#buckets) {
       if (this.#isClosed) break;
       const prefix = `file/${number}/`;
       const own = `${prefix}${this.#writer}-`;
-      removed += await removeStrayFiles({ files, log, replica, prefix, own, again });
+      await replica.removeLeft();
+      removed += await removeStrayFiles({
+        files: store.files,
+        log,
+        replica,
+        prefix,
+        own,
+        held: () => this.#held.of(number),
+        again,
+      });
     }
     return removed;
   }
@@ -271,7 +285,8 @@ export class ObjectStoreCluster implements Cluster {
     for (const { log } of this.#buckets.values()) await log.close();
     await this.#inner.close();
     for (const { replica } of this.#buckets.values()) {
-      await replica.removed();
+      // Whoever owns the bucket looks for what is left.
+      await replica.removed().catch(() => undefined);
       replica.close();
     }
     await this.#options.store.close?.();
@@ -289,18 +304,7 @@ export class ObjectStoreCluster implements Cluster {
       isBegun = true;
       return work();
     });
-    if (timeoutMs === Number.POSITIVE_INFINITY) return await passed;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = (): ServiceError => lateError(kind === "write" && isBegun ? "unknown" : "not_applied");
-      timer = setTimeout(() => reject(error()), Math.min(timeoutMs + GRACE_MS, TIMER_MS_MAX));
-    });
-    passed.catch(() => undefined);
-    try {
-      return await Promise.race([passed, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return await inTime(passed, timeoutMs, () => lateError(kind === "write" && isBegun ? "unknown" : "not_applied"));
   }
 
   /** Brings what an operation needs, and answers when that is known to be true. */
@@ -421,6 +425,7 @@ export class ObjectStoreCluster implements Cluster {
       bucket: number,
       buckets: this.#about.buckets,
       files: store.files,
+      held: () => this.#held.of(number),
       open: openCache,
       cacheBytes: Math.ceil(cacheBytes / this.#about.buckets),
       nameFile: () => {
@@ -486,8 +491,4 @@ export class ObjectStoreCluster implements Cluster {
       close: () => undefined,
     };
   }
-}
-
-function randomName(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -9,6 +9,25 @@ export function certain(error: unknown, before: readonly { readonly log: BucketL
   return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
 }
 
+/** What is done here ends by itself in time; the store alone can take longer. */
+const GRACE_MS = 50;
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** What comes of work that waits for the store, or the error of who came too late. */
+export async function inTime<Result>(work: Promise<Result>, timeoutMs: number, late: () => Error): Promise<Result> {
+  if (timeoutMs === Number.POSITIVE_INFINITY) return await work;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), Math.min(timeoutMs + GRACE_MS, TIMER_MS_MAX));
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** What a caller is told whose time is over. */
 export function lateError(outcome: "not_applied" | "unknown"): ServiceError {
   const message = "Timed out while the object store was waited for";

@@ -1,14 +1,17 @@
 /** What a store says of itself and of the applications that were deployed to it: logs, too, of which each place is written once. */
-import { asPackage } from "@brooklet/core";
+import { asPackage, type UnsharedBytes } from "@brooklet/core";
 import { type StoredApplication, StoreError } from "@brooklet/store";
 import { damaged, decodeFrame, encodeFrame } from "./log-object.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { ObjectFiles, ObjectStore } from "./object-store.ts";
 import { integer } from "./record.ts";
 
 const FORMAT = 1;
 const BUCKETS_MAX = 1_024;
 const SECRET_BYTES = 32;
-const ABOUT = "about";
+/** The log whose first place says that there is a store. */
+export const ABOUT = "about";
+/** A file that is there while a fork is written, which is no store before its end. */
+export const FORK = "fork-begun";
 /** The log of applications. */
 export const APPLICATION = "application";
 const PAUSE_MS = 20;
@@ -29,14 +32,37 @@ export interface About {
 export async function readAbout(store: ObjectStore, buckets: number, again: Again): Promise<About> {
   if (!(Number.isSafeInteger(buckets) && buckets >= 1 && buckets <= BUCKETS_MAX))
     throw new RangeError(`${buckets} buckets; there may be 1 to ${BUCKETS_MAX}`);
-  const found = await again(() => store.log.read(ABOUT, 0));
-  if (found === undefined) {
-    const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
-    const bytes = await encodeFrame({ value: { format: FORMAT, buckets }, blobs: [secret] });
-    await again(() => store.log.append(ABOUT, 0, bytes));
-  }
-  const there = found ?? (await again(() => store.log.read(ABOUT, 0)));
+  const found = await foundAbout(store, again);
+  if (found !== undefined) return found;
+  if ((await again(() => store.files.read(FORK))) !== undefined)
+    throw new StoreError(
+      "refused",
+      "a fork into this store did not come to its end: fork again, or take another place",
+    );
+  const bytes = await newAbout(buckets);
+  await again(() => store.log.append(ABOUT, 0, bytes));
+  const there = await foundAbout(store, again);
   if (there === undefined) throw damaged("what it says of itself is gone");
+  return there;
+}
+
+/** What a new store says of itself: how many buckets it has, and a secret of its own. */
+export async function newAbout(buckets: number): Promise<UnsharedBytes> {
+  const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+  return await encodeFrame({ value: { format: FORMAT, buckets }, blobs: [secret] });
+}
+
+/** What a store says of itself. Throws a `StoreError` of the kind "refused" where there is none. */
+export async function demandAbout(store: ObjectStore, again: Again): Promise<About> {
+  const found = await foundAbout(store, again);
+  if (found === undefined) throw new StoreError("refused", "there is no store here");
+  return found;
+}
+
+/** What a store says of itself; nothing: there is none. */
+export async function foundAbout(store: ObjectStore, again: Again): Promise<About | undefined> {
+  const there = await again(() => store.log.read(ABOUT, 0));
+  if (there === undefined) return undefined;
   const { value, blobs } = await decodeFrame(there);
   const said = value as Readonly<Record<string, unknown>>;
   const format = integer(said, "format");
@@ -91,6 +117,26 @@ export function againWith(wait: (milliseconds: number) => Promise<void>): Again 
     }
   };
 }
+
+/** All names of files that begin with a prefix. */
+export async function namesBelow(files: ObjectFiles, prefix: string, again: Again): Promise<readonly string[]> {
+  const all: string[] = [];
+  for (let after = ""; ; ) {
+    const names = await again(() => files.names(prefix, after));
+    const last = names.at(-1);
+    if (last === undefined) return all;
+    all.push(...names);
+    after = last;
+  }
+}
+
+/** A name that no other has. */
+export function randomName(bytes: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+}
+
 /** How long is waited before a request is made again. */
 export function pauseMs(attempt: number): number {
   return Math.min(PAUSE_MS * 2 ** attempt, PAUSE_MAX_MS) * (0.5 + Math.random() / 2);

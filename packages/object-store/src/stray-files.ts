@@ -7,7 +7,7 @@
 import type { BucketLog } from "./bucket-log.ts";
 import type { BucketReplica } from "./bucket-replica.ts";
 import type { ObjectFiles } from "./object-store.ts";
-import type { Again } from "./store-records.ts";
+import { type Again, namesBelow } from "./store-records.ts";
 
 /** Where it is looked. */
 export interface StrayFilesOptions {
@@ -17,6 +17,8 @@ export interface StrayFilesOptions {
   /** What the names of the bucket's files begin with, and those of this process's own. */
   readonly prefix: string;
   readonly own: string;
+  /** Files of the bucket that snapshots of the store name; nothing: that is not known. */
+  readonly held: () => Promise<ReadonlySet<string> | undefined>;
   readonly again: Again;
 }
 
@@ -27,26 +29,23 @@ export async function removeStrayFiles({
   replica,
   prefix,
   own,
+  held,
   again,
 }: StrayFilesOptions): Promise<number> {
   const { epoch } = log;
   if (!log.isOwner) return 0;
-  const found: string[] = [];
-  for (let after = ""; ; ) {
-    const names = await again(() => files.names(prefix, after));
-    const last = names.at(-1);
-    if (last === undefined) break;
-    // What is under way here is named by and by, and removed where it turns out to be of no use.
-    found.push(...names.filter((name) => !name.startsWith(own)));
-    after = last;
-  }
+  // What is under way here is named by and by, and removed where it turns out to be of no use.
+  const found = (await namesBelow(files, prefix, again)).filter((name) => !name.startsWith(own));
   if (found.length === 0) return 0;
   await log.collect();
   const named = await replica.named();
   // A snapshot is kept of what was confirmed, by who owned the bucket when it was: that nobody else owns it now is asked for.
   await log.fresh();
   if (!log.isOwner || log.epoch !== epoch) return 0;
-  const stray = found.filter((name) => !named.has(name));
+  // After the bucket's snapshot: whoever begins to take one of the store from here on finds that one, or a later.
+  const kept = await held();
+  if (kept === undefined) return 0;
+  const stray = found.filter((name) => !named.has(name) && !kept.has(name));
   for (const name of stray) await again(() => files.remove(name));
   return stray.length;
 }

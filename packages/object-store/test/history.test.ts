@@ -1,13 +1,16 @@
 /**
  * Several gateways over one store whose requests are late, lost before or after they worked; gateways that are stopped and begun
  * anew. Clients change documents on the condition of what they read: of each value there is one successor, a read is never older than
- * what was acknowledged before it began, and at the end everything acknowledged is there.
+ * what was acknowledged before it began, and at the end everything acknowledged is there. Snapshots of the store are taken and removed at
+ * any moment: a fork of one has what was acknowledged before it was taken, and nothing that never was.
  *
  * BROOKLET_SEED repeats a run, BROOKLET_STEPS makes it longer (600).
  */
 import { expect, test } from "vitest";
+import { forkStore } from "../src/fork.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStoreCluster } from "../src/object-store-cluster.ts";
+import { removeSnapshot, takeSnapshot } from "../src/store-snapshot.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
 
 const SEED = Number(process.env["BROOKLET_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
@@ -62,6 +65,33 @@ async function strayOf(last: ObjectStoreCluster, memory: ObjectMemory): Promise<
   return removed;
 }
 
+/** A snapshot, and what had been acknowledged when it was begun. */
+interface Taken {
+  readonly id: string;
+  readonly acknowledged: ReadonlyMap<string, number>;
+}
+
+/** Looks at forks of snapshots: each document is between what was acknowledged before and what it came to be. */
+async function lookAtForks(
+  memory: ObjectMemory,
+  taken: readonly Taken[],
+  last: ReadonlyMap<string, number>,
+): Promise<void> {
+  for (const { id, acknowledged } of taken) {
+    const target = new ObjectMemory();
+    await forkStore(memoryObjectStore(memory), memoryObjectStore(target), { snapshot: id });
+    const { cluster, problems } = await openCluster(memoryObjectStore(target));
+    for (const [place, least] of acknowledged) {
+      const [group, name] = place.split(" ") as [string, string];
+      const { seen } = (await get(cluster, group, name)) as { readonly seen: number };
+      expect(seen, `${place} of a fork is not older than what was acknowledged before`).toBeGreaterThanOrEqual(least);
+      expect(seen, `${place} of a fork is what it once was`).toBeLessThanOrEqual(last.get(place) ?? 0);
+    }
+    await cluster.close();
+    expect(problems).toEqual([]);
+  }
+}
+
 interface Known {
   /** The newest value that was acknowledged to somebody. */
   acknowledged: number;
@@ -78,7 +108,18 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
   const open = async (): Promise<ObjectStoreCluster> => (await openCluster(faultyStore(memory, random))).cluster;
   const clusters = await Promise.all(Array.from({ length: GATEWAYS }, open));
   const known = new Map<string, Known>();
-  const reached = { changed: 0, refused: 0, unknown: 0, failed: 0, restarts: 0, sweeps: 0, stray: 0 };
+  const reached = {
+    changed: 0,
+    refused: 0,
+    unknown: 0,
+    failed: 0,
+    restarts: 0,
+    sweeps: 0,
+    stray: 0,
+    snapshots: 0,
+    removals: 0,
+  };
+  const taken: Taken[] = [];
   let steps = 0;
 
   const read = async (cluster: ObjectStoreCluster, group: string, name: string): Promise<number | undefined> => {
@@ -113,6 +154,18 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
     if (random() < 0.01) {
       reached.sweeps += 1;
       await cluster.removeStrayFiles().catch(() => undefined);
+      return;
+    }
+    if (random() < 0.01) {
+      const acknowledged = new Map([...known].map(([of, { acknowledged: least }]) => [of, least]));
+      reached.snapshots += 1;
+      taken.push({ id: (await takeSnapshot(faultyStore(memory, random))).id, acknowledged });
+      return;
+    }
+    if (random() < 0.005 && taken.length > 0) {
+      reached.removals += 1;
+      const [one] = taken.splice(Math.floor(random() * taken.length), 1);
+      await removeSnapshot(faultyStore(memory, random), one?.id ?? "");
       return;
     }
     const seen = await read(cluster, group, name);
@@ -162,11 +215,14 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
   const { cluster: last } = await openCluster(memoryObjectStore(memory));
+  const final = new Map<string, number>();
   for (const [place, { acknowledged }] of known) {
     const [group, name] = place.split(" ") as [string, string];
     const { seen } = (await get(last, group, name)) as { readonly seen: number };
     expect(seen, `${place} is at least what was acknowledged`).toBeGreaterThanOrEqual(acknowledged);
+    final.set(place, seen);
   }
+  await lookAtForks(memory, taken, final);
   reached.stray = await strayOf(last, memory);
   expect(reached.changed).toBeGreaterThan(STEPS / 20);
   expect(reached.refused).toBeGreaterThan(0);

@@ -21,6 +21,7 @@ import { countOf } from "./plan.ts";
 import { addProjectCommands } from "./project/project-program.ts";
 import type { runQuery } from "./query.ts";
 import type { runServe } from "./serve.ts";
+import { addStoreCommands } from "./store-program.ts";
 import { CommandFailed, type Surroundings } from "./surroundings.ts";
 import type { runUpdate } from "./update.ts";
 import type { runForget, runVisit } from "./visit.ts";
@@ -74,6 +75,7 @@ export function makeProgram(surroundings: Surroundings): Command {
   addModel(program, surroundings);
   addPlan(program, surroundings);
   addDirectoryCommands(program, surroundings);
+  addStoreCommands(program, surroundings);
   addKey(program, surroundings);
   addToken(program, surroundings);
   addServerCommands(program, surroundings);
@@ -93,6 +95,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--app <dir>", "application package to deploy at the start (services.xml, schemas/)")
     .option("--data <dir>", "data directory, made if there is none", "./data")
     .option("--store <address>", "a store that several servers share, instead: s3://bucket/prefix or postgres://…")
+    .option("--buckets <count>", "of a store that is empty: buckets its groups are spread into, for good (8)", positive)
     .option("--peer-address <url>", "with --store: where the other servers reach this one, as http://10.0.0.5:7070")
     .option("--port <port>", "port of everything", port, PORT_DEFAULT)
     .option("--config-port <port>", "another port for deployments (the vespa command expects 19071)", port)
