@@ -2,15 +2,19 @@
  * `npm run bench:object-store [-- --quick]`: databases over an object store, a real S3 service on this machine (versitygw over a folder;
  * `node tools/versitygw.mjs` builds it). How many writes are acknowledged a second and how many requests that takes, by 1, 64 and 1,024
  * writers at once; what a search takes beside one of a data directory with the same documents, asked in turns; the first search of a
- * database that has nothing yet; and a hundred thousand groups. Answers are compared, what is counted is asserted. The service
+ * database that has nothing yet; a hundred thousand groups, a snapshot of all of them, and a fork of that; and
+ * what two gateways write a second beside one, each in the buckets that it owns. Answers are compared, what is counted is asserted. The service
  * answers from this machine's memory: what a request takes elsewhere comes on top, once for a strict search, once for a write.
  */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { int, open, schema, text, vector } from "../packages/brooklet/dist/index.js";
-import { s3 } from "../packages/brooklet/dist/object-store.js";
+import { forkStore, removeSnapshot, s3, takeSnapshot } from "../packages/brooklet/dist/object-store.js";
+import { bucketOf } from "../packages/store/dist/index.js";
 import { startS3Service } from "../tools/s3-service.mjs";
 
 const quick = process.argv.includes("--quick");
@@ -21,6 +25,9 @@ const ROUNDS = quick ? 3 : 9;
 const QUERIES = 50;
 const COLD = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000];
 const GROUPS = quick ? 5_000 : 100_000;
+const GATEWAY_WRITERS = 1_024;
+const BUCKETS = 8;
+const GATEWAY = "--gateway";
 const WORDS = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
 
 const note = schema("note", { title: text(), n: int(), vec: vector(DIMENSIONS).optional() });
@@ -154,6 +161,65 @@ async function manyGroups(options) {
       `${(performance.now() - coldMs).toFixed(0)} ms, ${gets} GETs of ${(bytesRead / 1e3).toFixed(0)} kB`,
   );
   await again.close();
+  await snapshotAndFork(options);
+}
+
+/** A snapshot of very many groups, and a store that is made of it. */
+async function snapshotAndFork(options) {
+  const [source, target] = ["groups", "forked"].map((prefix) => s3({ ...options, prefix }));
+  const [taking, beganMs] = [counted(source), performance.now()];
+  const { id } = await takeSnapshot(source);
+  const [takenMs, { puts, gets, bytesRead }] = [performance.now(), taking()];
+  const { bytes } = await forkStore(source, target, { snapshot: id });
+  const forkedMs = performance.now();
+  equal("removed", await removeSnapshot(source, id), true);
+  const fork = await open({ store: target, schemas: [note] });
+  equal("of one group of the fork", (await fork.group(`g${GROUPS - 1}`).get(note, "1"))?.n, GROUPS - 1);
+  await fork.close();
+  console.log(
+    `a snapshot of ${GROUPS} groups: ${((takenMs - beganMs) / 1_000).toFixed(1)} s, ${puts} PUTs, ${gets} GETs of ${(bytesRead / 1e6).toFixed(0)} MB; ` +
+      `a fork of it: ${((forkedMs - takenMs) / 1_000).toFixed(1)} s for ${(bytes / 1e6).toFixed(0)} MB`,
+  );
+}
+
+/** A gateway in a process of its own: once it owns its share of the buckets it waits for a word, and writes; how many writes were acknowledged. */
+async function gateway({ options, share, shares }) {
+  const db = await open({ store: s3({ ...options, prefix: `gateways-${shares}` }), schemas: [note] });
+  const all = Array.from({ length: 512 }, (_, number) => `g${number}`);
+  const groups = all.filter((name) => bucketOf(`g:${name}`, BUCKETS) % shares === share);
+  for (const name of groups) await db.group(name).put(note, "first", { title: "first", n: 0 });
+  process.send("ready");
+  await once(process, "message");
+  const endMs = performance.now() + WRITING_MS;
+  let written = 0;
+  const write = async (writer) => {
+    const group = db.group(groups[writer % groups.length]);
+    for (let n = 0; performance.now() < endMs; n += 1) {
+      await group.put(note, `${writer}-${n}`, { title: titleOf(n), n });
+      written += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: GATEWAY_WRITERS / shares }, (_, writer) => write(writer)));
+  process.send(written);
+  await db.close();
+  process.disconnect();
+}
+
+/** Writes a second of so many gateways, over whose buckets all groups are spread. */
+async function gateways(options, shares) {
+  const children = Array.from({ length: shares }, (_, share) =>
+    fork(import.meta.filename, [GATEWAY, JSON.stringify({ options, share, shares }), ...(quick ? ["--quick"] : [])]),
+  );
+  for (const child of children) await once(child, "message");
+  for (const child of children) child.send("write");
+  const counts = await Promise.all(children.map(async (child) => (await once(child, "message"))[0]));
+  await Promise.all(children.map((child) => child.exitCode ?? once(child, "exit")));
+  return counts.reduce((sum, count) => sum + count, 0) / (WRITING_MS / 1_000);
+}
+
+if (process.argv[2] === GATEWAY) {
+  await gateway(JSON.parse(process.argv[3]));
+  process.exit();
 }
 
 const folder = mkdtempSync(join(tmpdir(), "brooklet-bench-s3-"));
@@ -184,6 +250,11 @@ try {
   await shared.close();
   for (const documents of COLD) await cold(options, documents);
   await manyGroups(options);
+  const [one, two] = [await gateways(options, 1), await gateways(options, 2)];
+  console.log(
+    `two gateways on ${availableParallelism()} processors, which the service is on too: ${two.toFixed(0)} writes/s, ` +
+      `${(two / one).toFixed(2)} times as many as one`,
+  );
 } finally {
   end();
   rmSync(folder, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import type { Cluster } from "@brooklet/partition";
 import { localClient } from "./local-client.ts";
 import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
-import { type OpenClusterOptions, openInMemory } from "./node/memory-cluster.ts";
+import { NO_STORE, type OpenClusterOptions, openInMemory } from "./node/memory-cluster.ts";
 import { secret } from "./node/secret.ts";
 import type { Database, OpenOptions, RunningConsole } from "./open.ts";
 import { starting, startingError } from "./starting.ts";
@@ -51,7 +51,8 @@ export async function openHere(options: OpenOptions): Promise<Database> {
 
 /** What the program opens. */
 async function clusterOf(options: OpenOptions, given: Omit<OpenClusterOptions, "path" | "threads">): Promise<Cluster> {
-  const { path, threads, store, encryptionKey } = options;
+  const { path, threads, store, buckets, encryptionKey } = options;
+  if (store === undefined && buckets !== undefined) throw startingError(new Error(NO_STORE));
   if (encryptionKey === undefined)
     return store === undefined ? await openOwn(path, threads, given) : await openShared(options, given);
   try {
@@ -78,7 +79,7 @@ async function openOwn(
 
 /** What the program opens of a store that it shares. */
 async function openShared(
-  { store, path, threads }: OpenOptions,
+  { store, buckets, path, threads }: OpenOptions,
   given: Omit<OpenClusterOptions, "path" | "threads">,
 ): Promise<Cluster> {
   const other = path === undefined ? (threads === undefined || threads === false ? undefined : "threads") : "path";
@@ -86,7 +87,7 @@ async function openShared(
     throw startingError(new Error(`open takes either store or ${other}: a store is shared, and read in this thread`));
   try {
     const { openSharedCluster } = await import("./node/object-store.ts");
-    return await openSharedCluster({ store, ...given });
+    return await openSharedCluster({ store, ...given, ...(buckets !== undefined && { buckets }) });
   } catch (reason) {
     throw startingError(reason);
   }

@@ -16,6 +16,8 @@ export interface OpenOptions {
    * acknowledged when it is there, and seen by the next search of every process.
    */
   readonly store?: ObjectStore;
+  /** Of a store that is empty: into how many buckets its groups are spread, for good; 8 by default. A bucket has one writer at a time. */
+  readonly buckets?: number;
   /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
   readonly schemas: readonly AnySchema[];
   /** Whether schemas of the directory that are not among these are removed, with all their documents. They stay unless it is said. */
@@ -79,6 +81,7 @@ export interface Database extends Client, AsyncDisposable {
 const OPTIONS = {
   path: CHECKS.text,
   store: CHECKS.settings,
+  buckets: CHECKS.buckets,
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   threads: (value) => (value === false ? undefined : CHECKS.count(value)),

@@ -14,6 +14,7 @@ type OptionKind =
   | "work"
   | "settings"
   | "count"
+  | "buckets"
   | "key"
   | "port"
   | "texts"
@@ -22,6 +23,8 @@ type OptionKind =
   | "group";
 
 const PORT_MAX = 65_535;
+/** Of a store. */
+const BUCKETS_MAX = 1_024;
 
 function unless(isRight: (value: unknown) => boolean, what: string): Check {
   return (value) => (isRight(value) ? undefined : what);
@@ -49,6 +52,7 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
     "a key of 256 bits, as brooklet key makes one, or a function that gives it",
   ),
   count: unless(isWhole(Number.MAX_SAFE_INTEGER), "a whole number from 0 on"),
+  buckets: unless((value) => isWhole(BUCKETS_MAX)(value) && value !== 0, `a whole number from 1 to ${BUCKETS_MAX}`),
   port: unless(isWhole(PORT_MAX), `a port, 0 to ${PORT_MAX}`),
   group: (value) => {
     const problem = isText(value) ? documentNameProblem("group", String(value)) : "";

@@ -18,6 +18,8 @@ export interface ServeOptions {
    * asked answers; who writes a bucket has taken it over.
    */
   readonly store?: ObjectStore;
+  /** Of a store that is empty: into how many buckets its groups are spread, for good; 8 by default. A bucket has one writer at a time. */
+  readonly buckets?: number;
   /**
    * With a store: where the other servers reach this one, as in `http://10.0.0.5:7070`. Writes of a bucket then meet in one server,
    * whichever they were sent to. It is for them alone: what is not sealed with the secret of the store is refused.
@@ -159,6 +161,7 @@ export interface RunningService {
 const OPTIONS = {
   path: CHECKS.text,
   store: CHECKS.settings,
+  buckets: CHECKS.buckets,
   peerAddress: CHECKS.text,
   application: CHECKS.text,
   port: CHECKS.port,

@@ -7,6 +7,7 @@ import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { encryptionKeyOf, NOT_ENCRYPTED } from "./node/encryption-key.ts";
 import { guardedOutbound } from "./node/guarded-outbound.ts";
+import { NO_STORE } from "./node/memory-cluster.ts";
 import type { Outbound } from "./node/outbound.ts";
 import { Telemetry } from "./node/telemetry.ts";
 import { openCluster } from "./node/threads.ts";
@@ -122,7 +123,8 @@ async function clusterOf(
     groups,
   }: { readonly outbound: Outbound; readonly stages: Stages; readonly groups: ReadLimits["groups"] },
 ): Promise<Cluster> {
-  const { path, threads, store } = options;
+  const { path, threads, store, buckets, peerAddress } = options;
+  if (store === undefined && buckets !== undefined) throw new Error(NO_STORE);
   const usual = {
     outbound,
     stages,
@@ -137,7 +139,7 @@ async function clusterOf(
   if (path !== undefined || threads !== undefined)
     throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");
   const { openSharedCluster } = await import("./node/object-store.ts");
-  return await openSharedCluster({ store, ...usual, ...given({ peerAddress: options.peerAddress }) });
+  return await openSharedCluster({ store, ...usual, ...given({ buckets, peerAddress }) });
 }
 
 /** Limits that are not the usual ones: what an option of its own says counts more than the list. */

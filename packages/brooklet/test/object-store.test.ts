@@ -30,6 +30,63 @@ test("several processes share a database", async () => {
   expect(await two.group("alice").count(mail)).toBe(0);
 });
 
+test("what is content with what was known is answered while the store is away", async () => {
+  const memory = new ObjectMemory();
+  const one = await open({ store: memoryObjectStore(memory), schemas: [mail] });
+  onTestFinished(() => one.close());
+  let away: Promise<void> | undefined;
+  let back = (): void => undefined;
+  const carry = async <Result>(work: () => Result): Promise<Result> => {
+    await away;
+    return work();
+  };
+  const two = await open({ store: memoryObjectStore(memory, carry), schemas: [mail] });
+  onTestFinished(() => two.close());
+  const [alice, there] = [one.group("alice"), two.group("alice")];
+  const mailOf = (subject: string) => ({ subject, sentAt: new Date(0) });
+  await alice.put(mail, "m1", mailOf("old"));
+  expect(await there.count(mail)).toBe(1);
+  expect((await there.get(mail, "m1"))?.subject).toBe("old");
+  away = new Promise((resolve) => {
+    back = resolve;
+  });
+  await alice.put(mail, "m1", mailOf("new"));
+  await alice.put(mail, "m2", mailOf("new"));
+  const eventual = { consistency: "eventual" } as const;
+  expect((await there.get(mail, "m1", eventual))?.subject).toBe("old");
+  expect(await there.exists(mail, "m2", eventual)).toBe(false);
+  expect((await there.search(mail, { text: "new", ...eventual })).totalCount).toBe(0);
+  expect(await there.count(mail, undefined, eventual)).toBe(1);
+  const ids: string[] = [];
+  for await (const { id } of there.visit(mail, eventual)) ids.push(id);
+  expect(ids).toEqual(["m1"]);
+  const strict = there.get(mail, "m1");
+  away = undefined;
+  back();
+  expect((await strict)?.subject).toBe("new");
+  expect(await there.count(mail)).toBe(2);
+});
+
+test("a new store has as many buckets as it is given, and keeps them", async () => {
+  const memory = new ObjectMemory();
+  const one = await open({ store: memoryObjectStore(memory), schemas: [mail], buckets: 3 });
+  onTestFinished(() => one.close());
+  const two = await open({ store: memoryObjectStore(memory), schemas: [mail], buckets: 5 });
+  onTestFinished(() => two.close());
+  for (let number = 0; number < 40; number += 1)
+    await one.group(`g${number}`).put(mail, "m", { subject: "of many", sentAt: new Date(0) });
+  expect(await two.group("g39").count(mail)).toBe(1);
+  expect([...memory.places.keys()].filter((log) => log.startsWith("bucket/")).sort()).toEqual([
+    "bucket/0",
+    "bucket/1",
+    "bucket/2",
+  ]);
+  await expect(open({ schemas: [mail], buckets: 3 })).rejects.toThrow("buckets are of a store");
+  await expect(open({ store: memoryObjectStore(), schemas: [mail], buckets: 0 })).rejects.toThrow(
+    "a whole number from 1 to 1024",
+  );
+});
+
 test("a store is not opened beside a path", async () => {
   const store = memoryObjectStore();
   await expect(open({ store, path: "./data", schemas: [mail] })).rejects.toThrow("open takes either store or path");

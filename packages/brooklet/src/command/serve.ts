@@ -19,6 +19,7 @@ export interface ServeCommand {
   readonly app?: string;
   readonly data: string;
   readonly store?: string;
+  readonly buckets?: number;
   readonly peerAddress?: string;
   readonly port: number;
   readonly configPort?: number;
@@ -111,6 +112,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   const service = await serve({
     ...(encryptionKey === undefined ? {} : { encryptionKey }),
     ...(command.store === undefined ? { path: data } : { store: await storeAt(command.store, process.env) }),
+    ...(command.buckets === undefined ? {} : { buckets: command.buckets }),
     ...(command.peerAddress === undefined ? {} : { peerAddress: command.peerAddress }),
     port,
     host,

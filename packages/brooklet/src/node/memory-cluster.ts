@@ -49,6 +49,8 @@ export interface OpenClusterOptions {
   readonly onProblem?: (error: unknown) => void;
 }
 
+/** What is wrong with a number of buckets for what is no store. */
+export const NO_STORE = "buckets are of a store: say which (s3() or postgres() of brooklet/object-store)";
 /** Memory for what was read before. */
 export const CACHE_BYTES: number = 256 << 20;
 /** Of what seals continuations of groupings. */
