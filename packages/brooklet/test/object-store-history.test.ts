@@ -1,7 +1,7 @@
 /**
  * Three servers over one object store, a real S3 service and a real PostgreSQL: clients ask any of them, while servers are killed,
  * stopped for a while (and do not know what happened meanwhile), and the store itself is killed and started again. What the clients
- * saw of each document must have an order that explains it.
+ * saw of each document must have an order that explains it; so must what forks have of snapshots that are taken meanwhile.
  *
  * BROOKLET_HISTORY_STEPS asks for more operations (500 of each store), BROOKLET_SEED repeats choices.
  */
@@ -17,6 +17,9 @@ import {
   startS3,
   versitygw,
 } from "../../object-store/test/servers.ts";
+import { storeAt } from "../src/command/store.ts";
+import { serve } from "../src/index.ts";
+import { forkStore, memoryObjectStore, removeSnapshot, takeSnapshot } from "../src/object-store.ts";
 import { ABSENT, type Random, randomFrom, randomWrite, seen, stateOf, written } from "./history-documents.ts";
 import { DocumentHistory, type State } from "./linearizable.ts";
 import { type Asking, applicationFiles, asking, folder, type Served, serveProcess, writeFiles } from "./served.ts";
@@ -53,7 +56,7 @@ class World {
   #clock = 0;
   /** Why the last read was not answered. */
   unread = "";
-  readonly counts = { writes: 0, refused: 0, reads: 0, notApplied: 0, unanswered: 0 };
+  readonly counts = { writes: 0, refused: 0, reads: 0, notApplied: 0, unanswered: 0, forks: 0 };
 
   constructor(random: Random) {
     this.#random = random;
@@ -115,6 +118,32 @@ class World {
       this.unread = String(error);
       return false;
     }
+  }
+
+  /** What a fork of a snapshot has: as if it had been read while that was taken. */
+  async readFork(address: string): Promise<void> {
+    const source = await storeAt(address, process.env);
+    const begun = this.#now();
+    const { id } = await takeSnapshot(source);
+    const ended = this.#now();
+    const target = memoryObjectStore();
+    await forkStore(source, target, { snapshot: id });
+    await removeSnapshot(source, id);
+    await source.close?.();
+    const fork = await serve({ store: target, port: 0 });
+    const ask = asking(fork.port);
+    for (const document of documents) {
+      const { status, text } = await ask("GET", pathOf(document));
+      expect([200, 404], text).toContain(status);
+      const state = status === 404 ? ABSENT : stateOf((JSON.parse(text) as { readonly fields?: object }).fields ?? {});
+      this.#history(document).record(
+        seen(`forked ${state}`, (of) => of === state),
+        begun,
+        ended,
+      );
+    }
+    await fork.close();
+    this.counts.forks += 1;
   }
 
   /** What was not answered cannot happen any more; what was seen must have been possible. */
@@ -224,7 +253,7 @@ async function history(address: string, store: Running, environment: Readonly<Re
           await store.kill();
           await new Promise((resolve) => setTimeout(resolve, random(300)));
           await store.start();
-        }
+        } else await world.readFork(address);
       }
     };
     await Promise.all([trouble(), ...Array.from({ length: CLIENTS }, client)]);

@@ -12,7 +12,7 @@ export interface PostgresClient {
 const TABLES = [
   "CREATE TABLE IF NOT EXISTS brooklet_log (log text NOT NULL, place bigint NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (log, place))",
   "CREATE TABLE IF NOT EXISTS brooklet_snapshot (log text PRIMARY KEY, tag bigint NOT NULL, bytes bytea NOT NULL)",
-  "CREATE TABLE IF NOT EXISTS brooklet_file (name text PRIMARY KEY, bytes bytea NOT NULL)",
+  'CREATE TABLE IF NOT EXISTS brooklet_file (name text COLLATE "C" PRIMARY KEY, bytes bytea NOT NULL)',
 ];
 /** Of what is written once and not compressible, compression is time. */
 const PLAIN = ["brooklet_log", "brooklet_snapshot", "brooklet_file"].map(
@@ -21,6 +21,8 @@ const PLAIN = ["brooklet_log", "brooklet_snapshot", "brooklet_file"].map(
 /** Of several gateways that begin at once, one makes the tables. */
 const MAKING_LOCK = 7_301_982_113;
 const LISTED = 1_000;
+/** Comes after every character of names. */
+const BEHIND = "~";
 
 interface BytesRow {
   readonly bytes: Uint8Array;
@@ -106,9 +108,11 @@ function filesIn(client: PostgresClient, costs: Costs): ObjectFiles {
     },
     names: async (prefix, after = "") => {
       costs.lists += 1;
+      // A part of the key, in its order: what begins so is not looked for in all there is.
       const select =
-        'SELECT name FROM brooklet_file WHERE starts_with(name, $1) AND name > $2 COLLATE "C" ORDER BY name COLLATE "C" LIMIT $3';
-      return (await client.query(select, [prefix, after, LISTED])).rows.map((row) => (row as { name: string }).name);
+        'SELECT name FROM brooklet_file WHERE name COLLATE "C" >= $1 AND name COLLATE "C" < $2 AND name COLLATE "C" > $3 ORDER BY name COLLATE "C" LIMIT $4';
+      const { rows } = await client.query(select, [prefix, `${prefix}${BEHIND}`, after, LISTED]);
+      return rows.map((row) => (row as { name: string }).name);
     },
   };
 }
