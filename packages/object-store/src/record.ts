@@ -38,13 +38,13 @@ export interface EncodedRecord {
   readonly blobs: readonly Uint8Array[];
 }
 
-/** Writes a record. */
+/** Writes a record. Bytes are copied: it waits for its files, and the memory of what it was made of is used again by what is folded next. */
 export function encodeRecord(record: LogRecord): EncodedRecord {
   if (record.kind === "append") {
     const { kind, application, entries } = record;
     return {
       value: { kind, application, keys: entries.map(({ key }) => key) },
-      blobs: entries.map(({ bytes }) => bytes),
+      blobs: entries.map(({ bytes }) => new Uint8Array(bytes)),
     };
   }
   if (record.kind !== "commit") return { value: record, blobs: [] };
@@ -54,8 +54,8 @@ export function encodeRecord(record: LogRecord): EncodedRecord {
   return {
     value: { ...said, files, folded, removedSegments, changed: liveness.map(({ segment }) => segment), segments },
     blobs: [
-      ...liveness.map(({ liveness: bytes }) => bytes),
-      ...newSegments.flatMap((segment) => [segment.header, segment.liveness]),
+      ...liveness.map(({ liveness: bytes }) => new Uint8Array(bytes)),
+      ...newSegments.flatMap((segment) => [new Uint8Array(segment.header), new Uint8Array(segment.liveness)]),
     ],
   };
 }

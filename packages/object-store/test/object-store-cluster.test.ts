@@ -63,3 +63,26 @@ test("a group that was erased is nowhere in the store", async () => {
     expect(text.includes("g:alice")).toBe(false);
   }
 });
+
+test("folds that follow each other while the store is slow are each what they were", async () => {
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  const slowly: typeof store.files.put = async (name, bytes) => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await store.files.put(name, bytes);
+  };
+  const { cluster } = await openCluster({ ...store, files: { ...store.files, put: slowly } }, { buckets: 1 });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const groups = ["alice", "bob", "carol", "dave"];
+  for (const [index, group] of groups.entries())
+    for (let name = 0; name < 10 * (index + 1); name += 1)
+      await put(cluster, group, String(name), { title: `note of ${group}`, seen: name });
+  // One begins when the one before is done here, long before that is in the log.
+  await Promise.all(groups.map((group) => cluster.maintain(`g:${group}`)));
+  const { cluster: other, problems } = await openCluster(memoryObjectStore(memory));
+  for (const [index, group] of groups.entries()) {
+    expect((await search(other, group, [["streaming.groupname", group]])).count).toBe(10 * (index + 1));
+    expect(await get(other, group, "9")).toEqual({ title: `note of ${group}`, seen: 9 });
+  }
+  expect(problems).toEqual([]);
+});
