@@ -19,6 +19,14 @@ export interface Guard {
 /** All of them. */
 export const GUARDS: readonly Guard[] = [
   {
+    id: "P8",
+    without: "an answer that was cut by its time says that it is whole",
+    file: "crates/search/src/render.rs",
+    line: "    let full = !late && !damaged;",
+    instead: "    let full = true;",
+    test: "crates/search/tests/partial_results.rs",
+  },
+  {
     id: "P10",
     without: "the checksum of a block is not compared",
     file: "crates/segment/src/block.rs",
