@@ -44,6 +44,7 @@ import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checkReply } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import { Sharer } from "./turnstile.ts";
 
 /** Nothing was written for so long: what is in the tail is folded, and what was removed goes. */
 export const REST_MS = 5_000;
@@ -436,6 +437,7 @@ export class GroupObject implements GroupCalls {
   #serve(): Served {
     const { isolate, connection, surroundings, onProblem, table } = this.#options;
     const inTable = table === undefined ? {} : { table };
+    const sharer = new Sharer(isolate.turnstile, surroundings);
     const host = new BucketHost({
       engine: isolate.engine,
       buckets: 1,
@@ -443,8 +445,8 @@ export class GroupObject implements GroupCalls {
       partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...inTable }),
       guard: () => (this.#guard?.isActive === true ? this.#guard : undefined),
       application: undefined,
-      surroundings: { ...surroundings, turn: () => this.#turn() },
-      enter: (isOver) => this.#enter(isOver),
+      surroundings: sharer.surroundings,
+      enter: (isOver) => sharer.enter(isOver),
       tailBytesMax: OBJECT_TAIL_BYTES_MAX,
       onProblem,
     });
@@ -452,19 +454,6 @@ export class GroupObject implements GroupCalls {
     const record = this.#record(host);
     this.#guard = record === undefined ? undefined : new ShardGuard(record);
     return { host, queries: new OpenQueries(host) };
-  }
-
-  /** Waits until no other object of the isolate writes segments. */
-  async #enter(isOver: () => boolean): Promise<() => void> {
-    const { isolate, surroundings } = this.#options;
-    while (!isOver() && !isolate.turnstile.enter(this, surroundings.sharedMs())) await surroundings.turn();
-    return () => isolate.turnstile.leave(this);
-  }
-
-  #turn(): Promise<void> {
-    const { isolate, surroundings } = this.#options;
-    isolate.turnstile.see(this, surroundings.sharedMs());
-    return surroundings.turn();
   }
 
   /** Has the group listed, before anything of it is stored. */

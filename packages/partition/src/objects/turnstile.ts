@@ -3,6 +3,8 @@
  * promise of another, whose request may be gone with everything that would settle it: each looks again at every turn of its own.
  */
 
+import type { Surroundings } from "../surroundings.ts";
+
 /** Whoever was not seen for so long is gone, put out of memory by the platform in the middle of its work. */
 const GONE_MS = 10_000;
 
@@ -26,5 +28,33 @@ export class Turnstile {
 
   leave(who: object): void {
     if (this.#inside === who) this.#inside = undefined;
+  }
+}
+
+/** An object that shares it: it is seen at each of its own turns. */
+export class Sharer {
+  readonly #turnstile: Turnstile;
+  readonly #surroundings: Surroundings;
+
+  constructor(turnstile: Turnstile, surroundings: Surroundings) {
+    this.#turnstile = turnstile;
+    this.#surroundings = surroundings;
+  }
+
+  /** What it was given, with turns at which it is seen. */
+  get surroundings(): Surroundings {
+    const { turn, sharedMs } = this.#surroundings;
+    const seen = (): Promise<void> => {
+      this.#turnstile.see(this, sharedMs());
+      return turn();
+    };
+    return { ...this.#surroundings, turn: seen };
+  }
+
+  /** Waits until nobody else is inside, or it is over. What it gives lets the next one in. */
+  async enter(isOver: () => boolean): Promise<() => void> {
+    const { turn, sharedMs } = this.#surroundings;
+    while (!isOver() && !this.#turnstile.enter(this, sharedMs())) await turn();
+    return () => this.#turnstile.leave(this);
   }
 }
