@@ -18,16 +18,12 @@ impl Bitmap {
 
     /// The places of `bytes` that are not 0.
     pub fn of_nonzero(bytes: &[u8]) -> Bitmap {
-        let word = |bytes: &[u8; 64]| {
-            let parts = bytes.as_chunks().0.iter().rev();
-            !parts.fold(0, |bits, part| bits << 16 | u64::from(Selected::equal_bytes(part, 0)))
-        };
         let (whole, rest) = bytes.as_chunks();
-        let mut words: Vec<u64> = whole.iter().map(word).collect();
+        let mut words: Vec<u64> = whole.iter().map(bits_of).collect();
         if !rest.is_empty() {
             let mut last = [0; 64];
             last[..rest.len()].copy_from_slice(rest);
-            words.push(word(&last));
+            words.push(bits_of(&last));
         }
         Bitmap { words, len: bytes.len() }
     }
@@ -145,6 +141,37 @@ impl Bitmap {
         Filler { bitmap: self, word: 0, bits: 0 }
     }
 
+    /// Puts the numbers of values for which `holds` says so into the set: `first`, a multiple of 64, for the first of them.
+    /// `present` has a bit for each value, 64 a word: one without it is left out.
+    ///
+    /// # Panics
+    /// If `first` is no multiple of 64, a number is not below the length, or `present` has other words than the values need.
+    #[inline(always)]
+    pub fn set_where<T: Copy>(&mut self, first: usize, values: &[T], present: &[u64], holds: impl Fn(T) -> bool) {
+        assert!(
+            first.is_multiple_of(64) && first + values.len() <= self.len,
+            "numbers of a bitmap are below its length"
+        );
+        assert_eq!(present.len(), values.len().div_ceil(64), "a bit for each value");
+        let words = &mut self.words[first / 64..];
+        let (whole, rest) = values.as_chunks::<64>();
+        let mut marks = [0; 64];
+        for ((values, present), word) in whole.iter().zip(present).zip(&mut *words) {
+            // A loop without branches, which compilers turn into vector code.
+            for (mark, value) in marks.iter_mut().zip(values) {
+                *mark = u8::from(holds(*value));
+            }
+            *word |= bits_of(&marks) & present;
+        }
+        if !rest.is_empty() {
+            marks.fill(0);
+            for (mark, value) in marks.iter_mut().zip(rest) {
+                *mark = u8::from(holds(*value));
+            }
+            words[whole.len()] |= bits_of(&marks) & present[whole.len()];
+        }
+    }
+
     /// Takes a number out of the set; one beyond the length is not in it.
     #[inline]
     pub fn clear(&mut self, number: usize) {
@@ -214,6 +241,13 @@ impl Bitmap {
             self.words[self.len / 64] &= !(u64::MAX << (self.len % 64));
         }
     }
+}
+
+/// A bit for each byte that is not 0.
+#[inline(always)]
+fn bits_of(bytes: &[u8; 64]) -> u64 {
+    let parts = bytes.as_chunks().0.iter().rev();
+    !parts.fold(0, |bits, part| bits << 16 | u64::from(Selected::equal_bytes(part, 0)))
 }
 
 /// Puts numbers into a set: the bits of a word are collected before they are written.

@@ -119,10 +119,10 @@ pub fn code_dots(query: &CodeQuery, codes: &[u8], out: &mut [i32]) {
 ///
 /// # Panics
 /// If there is no such row, or `out` and `rows` differ in length.
-pub(crate) fn code_dots_of(query: &CodeQuery, codes: &[u8], rows: &[u16], out: &mut [i32]) {
+pub(crate) fn code_dots_of(query: &CodeQuery, codes: &[u8], rows: &[u32], out: &mut [i32]) {
     assert_eq!(rows.len(), out.len(), "a product for every row");
     let length = query.row_bytes();
-    let row = |number: u16| &codes[usize::from(number) * length..][..length];
+    let row = |number: u32| &codes[number as usize * length..][..length];
     let (several, rest) = out.as_chunks_mut::<ROWS>();
     let (numbers, last) = rows.as_chunks::<ROWS>();
     for (numbers, dots) in numbers.iter().zip(several) {

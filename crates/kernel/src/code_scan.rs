@@ -32,7 +32,7 @@ const UNDERFLOW: f64 = 1.0 / ((1u128 << 126) as f64 * (1u64 << 14) as f64);
 const FIRST_ROWS: usize = 64;
 /// Margins computed together.
 const GROUP: usize = 4;
-/// Below one candidate in so many rows the products of the candidates alone are computed.
+/// Below one candidate in so many rows the products of the candidates alone are computed: those of several pieces together.
 const SPARSE: usize = 2;
 
 /// Which rows of a block are looked at.
@@ -77,6 +77,7 @@ impl<'q> CodeScan<'q> {
         let rows = codes.scales.len();
         assert!(codes.residuals.len() == rows && codes.norms.len() == rows && codes.square_sums.len() == rows);
         let length = self.query.row_bytes();
+        let is_kept = |row: usize| kept.is_some_and(|kept| kept.get(first + row));
         let mut dots = [0; PIECE_ROWS];
         let mut gathered = Gathered::new();
         let mut next = 0;
@@ -89,22 +90,16 @@ impl<'q> CodeScan<'q> {
             if count == 0 {
                 continue;
             }
-            let kept = kept.map_or([0; WORDS], |kept| members(kept, first + start..first + end));
-            let piece = piece(codes, start, end, length);
-            if count * SPARSE < end - start {
-                let dots = &mut dots[..count];
-                let numbers = gathered.gather(&piece, &chosen);
-                code_dots_of(self.query, piece.codes, numbers, dots);
-                let piece = gathered.columns(count);
-                let passing = self.passing(&piece, dots, limit);
-                for (at, row) in ones(&chosen).enumerate() {
-                    if is_in(&passing, at) || is_in(&kept, row) {
-                        let (low, high) = piece.interval(self.metric, &self.bounds, at, dots[at]);
-                        limit = visit(start + row, low, high);
-                    }
-                }
+            let is_sparse = count * SPARSE < end - start;
+            if gathered.count > 0 && (!is_sparse || !limit.is_finite() || gathered.count + count > PIECE_ROWS) {
+                limit = self.each_gathered(codes, &mut gathered, is_kept, limit, &mut visit);
+            }
+            if is_sparse {
+                gathered.add(codes, start, &chosen);
                 continue;
             }
+            let piece = piece(codes, start, end, length);
+            let kept = kept.map_or([0; WORDS], |kept| members(kept, first + start..first + end));
             let dots = &mut dots[..end - start];
             code_dots(self.query, piece.codes, dots);
             let passing = self.passing(&piece, dots, limit);
@@ -114,6 +109,34 @@ impl<'q> CodeScan<'q> {
                 limit = visit(start + row, low, high);
             }
         }
+        if gathered.count > 0 {
+            self.each_gathered(codes, &mut gathered, is_kept, limit, &mut visit);
+        }
+    }
+
+    /// Visits those of the rows that were gathered of which [`CodeScan::each`] says so, and lets go of them. The limit to go on with.
+    #[inline(always)]
+    fn each_gathered(
+        &self,
+        codes: &Codes<'_>,
+        gathered: &mut Gathered,
+        is_kept: impl Fn(usize) -> bool,
+        mut limit: f64,
+        visit: &mut impl FnMut(usize, f64, f64) -> f64,
+    ) -> f64 {
+        let mut dots = [0; PIECE_ROWS];
+        let count = std::mem::take(&mut gathered.count);
+        let (dots, numbers) = (&mut dots[..count], &gathered.numbers[..count]);
+        code_dots_of(self.query, codes.codes, numbers, dots);
+        let columns = gathered.columns(count);
+        let passing = self.passing(&columns, dots, limit);
+        for (at, row) in numbers.iter().enumerate() {
+            if is_in(&passing, at) || is_kept(*row as usize) {
+                let (low, high) = columns.interval(self.metric, &self.bounds, at, dots[at]);
+                limit = visit(*row as usize, low, high);
+            }
+        }
+        limit
     }
 
     /// The rows of a piece that may pass a limit; what it says of rows that there are not means nothing.
@@ -157,9 +180,10 @@ fn members(set: &Bitmap, numbers: std::ops::Range<usize>) -> Marks {
     })
 }
 
-/// Some rows of a piece, one after the other: their numbers in it, and their columns.
+/// Some rows of a block, one after the other, at most a piece of them: their numbers, and their columns.
 struct Gathered {
-    numbers: [u16; PIECE_ROWS],
+    count: usize,
+    numbers: [u32; PIECE_ROWS],
     scales: [f32; PIECE_ROWS],
     residuals: [f32; PIECE_ROWS],
     norms: [f32; PIECE_ROWS],
@@ -168,23 +192,21 @@ struct Gathered {
 
 impl Gathered {
     fn new() -> Gathered {
-        let floats = [0.0; PIECE_ROWS];
-        let [scales, residuals, norms] = [floats; 3];
-        Gathered { numbers: [0; PIECE_ROWS], scales, residuals, norms, square_sums: [0; PIECE_ROWS] }
+        let ([scales, residuals, norms], [numbers, square_sums]) = ([[0.0; PIECE_ROWS]; 3], [[0; PIECE_ROWS]; 2]);
+        Gathered { count: 0, numbers, scales, residuals, norms, square_sums }
     }
 
-    /// Takes the chosen rows of a piece. Their numbers.
-    fn gather(&mut self, piece: &Codes<'_>, chosen: &Marks) -> &[u16] {
-        let mut count = 0;
+    /// Adds the chosen rows of the piece that begins at a row.
+    fn add(&mut self, codes: &Codes<'_>, start: usize, chosen: &Marks) {
         for row in ones(chosen) {
-            self.numbers[count] = row as u16;
-            self.scales[count] = piece.scales[row];
-            self.residuals[count] = piece.residuals[row];
-            self.norms[count] = piece.norms[row];
-            self.square_sums[count] = piece.square_sums[row];
-            count += 1;
+            let (at, row) = (self.count, start + row);
+            self.numbers[at] = row as u32;
+            self.scales[at] = codes.scales[row];
+            self.residuals[at] = codes.residuals[row];
+            self.norms[at] = codes.norms[row];
+            self.square_sums[at] = codes.square_sums[row];
+            self.count += 1;
         }
-        &self.numbers[..count]
     }
 
     /// The columns of so many of them.

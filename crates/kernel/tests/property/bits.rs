@@ -109,6 +109,31 @@ proptest! {
     }
 
     #[test]
+    fn bitmaps_take_the_numbers_of_values(
+        values in prop::collection::vec(-9i32..9, 0..300),
+        before in set(),
+        begins in 0usize..3,
+        low in -10i32..10,
+        width in 0i32..12,
+        presence: u64,
+    ) {
+        let (first, high) = (64 * begins, low + width);
+        // Bits beyond the values mean nothing.
+        let present: Vec<u64> = (0..values.len().div_ceil(64)).map(|word| presence.rotate_left(word as u32 * 7)).collect();
+        let length = (first + values.len()).max(before.0);
+        let mut filled = bitmap(length, &before.1);
+        filled.set_where(first, &values, &present, |value| (low <= value) & (value <= high));
+        let holds = |at: &usize| present[at / 64] >> (at % 64) & 1 == 1 && (low..=high).contains(&values[*at]);
+        let mut expected: BTreeSet<usize> = (0..values.len()).filter(holds).map(|at| first + at).collect();
+        expected.extend(&before.1);
+        prop_assert_eq!(filled, bitmap(length, &expected));
+        let doubles: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+        let mut again = bitmap(length, &before.1);
+        again.set_where(first, &doubles, &present, |value| (f64::from(low)..=f64::from(high)).contains(&value));
+        prop_assert_eq!(again, bitmap(length, &expected));
+    }
+
+    #[test]
     fn pairs_are_windows(numbers in prop::collection::vec(0u16..4, 0..400), one in 0u16..4, two in 0u16..4) {
         let numbers: Vec<u16> = numbers.into_iter().map(|number| number * 0x5555).collect();
         let (one, two) = (one * 0x5555, two * 0x5555);

@@ -148,6 +148,45 @@ proptest! {
     }
 }
 
+/// Candidates that are few here and many there: all that may be within the limit are visited, each once and in order, and
+/// the limit that a visit gives is gone by.
+#[test]
+fn few_and_many_candidates_in_turn() {
+    let mut random = Random::new(5);
+    let cells = brooklet_kernel::Cells::Float32;
+    let query = Query::new(cells, &Shape::Gaussian.vector(32, &mut random));
+    let rows: Vec<_> = (0..3_000).map(|_| row(cells, &Shape::Gaussian.vector(32, &mut random))).collect();
+    for turn in 0..40 {
+        let mut plain = Plain::new(&query, &rows, 16, &mut random);
+        let pattern: Vec<u64> = (0..12).map(|_| [0, 1, 2, 5, 16][(random.bits() % 5) as usize]).collect();
+        let share = |number: usize| if turn < 5 { 1 } else { pattern[number / 256 % pattern.len()] };
+        let all = plain.candidates.len();
+        plain.candidates = Bitmap::none(all);
+        (0..all).filter(|at| random.bits() % 16 < share(*at)).for_each(|at| plain.candidates.set(at));
+        let code_query = query.code_query().expect("not double cells");
+        let scan = CodeScan::new(Metric::Cosine, &code_query);
+        let intervals = plain.intervals(Metric::Cosine, &query);
+        let mut visited: Vec<usize> = Vec::new();
+        let mut lows: Vec<f64> = Vec::new();
+        let limit = |lows: &[f64]| lows.get(9).copied().unwrap_or(f64::NEG_INFINITY);
+        scan.each(&plain.column.codes(), plain.among(), f64::NEG_INFINITY, |row, low, high| {
+            assert_eq!((low.to_bits(), high.to_bits()), (intervals[row].0.to_bits(), intervals[row].1.to_bits()));
+            visited.push(row);
+            lows.push(low);
+            lows.sort_by(|a, b| b.total_cmp(a));
+            limit(&lows)
+        });
+        assert!(visited.is_sorted_by(|a, b| a < b));
+        for (row, interval) in intervals.iter().enumerate().filter(|(row, _)| plain.is_candidate(*row)) {
+            let is_visited = visited.binary_search(&row).is_ok();
+            assert!(is_visited || !plain.is_kept(row) && interval.1 < limit(&lows), "row {row} of turn {turn}");
+        }
+        let candidates = plain.candidates.count();
+        assert!(plain.kept.is_some() || candidates < 800 || visited.len() < candidates, "something is left out");
+        assert!(visited.iter().all(|row| plain.is_candidate(*row)));
+    }
+}
+
 /// The limit that a visit gives holds from the next piece on.
 #[test]
 fn a_limit_becomes_narrower_on_the_way() {

@@ -15,8 +15,10 @@ pub(crate) enum LeafHits {
     Words { postings: Rc<Postings>, numbers: Vec<(u32, u32)> },
     /// Each occurrence: ordinal and number of its first word in the document; sorted.
     Places(Vec<(u32, u32)>),
-    /// Only which documents; ascending.
-    Documents(Vec<u32>),
+    /// Nothing.
+    None,
+    /// Only which documents.
+    Documents(Bitmap),
     /// Which elements of documents with several values: ordinal, element, its weight; sorted.
     Elements(Vec<(u32, u32, i32)>),
     /// The occurrences themselves, sorted.
@@ -52,8 +54,10 @@ impl Kept {
 impl LeafHits {
     /// Puts the documents into a set.
     pub(crate) fn add_to(&self, documents: &mut Bitmap) {
-        if let LeafHits::Words { postings, .. } = self {
-            return postings.add_to(documents);
+        match self {
+            LeafHits::Words { postings, .. } => return postings.add_to(documents),
+            LeafHits::Documents(found) => return documents.or(found),
+            _ => {}
         }
         let mut filler = documents.filler();
         self.for_each_document(|ordinal| filler.set(ordinal as usize));
@@ -64,7 +68,8 @@ impl LeafHits {
         match self {
             LeafHits::Words { postings, .. } => postings.for_each(|ordinal, _| each(ordinal)),
             LeafHits::Places(places) => places.iter().for_each(|(ordinal, _)| each(*ordinal)),
-            LeafHits::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
+            LeafHits::None => {}
+            LeafHits::Documents(documents) => documents.ones().for_each(|ordinal| each(ordinal as u32)),
             LeafHits::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
             LeafHits::Kept(kept) => kept.lengths.iter().for_each(|(ordinal, _)| each(*ordinal)),
             LeafHits::Weighted(hits) => hits.iter().for_each(|hit| each(hit.ordinal)),

@@ -64,14 +64,14 @@ fn match_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk
 
 /// What a target asks for, in the elements it is confined to.
 fn find_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<LeafHits, Halt> {
-    let Some(column) = view.segment.header.column(&target.spec) else { return Ok(LeafHits::Documents(Vec::new())) };
+    let Some(column) = view.segment.header.column(&target.spec) else { return Ok(LeafHits::None) };
     let Some(within) = &target.within else { return match_test(column, &target.test, view, reads, walk) };
     // What is missing of both is noted before it halts.
     let chosen = chosen_elements(within, view, reads);
     if walk.unconfined.is_none() {
         walk.unconfined = Some(match_test(column, &target.test, view, reads, walk)?);
     }
-    let found = walk.unconfined.clone().unwrap_or(LeafHits::Documents(Vec::new()));
+    let found = walk.unconfined.clone().unwrap_or(LeafHits::None);
     elements::confine(target, column, found, chosen?, view, reads)
 }
 
@@ -90,7 +90,7 @@ fn match_test(
         Test::Value(test) => values::match_values(column, test, view, reads, walk),
         Test::Weighted(test) => weighted::match_weighted(column, test, view, reads),
         Test::Position(test) => number::match_positions(column, *test, view, reads),
-        Test::Elements => Ok(LeafHits::Documents(Vec::new())),
+        Test::Elements => Ok(LeafHits::None),
     }
 }
 

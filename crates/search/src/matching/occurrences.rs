@@ -22,8 +22,9 @@ pub(crate) fn occurrences(
 ) -> Result<Option<u32>, Halt> {
     let start = out.len();
     let length = match found {
+        LeafHits::None => return Ok(None),
         LeafHits::Documents(documents) => {
-            if documents.binary_search(&ordinal).is_err() {
+            if !documents.get(ordinal as usize) {
                 return Ok(None);
             }
             out.push(Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 });

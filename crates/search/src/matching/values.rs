@@ -196,10 +196,9 @@ fn strings_in(column: &ColumnHeader, accepted: Vec<i64>, view: &View, reads: &mu
         return Err(Rejection::corrupt("a column of strings without them").into());
     };
     if accepted.is_empty() {
-        return Ok(LeafHits::Documents(Vec::new()));
+        return Ok(LeafHits::None);
     }
-    let test = NumberTest::AnyOf(accepted);
-    number::find(part, NumberKind::Int32, *collection, view, reads, |values, at| number::holds(&test, values, at))
+    number::find(part, NumberKind::Int32, *collection, &NumberTest::AnyOf(accepted), view, reads)
 }
 
 fn is_cased(column: &ColumnHeader) -> bool {
@@ -310,7 +309,7 @@ fn scan(
     let read = |ordinal: u32, reads: &mut Reads| {
         read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.segment(&view.segment))
     };
-    let Some(candidates) = &walk.candidates else { return Ok(LeafHits::Documents(Vec::new())) };
+    let Some(candidates) = &walk.candidates else { return Ok(LeafHits::None) };
     while let Some(ordinal) = candidates.get(walk.next) {
         if reads.is_tired() {
             return Err(Halt::Missing);

@@ -147,6 +147,7 @@ fn places<'p>(
         let found = match &matched.leaves[place.leaf].found[place.target] {
             LeafHits::Words { postings, .. } => Some(postings.len()),
             LeafHits::Places(places) => Some(places.len()),
+            LeafHits::None => Some(0),
             LeafHits::Documents(documents) if documents.is_empty() => Some(0),
             _ => None,
         };

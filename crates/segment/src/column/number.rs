@@ -145,10 +145,10 @@ impl<'a> Values<'a> {
     #[must_use]
     pub fn float(&self, index: usize) -> f64 {
         match self {
-            Values::Int8(values) => f64::from(values[index]),
-            Values::Int32(values) => f64::from(values[index]),
-            Values::Int64(values) => values[index] as f64,
-            Values::Float32(values) => f64::from(values[index]),
+            Values::Int8(values) => values[index].float(),
+            Values::Int32(values) => values[index].float(),
+            Values::Int64(values) => values[index].float(),
+            Values::Float32(values) => values[index].float(),
             Values::Float64(values) => values[index],
         }
     }
@@ -157,12 +157,109 @@ impl<'a> Values<'a> {
     #[must_use]
     pub fn integer(&self, index: usize) -> i64 {
         match self {
-            Values::Int8(values) => i64::from(values[index]),
-            Values::Int32(values) => i64::from(values[index]),
+            Values::Int8(values) => values[index].integer(),
+            Values::Int32(values) => values[index].integer(),
             Values::Int64(values) => values[index],
-            Values::Float32(values) => values[index] as i64,
-            Values::Float64(values) => values[index] as i64,
+            Values::Float32(values) => values[index].integer(),
+            Values::Float64(values) => values[index].integer(),
         }
+    }
+}
+
+/// A stored number.
+pub trait Number: Copy {
+    /// It as a float64; integers beyond 2^53 lose digits.
+    fn float(self) -> f64;
+
+    /// It as an integer; floats are truncated.
+    fn integer(self) -> i64;
+
+    /// A test that holds for numbers whose integer is from `low` to `high`, both included.
+    fn in_range(low: i64, high: i64) -> impl Fn(Self) -> bool;
+}
+
+impl Number for i8 {
+    fn float(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn integer(self) -> i64 {
+        i64::from(self)
+    }
+
+    fn in_range(low: i64, high: i64) -> impl Fn(i8) -> bool {
+        let (low, high) = narrowed(low, high, (i8::MIN, i8::MAX), (1, 0));
+        move |value| (low <= value) & (value <= high)
+    }
+}
+
+impl Number for i32 {
+    fn float(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn integer(self) -> i64 {
+        i64::from(self)
+    }
+
+    fn in_range(low: i64, high: i64) -> impl Fn(i32) -> bool {
+        let (low, high) = narrowed(low, high, (i32::MIN, i32::MAX), (1, 0));
+        move |value| (low <= value) & (value <= high)
+    }
+}
+
+impl Number for i64 {
+    fn float(self) -> f64 {
+        self as f64
+    }
+
+    fn integer(self) -> i64 {
+        self
+    }
+
+    fn in_range(low: i64, high: i64) -> impl Fn(i64) -> bool {
+        move |value| (low <= value) & (value <= high)
+    }
+}
+
+impl Number for f32 {
+    fn float(self) -> f64 {
+        f64::from(self)
+    }
+
+    fn integer(self) -> i64 {
+        self as i64
+    }
+
+    fn in_range(low: i64, high: i64) -> impl Fn(f32) -> bool {
+        move |value| (low..=high).contains(&value.integer())
+    }
+}
+
+impl Number for f64 {
+    fn float(self) -> f64 {
+        self
+    }
+
+    fn integer(self) -> i64 {
+        self as i64
+    }
+
+    fn in_range(low: i64, high: i64) -> impl Fn(f64) -> bool {
+        move |value| (low..=high).contains(&value.integer())
+    }
+}
+
+/// The ends of what a range has of the numbers between two others, as numbers like these: compared as they are stored, more of
+/// them fit into a register. `nothing` if it has none of them.
+fn narrowed<N>(low: i64, high: i64, (least, most): (N, N), nothing: (N, N)) -> (N, N)
+where
+    N: TryFrom<i64> + Into<i64> + Copy,
+{
+    let (low, high) = (low.max(least.into()), high.min(most.into()));
+    match (N::try_from(low), N::try_from(high)) {
+        (Ok(low), Ok(high)) => (low, high),
+        _ => nothing,
     }
 }
 
@@ -234,5 +331,40 @@ impl<'a> SeveralBlock<'a> {
     #[must_use]
     pub fn range(&self, row: usize) -> std::ops::Range<usize> {
         self.offsets[row] as usize..self.offsets[row + 1] as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Whether a test of a range says of every number what its integer says.
+    fn is_right<N: Number>(numbers: &[N], low: i64, high: i64) -> bool {
+        let holds = N::in_range(low, high);
+        numbers.iter().all(|number| holds(*number) == (low..=high).contains(&number.integer()))
+    }
+
+    fn ends() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            -130i64..130,
+            prop::sample::select(vec![i64::MIN, i64::MAX, i64::from(i32::MIN), i64::from(i32::MAX), 0]),
+            (i64::from(i32::MAX) - 3)..(i64::from(i32::MAX) + 3),
+            (i64::from(i32::MIN) - 3)..(i64::from(i32::MIN) + 3),
+            any::<i64>(),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_hold_for_numbers_of_every_kind(low in ends(), high in ends(), other in ends()) {
+            let integers = [low, high, other, i64::MIN, i64::MAX, 0];
+            prop_assert!(is_right(&integers, low, high));
+            prop_assert!(is_right(&integers.map(|integer| integer as i32), low, high));
+            prop_assert!(is_right(&integers.map(|integer| integer as i8), low, high));
+            prop_assert!(is_right(&integers.map(|integer| integer as f32 + 0.5), low, high));
+            prop_assert!(is_right(&integers.map(|integer| integer as f64 - 0.5), low, high));
+            prop_assert!(is_right(&[f64::NAN, f64::INFINITY, f64::NEG_INFINITY], low, high));
+        }
     }
 }
