@@ -175,18 +175,25 @@ impl DistanceScale {
     /// an interval of distances is wide, and an arc cosine to the last digit dear.
     #[must_use]
     pub fn closeness_interval(&self, internal: Interval) -> Interval {
-        if self.metric == DistanceMetric::Angular && internal.lo < internal.hi && !internal.may_be_nan {
-            let (least, most) = (angle_about(1.0 - internal.lo), angle_about(1.0 - internal.hi));
-            let closeness = |angle: f64| 1.0 / (1.0 + angle.max(0.0));
-            return Interval::between(closeness(most + ANGLE_ERROR), closeness(least - ANGLE_ERROR));
+        match self.angles(internal) {
+            Some(angles) => Interval::between(1.0 / (1.0 + angles.hi), 1.0 / (1.0 + angles.lo)),
+            None => self.mapped(internal, |distance| self.to_closeness(distance)),
         }
-        self.mapped(internal, |distance| self.to_closeness(distance))
     }
 
-    /// Bounds of the distance of every internal distance within bounds.
+    /// Bounds of the distance of every internal distance within bounds, of angles likewise.
     #[must_use]
     pub fn distance_interval(&self, internal: Interval) -> Interval {
-        self.mapped(internal, |distance| self.to_distance(distance))
+        self.angles(internal).unwrap_or_else(|| self.mapped(internal, |distance| self.to_distance(distance)))
+    }
+
+    /// Bounds of the angles of internal distances, if these are several numbers and of angles.
+    fn angles(&self, internal: Interval) -> Option<Interval> {
+        let are_several = internal.lo < internal.hi && !internal.may_be_nan;
+        (are_several && self.metric == DistanceMetric::Angular).then(|| {
+            let (least, most) = (angle_about(1.0 - internal.lo), angle_about(1.0 - internal.hi));
+            Interval::between((least - ANGLE_ERROR).max(0.0), most + ANGLE_ERROR)
+        })
     }
 
     /// Bounds of a monotonic conversion: its values at both ends, and for NaN.

@@ -113,6 +113,32 @@ impl NumberNode {
             N::Reduce(..) | N::ReduceProduct(..) | N::MaxSim(_) | N::Cell(_) | N::ModelOutput(_) => {}
         }
     }
+
+    /// The same, to be changed.
+    pub(crate) fn for_each_part_mut(&mut self, each: &mut dyn FnMut(&mut NumberNode)) {
+        use NumberNode as N;
+        match self {
+            N::Constant(_) | N::Feature(_) | N::Local(_) | N::Memo(_) => {}
+            N::Unary(_, operand) | N::In(operand, _) => each(operand),
+            N::Binary(_, operands) => operands.iter_mut().for_each(each),
+            N::Chain(first, rest) => {
+                each(first);
+                rest.iter_mut().for_each(|(_, operand)| each(operand));
+            }
+            N::If(branches) => branches.iter_mut().for_each(each),
+            N::Switch(switch) => {
+                each(&mut switch.value);
+                switch.cases.iter_mut().flat_map(|(case, result)| [case, result]).for_each(&mut *each);
+                each(&mut switch.default);
+            }
+            N::Apply(arguments, body) => {
+                arguments.iter_mut().for_each(|(_, argument)| each(argument));
+                each(body);
+            }
+            N::Forest(forest) => forest.inputs.iter_mut().for_each(each),
+            N::Reduce(..) | N::ReduceProduct(..) | N::MaxSim(_) | N::Cell(_) | N::ModelOutput(_) => {}
+        }
+    }
 }
 
 /// The first case that equals the value decides.

@@ -74,7 +74,7 @@ fn expression(random: &mut Random, depth: usize) -> String {
         };
     }
     let [a, b, c] = [0; 3].map(|_| expression(random, depth - 1));
-    match random.below(14) {
+    match random.below(16) {
         0 => format!("({a} + {b} - {c})"),
         1 => format!("({a} * {b} / {c})"),
         2 => format!("({a} && {b} || {c})"),
@@ -88,6 +88,8 @@ fn expression(random: &mut Random, depth: usize) -> String {
         10 => format!("(({a}) in [0, 1, 2])"),
         11 => format!("sqrt({a})"),
         12 => format!("isNan({a})"),
+        13 => format!("(pow({a}, 3) / (pow({a}, 3) + {b}))"),
+        14 => format!("(exp({a}) * {b} - max(exp({a}), {c}))"),
         _ => format!("log10({a})"),
     }
 }

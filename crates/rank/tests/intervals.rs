@@ -160,6 +160,25 @@ fn monotone_functions_have_tight_bounds() {
     assert_eq!((root.lo, root.hi), (2.0f64.sqrt(), 3.0f64.sqrt()));
 }
 
+/// Cosines of several angles are approximate in bounds: nowhere wrong, and nowhere wider by much.
+#[test]
+fn cosines_of_angles_have_narrow_bounds() {
+    let pi = std::f64::consts::PI;
+    let program = compiled("cos(a)");
+    let mut scratch = program.scratch();
+    for step in 0..=100_000 {
+        let angle = pi * f64::from(step) / 100_000.0;
+        for width in [0.0, 1e-12, 1e-8, 1e-3] {
+            let (least, most) = ((angle - width).max(0.0), (angle + width).min(pi));
+            let values = [Interval::between(least, most), Interval::exactly(0.0), Interval::exactly(0.0)];
+            let bounds = program.interval(&mut Known { program: &program, values: &values }, &mut scratch).unwrap();
+            let cosines = [least, angle, most].map(libm::cos);
+            assert!(cosines.iter().all(|cosine| bounds.contains(*cosine)), "{cosines:?} in {bounds:?} at {angle}");
+            assert!(bounds.hi - bounds.lo <= cosines[0] - cosines[2] + 3e-8, "{bounds:?} at {angle}");
+        }
+    }
+}
+
 #[test]
 fn tensors_and_unknown_features_have_no_bounds() {
     struct Unknown;

@@ -99,6 +99,26 @@ fn a_function_without_parameters_is_evaluated_once_per_document() {
 }
 
 #[test]
+fn what_takes_long_and_is_repeated_is_evaluated_once_per_document() {
+    let profile = Profile::with(&[("words", &[], "a + b"), ("halved", &["x"], "exp(x) / (exp(x) + 1)")]);
+    let asked = |text: &str| run(&profile, text).2;
+    let (value, _, of_powers) = run(&profile, "pow(a + b, 2) / (pow(a + b, 2) + 7)");
+    assert_eq!((value, of_powers), (9.0 / 16.0, vec![0, 1]));
+    assert_eq!(asked("pow(a + b, 2) / (pow(a + b, 2.5) + 7)"), [0, 1, 0, 1], "another power");
+    assert_eq!(asked("pow(a, b) + pow(b, a)"), [0, 1, 1, 0]);
+    assert_eq!(asked("(a + b) ^ 2 - (a + b) ^ 2"), [0, 1]);
+    assert_eq!(asked("log(log(a)) + log(log(a)) + log(a)"), [0], "one within the other");
+    assert_eq!(asked("halved(a) + halved(a)"), [0]);
+    assert_eq!(asked("sqrt(a) + sqrt(a)"), [0, 0], "what is as cheap as a memo is evaluated again");
+    assert_eq!(asked("if(a > 5, exp(b) + exp(b), 1)"), [0], "a branch that is not taken is not evaluated");
+    assert_eq!(run(&profile, "sum(tensor(x[3])(pow(x, 2) + pow(x, 2)))").0, 10.0, "a variable is another everywhere");
+    assert_eq!(run(&profile, "exp(words) - exp(words)").0, 0.0);
+    let many: Vec<String> =
+        (0..70).flat_map(|power| [format!("pow(a, {power}.5)"), format!("pow(a, {power}.5)")]).collect();
+    assert_eq!(run(&profile, &many.join(" + ")).0, 140.0, "more than are looked for");
+}
+
+#[test]
 fn arguments_are_expressions_and_parts_of_feature_names() {
     let profile = Profile::with(&[
         ("scaled", &["x", "by"], "x * by"),

@@ -1,10 +1,12 @@
 //! Compiles the tree of an expression into nodes: names are resolved, types checked, and what is needed more than once
-//! per document gets a memo. References are compiled in `compile_reference.rs`, tensor functions in `compile_tensor.rs`.
+//! per document gets a memo. References are compiled in `compile_reference.rs`, tensor functions in `compile_tensor.rs`; what is
+//! written several times is found in `compile_repeated.rs`.
 use std::sync::Arc;
 
 use brooklet_task::Rejection;
 
 use super::FeatureName;
+use super::compile_repeated::share;
 use super::compiler::{Compiler, Made};
 use super::environment::{Environment, FeatureType};
 use super::feature_name::text_hash;
@@ -26,8 +28,9 @@ pub(crate) struct Compiled {
 /// Compiles `expression` as `environment` understands it.
 pub(crate) fn compile(expression: &Expression, environment: &dyn Environment) -> Result<Compiled, Rejection> {
     let mut compiler = Compiler::new(expression, environment);
-    let root = compiler.node(&expression.root)?;
-    let memos = compiler.memos.into_iter().map(|(node, _)| node).collect();
+    let mut root = compiler.node(&expression.root)?;
+    let mut memos = compiler.memos.into_iter().map(|(node, _)| node).collect();
+    share(&mut root, &mut memos);
     Ok(Compiled { root, memos, locals: compiler.locals, features: compiler.features })
 }
 

@@ -5,6 +5,7 @@ mod compile_max_sim;
 mod compile_model;
 mod compile_onnx;
 mod compile_reference;
+mod compile_repeated;
 mod compile_tensor;
 mod compiler;
 mod convenience;

@@ -165,6 +165,10 @@ fn bounds_of_angles_are_narrow_everywhere() {
         let exact = scale.to_closeness(internal);
         assert!(closeness.lo <= exact && exact <= closeness.hi, "{exact} in {closeness:?} at {internal}");
         assert!(closeness.hi - closeness.lo < 4e-4, "{closeness:?} at {internal}");
+        let distance = scale.distance_interval(Interval::between(internal - 1e-12, internal + 1e-12));
+        let exact = scale.to_distance(internal);
+        assert!(distance.lo <= exact && exact <= distance.hi, "{exact} in {distance:?} at {internal}");
+        assert!(distance.hi - distance.lo < 4e-4, "{distance:?} at {internal}");
     }
 }
 
