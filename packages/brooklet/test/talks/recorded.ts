@@ -78,9 +78,10 @@ function pathOf(id: string): string {
 }
 
 function searchRequest(step: Step): Request {
-  const asked = new URLSearchParams(searchOf(step).parameters.map(([name, value]) => [name, value]));
-  // Half a second is too short where all cores of the machine are busy.
-  if (!/timeout/i.test(JSON.stringify(step))) asked.set("timeout", "60s");
+  const { parameters } = searchOf(step);
+  const asked = new URLSearchParams(parameters.map(([name, value]) => [name, value]));
+  // Half a second is too short where all cores of the machine are busy. A trace tells another time then than the row, and everywhere the same.
+  if (!/timeout/i.test(JSON.stringify([parameters, step.body]))) asked.set("timeout", "60s");
   const target = `/search/?${asked}`;
   const accept = step.accept === undefined ? {} : { accept: step.accept };
   if (step.body === undefined) return { method: "GET", target, headers: accept };
