@@ -31,8 +31,13 @@ const GATEWAY = "--gateway";
 const WORDS = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
 
 const note = schema("note", { title: text(), n: int(), vec: vector(DIMENSIONS).optional() });
-const vectorOf = (seed) =>
-  Array.from({ length: DIMENSIONS }, (_, at) => Math.sin(seed * 7.31 + at * (1 + (seed % 13))));
+/** Documents of which no two are near each other, however many there are: their cells look random. */
+function cellOf(seed, at) {
+  const first = Math.imul((seed * DIMENSIONS + at) ^ 0x9e37_79b1, 0x85eb_ca6b);
+  const second = Math.imul(first ^ (first >>> 13), 0xc2b2_ae35);
+  return ((second ^ (second >>> 16)) >>> 8) / (1 << 23) - 1;
+}
+const vectorOf = (seed) => Array.from({ length: DIMENSIONS }, (_, at) => cellOf(seed, at));
 const titleOf = (n) => `${WORDS[n % 10]} ${WORDS[(n * 7 + 3) % 10]} ${n}`;
 
 function equal(what, seen, expected) {
