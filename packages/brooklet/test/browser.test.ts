@@ -15,6 +15,8 @@ import { openSite, type Site, siteFolder, weigh, withEsbuild, withVite } from ".
 /** How often a page is closed while it writes, and how much later than the time before. */
 const INTERRUPTIONS = 12;
 const INTERRUPTION_STEP_MS = 40;
+/** Two pages are opened in each round: on a machine that others use that takes some ten seconds. */
+const INTERRUPTIONS_MS = 600_000;
 
 /** What a page has as names of its own (browser/page.ts). */
 interface Window {
@@ -185,7 +187,9 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.close();
   });
 
-  test("a page that goes in the middle of a write leaves what was there before, or all of it", async () => {
+  test("a page that goes in the middle of a write leaves what was there before, or all of it", {
+    timeout: INTERRUPTIONS_MS,
+  }, async () => {
     const first = await pageWith("interrupted");
     expect(await putIn(first, "before")).toBe("done");
     await close(first);
