@@ -3,12 +3,13 @@
  * `node tools/versitygw.mjs` builds it). How many writes are acknowledged a second and how many requests that takes, by 1, 64 and 1,024
  * writers at once; what a search takes beside one of a data directory with the same documents, asked in turns; the first search of a
  * database that has nothing yet; a hundred thousand groups, a snapshot of all of them, and a fork of that; and
- * what two gateways write a second beside one, each in the buckets that it owns. Answers are compared, what is counted is asserted. The service
+ * what two gateways write a second beside one, each in the buckets that it owns and each held to the same share of a processor, so that
+ * the service and they do not take it from each other. Answers are compared, what is counted is asserted. The service
  * answers from this machine's memory: what a request takes elsewhere comes on top, once for a strict search, once for a write.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
@@ -27,6 +28,10 @@ const COLD = quick ? [1_000, 10_000] : [1_000, 10_000, 100_000];
 const GROUPS = quick ? 5_000 : 100_000;
 const GATEWAY_WRITERS = 1_024;
 const BUCKETS = 8;
+/** Of a processor, for each gateway: what two of them leave is enough for the service. */
+const GATEWAY_SHARE = 0.3;
+const PERIOD_US = 100_000;
+const CONTROL_GROUPS = "/sys/fs/cgroup";
 const GATEWAY = "--gateway";
 const WORDS = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
 
@@ -210,16 +215,37 @@ async function gateway({ options, share, shares }) {
   process.disconnect();
 }
 
+/** Holds a process to a share of a processor, by a control group of Linux, whichever version; what ends that. Nothing where it may not be made. */
+function held(pid, share) {
+  const old = existsSync(join(CONTROL_GROUPS, "cpu"));
+  const group = join(CONTROL_GROUPS, ...(old ? ["cpu"] : []), `brooklet-bench-${pid}`);
+  const quota = String(share * PERIOD_US);
+  try {
+    mkdirSync(group);
+    if (old) writeFileSync(join(group, "cpu.cfs_period_us"), String(PERIOD_US));
+    writeFileSync(join(group, old ? "cpu.cfs_quota_us" : "cpu.max"), old ? quota : `${quota} ${PERIOD_US}`);
+    writeFileSync(join(group, "cgroup.procs"), String(pid));
+  } catch {
+    return undefined;
+  }
+  return () => rmdirSync(group);
+}
+
 /** Writes a second of so many gateways, over whose buckets all groups are spread. */
 async function gateways(options, shares) {
   const children = Array.from({ length: shares }, (_, share) =>
     fork(import.meta.filename, [GATEWAY, JSON.stringify({ options, share, shares }), ...(quick ? ["--quick"] : [])]),
   );
   for (const child of children) await once(child, "message");
+  const ends = children.map(({ pid }) => held(pid, GATEWAY_SHARE));
   for (const child of children) child.send("write");
   const counts = await Promise.all(children.map(async (child) => (await once(child, "message"))[0]));
   await Promise.all(children.map((child) => child.exitCode ?? once(child, "exit")));
-  return counts.reduce((sum, count) => sum + count, 0) / (WRITING_MS / 1_000);
+  for (const end of ends) end?.();
+  return {
+    rate: counts.reduce((sum, count) => sum + count, 0) / (WRITING_MS / 1_000),
+    isHeld: !ends.includes(undefined),
+  };
 }
 
 if (process.argv[2] === GATEWAY) {
@@ -256,9 +282,12 @@ try {
   for (const documents of COLD) await cold(options, documents);
   await manyGroups(options);
   const [one, two] = [await gateways(options, 1), await gateways(options, 2)];
+  const share = two.isHeld
+    ? `held to ${GATEWAY_SHARE} of a processor each`
+    : "that could not be held to a share of a processor";
   console.log(
-    `two gateways on ${availableParallelism()} processors, which the service is on too: ${two.toFixed(0)} writes/s, ` +
-      `${(two / one).toFixed(2)} times as many as one`,
+    `two gateways, ${share}, on ${availableParallelism()} processors, which the service is on too: ` +
+      `${two.rate.toFixed(0)} writes/s, ${(two.rate / one.rate).toFixed(2)} times as many as one`,
   );
 } finally {
   end();
