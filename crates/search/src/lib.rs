@@ -37,6 +37,6 @@ pub use resident::partition::ResidentPartition;
 pub use resident::residency::{Residency, ResidencyStatistics};
 pub use tasks::get::Get;
 pub use tasks::merge::Merge;
+pub use tasks::page::open_visit;
 pub use tasks::query::Query;
 pub use tasks::search::Search;
-pub use tasks::visit::Visit;

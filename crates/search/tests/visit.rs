@@ -337,3 +337,87 @@ fn a_removed_document_is_selected_by_its_id_alone() {
     assert_eq!(removed("", &["mail", "note"], "ns"), [note("a"), note("b")]);
     assert_eq!(removed("note.n == 1", &["mail", "note"], ""), Vec::<String>::new(), "its fields are gone");
 }
+
+/// The pages of the tail, put together: what was done to which id, and when.
+fn tail_of(host: &Host, request: &VisitRequest) -> Vec<(String, bool, u64)> {
+    let request = VisitRequest { format: 6, ..request.clone() };
+    let shown = all(host, &request);
+    let read = shown.iter().map(|operation| {
+        assert!(operation["bytes"].as_u64().unwrap() > 0);
+        let is_put = operation.get("put").is_some();
+        let id = operation[if is_put { "put" } else { "remove" }].as_str().unwrap();
+        (id.to_owned(), is_put, operation["timestamp"].as_u64().unwrap())
+    });
+    read.collect()
+}
+
+#[test]
+fn a_tail_shows_what_is_not_folded_and_was_selected() {
+    let mut host = deployed();
+    assert_eq!(tail_of(&host, &VisitRequest::default()), []);
+    host.put("id:ns:mail:g=alice:b", r#"{"subject":"Hi"}"#).unwrap();
+    host.put(&note("c"), r#"{"text":"x","n":3}"#).unwrap();
+    host.put("id:other:note:g=alice:a", r#"{"n":1}"#).unwrap();
+    host.remove(&note("c")).unwrap();
+    host.put(&note("c"), r#"{"n":4}"#).unwrap();
+    let ids = |request: VisitRequest| -> Vec<(String, bool)> {
+        tail_of(&host, &request).into_iter().map(|(id, is_put, _)| (id, is_put)).collect()
+    };
+    let of = VisitRequest::default;
+    let (mail, a) = ("id:ns:mail:g=alice:b".to_owned(), "id:other:note:g=alice:a".to_owned());
+    let of_c = [(note("c"), true), (note("c"), false), (note("c"), true)];
+    let [last, removed, first] = of_c.clone();
+    let whole = [last.clone(), removed, (a.clone(), true), first.clone(), (mail.clone(), true)];
+    assert_eq!(ids(of()), whole, "the newest first");
+    assert_eq!(ids(VisitRequest { documents_max: 1, ..of() }), whole, "whatever the pages are");
+    assert_eq!(ids(VisitRequest { bytes_max: 1, ..of() }), whole);
+    assert_eq!(ids(VisitRequest { types: &["mail"], ..of() }), [(mail, true)]);
+    assert_eq!(ids(VisitRequest { namespace: "other", ..of() }), [(a.clone(), true)]);
+    assert_eq!(ids(VisitRequest { selection: "id == \"id:ns:note:g=alice:c\"", ..of() }), of_c);
+    assert_eq!(ids(VisitRequest { selection: "note.n > 2", ..of() }), [last, first], "a remove has no fields");
+    assert_eq!(ids(VisitRequest { selection: "id.group == \"bob\"", ..of() }), []);
+    assert_eq!(ids(VisitRequest { to: 1, ..of() }), []);
+    let named = host.visit(KEY, &VisitRequest { format: 7, documents_max: 1, ..of() }).unwrap();
+    let mut reader = brooklet_task::bytes::Reader::new(&named.body);
+    assert_eq!(reader.text().unwrap(), named.last);
+    let shown: Value = serde_json::from_slice(reader.bytes().unwrap()).unwrap();
+    assert_eq!((named.documents, named.complete, &shown["put"]), (1, false, &json!(note("c"))));
+    let cut = host.visit_for(KEY, &VisitRequest { format: 6, ..of() }, 0).unwrap();
+    assert_eq!((cut.documents, cut.complete, cut.last.as_str()), (0, false, ""), "a page that was cut is not the last");
+    assert!(host.compact(KEY, 1));
+    assert_eq!(tail_of(&host, &of()), [], "what is folded is no operation any more");
+    host.remove(&a).unwrap();
+    assert_eq!(tail_of(&host, &of()).len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    /// Beside a list of what was done since the last fold.
+    #[test]
+    fn a_tail_is_what_was_done_lately(steps in prop::collection::vec((0u8..9, 0u8..12, 0u64..3), 1..80), page in 1u32..7) {
+        let mut host = deployed();
+        let mut done: Vec<(String, bool, u64)> = Vec::new();
+        for (kind, own, later) in steps {
+            host.now += later;
+            let id = note(&own.to_string());
+            match kind {
+                0 => {
+                    host.compact(KEY, 1);
+                    done.clear();
+                }
+                1..=2 => {
+                    host.remove(&id).unwrap();
+                    // Removing what is not there is an operation too.
+                    done.insert(0, (id, false, host.now));
+                }
+                _ => {
+                    host.put(&id, r#"{"n":1}"#).unwrap();
+                    done.insert(0, (id, true, host.now));
+                }
+            }
+        }
+        let request = VisitRequest { documents_max: page, ..VisitRequest::default() };
+        prop_assert_eq!(tail_of(&host, &request), done);
+    }
+}

@@ -11,7 +11,7 @@ use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
 use brooklet_feed::{Bounds, Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
 use brooklet_schema::{Application, Change, History};
-use brooklet_search::{Deployed, Get, Query as CoreQuery, Residency, Visit};
+use brooklet_search::{Deployed, Get, Query as CoreQuery, Residency, open_visit};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, TaskKind, Want, limits};
 use wasm_bindgen::prelude::*;
@@ -242,7 +242,7 @@ impl Core {
             TaskKind::Mutate => {
                 Inner::Running(Box::new(Mutate::open(&deployed?.application, self.outlines.clone(), request)?))
             }
-            TaskKind::Visit => Inner::Running(Box::new(Visit::open(deployed?, residency, request)?)),
+            TaskKind::Visit => Inner::Running(open_visit(deployed?, residency, request)?),
             TaskKind::Load => {
                 Inner::Running(Box::new(Load::open(&deployed?.application, request, input, self.bounds)?))
             }

@@ -58,6 +58,7 @@ export type Surface =
   | "own search"
   | "retrieve"
   | "erase"
+  | "tail"
   | "admin"
   | "mcp"
   | "sdk";
@@ -258,9 +259,15 @@ const ATTEMPTS: Readonly<Record<Surface, Attempt>> = {
     const name = one([victim, disguised(victim, pick), `g0/../${victim}`, `g0%2f..%2f${victim}`], pick);
     return ask("DELETE", `/brooklet/v1/groups/${name}`, undefined, { authorization: authorization() });
   },
+  tail: (victim, pick, { ask, authorization }) => {
+    const name = one([victim, disguised(victim, pick), `g0/../${victim}`, `g0%2f..%2f${victim}`, "g0"], pick);
+    const selection = one(["", "?selection=true", `?selection=${encoded(`id.group == "${victim}"`)}`], pick);
+    return ask("GET", `/brooklet/v1/groups/${name}/tail${selection}`, undefined, { authorization: authorization() });
+  },
   admin: (_, pick, { ask, authorization }) => {
     const paths = [
       "/brooklet/v1/groups",
+      "/brooklet/v1/queries/slow",
       "/state/v1/metrics",
       "/metrics/v2/values",
       "/application/v2/tenant/default",
@@ -346,7 +353,9 @@ export async function attack(
       if (isAnswer(told)) answered += 1;
       // Of what is an admin's any answer is a leak: it has names of groups, or figures of all of them.
       const isLeak =
-        VICTIMS.some((group) => shown.includes(secretOf(group))) || (surface === "admin" && isAnswer(told));
+        VICTIMS.some((group) => shown.includes(secretOf(group))) ||
+        (surface === "admin" && isAnswer(told)) ||
+        (surface === "tail" && isAnswer(told) && VICTIMS.some((group) => isTailOf(shown, group)));
       if (!isLeak) continue;
       leaks.set(surface, (leaks.get(surface) ?? 0) + 1);
       if (examples.length < EXAMPLES_MAX)
@@ -355,6 +364,11 @@ export async function attack(
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, work));
   return { leaks, attempts, answered, examples };
+}
+
+/** A tail has no secret of a document: that there is one at all is what nobody may know. */
+function isTailOf(shown: string, group: string): boolean {
+  return shown.replaceAll("\\", "").includes(`"group":"${group}"`);
 }
 
 function isAnswer(told: unknown): boolean {

@@ -117,6 +117,7 @@ describe("a door to one group", () => {
     );
     expect(json<object>(await ask("GET", "/brooklet/v1/groups"))).toEqual({ groups: [NAME] });
     expectRefused(await ask("DELETE", "/brooklet/v1/groups/bob"), "erasing");
+    expectRefused(await ask("GET", "/brooklet/v1/groups/bob/tail"), "a tail");
     for (const [method, path] of [
       ["GET", "/brooklet/v1/feed"],
       ["POST", "/brooklet/v1/feed"],

@@ -114,6 +114,7 @@ async function told(leak: string): Promise<{ text: string; tokens: readonly stri
     "/readyz",
     "/",
     "/ApplicationStatus",
+    "/brooklet/v1/queries/slow",
   ])
     said += (await ask("GET", path, undefined, admin)).text;
   child.kill("SIGTERM");

@@ -165,6 +165,50 @@ test("the list of groups is asked for by its names alone", async () => {
   expect((await ask("POST", "/brooklet/v1/groups")).status).toBe(405);
 });
 
+test("the tail of a group is what was written to it and is not folded, and is asked for by its names alone", async () => {
+  const { port } = await serveProcess(folder());
+  const client = connect({ url: `http://127.0.0.1:${port}` });
+  await client.deploy([note, file]);
+  const alice = client.group('a/l"ice ..');
+  const place = `/brooklet/v1/groups/${encodeURIComponent('a/l"ice ..')}/tail`;
+  const ask = asking(port);
+  const shown = async (
+    query: string,
+  ): Promise<{
+    group: string;
+    operations: { put?: string; remove?: string; timestamp: number }[];
+    continuation?: string;
+  }> => JSON.parse((await ask("GET", `${place}${query}`)).text) as never;
+  expect(await shown("")).toEqual({ group: 'a/l"ice ..', operations: [] });
+  const before = Date.now() * 1_000;
+  for (const id of ["1", "2", "3"]) await alice.put(note, id, { title: `secret ${id}` });
+  await alice.put(file, "f", { name: "x" });
+  await alice.remove(note, "2");
+  const ids = (operations: readonly { put?: string; remove?: string }[]): readonly string[] =>
+    operations.map(({ put, remove }) => (put ?? `-${remove}`).replace(/id:.*:/, ""));
+  const { operations } = await shown("");
+  expect(ids(operations)).toEqual(["-2", "f", "3", "2", "1"]);
+  for (const { timestamp } of operations) expect(Math.abs(timestamp - before)).toBeLessThan(120_000_000);
+  const paged: string[] = [];
+  for (let at: string | undefined = ""; at !== undefined; ) {
+    const page = await shown(`?wantedOperationCount=2${at === "" ? "" : `&continuation=${at}`}`);
+    paged.push(...ids(page.operations));
+    at = page.continuation;
+  }
+  expect(paged).toEqual(["-2", "f", "3", "2", "1"]);
+  const second = encodeURIComponent(`id == ${JSON.stringify(operations[3]?.put)}`);
+  expect(ids((await shown(`?selection=${second}`)).operations)).toEqual(["-2", "2"]);
+  expect((await ask("GET", place)).text).not.toContain("secret");
+  expect((await ask("GET", `${place}?wantedOperationCount=1001`)).text).toContain("a whole number from 1 to 1000");
+  const { continuation } = await shown("?wantedOperationCount=2");
+  expect((await ask("GET", `/brooklet/v1/groups/bob/tail?continuation=${continuation}`)).status).toBe(400);
+  expect((await ask("GET", `${place}?continuation=${continuation}&selection=true`)).status).toBe(400);
+  expect((await ask("GET", `${place}?limit=1`)).text).toContain("no member 'limit'");
+  expect((await ask("GET", `${place}?selection=nosuch.x`)).status).toBe(400);
+  expect((await ask("DELETE", place)).status).toBe(405);
+  expect((await ask("GET", `${place}/more`)).status).toBe(405);
+});
+
 test("a server that cannot list groups is told apart", async () => {
   const fetch = async (): Promise<Response> => new Response("{}", { status: 404 });
   const refused = await all(connect({ url: "http://localhost:1", fetch }).groups()).catch((error: unknown) => error);

@@ -33,7 +33,16 @@ import type {
   Visit,
 } from "./task.ts";
 
-const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2, operations: 3, namedJson: 4, namedJsonl: 5 } as const;
+const PAGE_FORMAT = {
+  json: 0,
+  jsonl: 1,
+  ids: 2,
+  operations: 3,
+  namedJson: 4,
+  namedJsonl: 5,
+  tail: 6,
+  namedTail: 7,
+} as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2, settle: 3, split: 4 } as const;
 /** What stands for `create` in a request, as said beside the body. */

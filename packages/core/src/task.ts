@@ -128,9 +128,10 @@ export interface GetRequest {
 
 /**
  * How the documents of a page are written: JSON with commas between them, JSON lines, or only their ids (`texts`). Of a shard
- * also as operations of its tail, or as they are shown, each after its id (`text`, `bytes`).
+ * also as operations of its tail, or as they are shown, each after its id (`text`, `bytes`). A page of the `tail` has no documents: what
+ * was done to some and is not folded, as JSON with commas, the newest first; of a shard each after its place in that order.
  */
-export type PageFormat = "json" | "jsonl" | "ids" | "operations" | "namedJson" | "namedJsonl";
+export type PageFormat = "json" | "jsonl" | "ids" | "operations" | "namedJson" | "namedJsonl" | "tail" | "namedTail";
 
 /** Which documents of a large group a shard has: those whose ids have a hash that ends with these bits. */
 export interface ShardBits {

@@ -11,6 +11,7 @@ import type { GatewayLimits } from "./limits.ts";
 import type { Admission, KeyedAdmission } from "./load/admission.ts";
 import type { RequestCounters } from "./load/counters.ts";
 import type { Histogram } from "./load/histogram.ts";
+import type { SlowSearches } from "./load/slow-searches.ts";
 
 /** What a server knows of itself. */
 export interface ServerState {
@@ -42,6 +43,7 @@ export interface Surroundings {
   /** Orders the passages of a retrieval, if there is one. */
   readonly reranker: Reranker | undefined;
   readonly counters: RequestCounters;
+  readonly slowSearches: SlowSearches;
   readonly stageTimes: ReadonlyMap<string, Histogram>;
   /** Whether the server is being stopped, and what else it knows of itself. */
   readonly operation: () => ServerState;

@@ -30,6 +30,7 @@ import { Admission, KeyedAdmission } from "./load/admission.ts";
 import { type Answered, RequestCounters, type RequestKind } from "./load/counters.ts";
 import type { Histogram } from "./load/histogram.ts";
 import { mayBeRefused, overload } from "./load/overload.ts";
+import { SlowSearches } from "./load/slow-searches.ts";
 import type { ConsoleFiles } from "./routes/console.ts";
 import type { McpHandler } from "./routes/mcp.ts";
 import { splitTarget } from "./target.ts";
@@ -120,6 +121,7 @@ export function houseOf(options: GatewayOptions): House {
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     reranker: options.reranker,
     counters: new RequestCounters(),
+    slowSearches: new SlowSearches(limits, options.cluster.secret),
     stageTimes: options.stageTimes ?? new Map(),
     containerPort: options.containerPort ?? (() => 8080),
     operation: options.operation ?? (() => ({ isDraining: false })),

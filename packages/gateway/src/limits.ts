@@ -5,6 +5,7 @@
 
 import type { GroupRateLimits } from "./authority/group-rates.ts";
 import type { ThrottleLimits } from "./authority/throttle.ts";
+import type { SlowSearchLimits } from "./load/slow-searches.ts";
 
 /** How many requests of a kind may run, may wait, and for how long. */
 export interface AdmissionLimits {
@@ -16,7 +17,7 @@ export interface AdmissionLimits {
 }
 
 /** All limits of a gateway. */
-export interface GatewayLimits {
+export interface GatewayLimits extends SlowSearchLimits {
   /** A request body, after decompression (L-body). */
   readonly bodyBytes: number;
   /** All request bodies held at one time (L-mem). */
@@ -107,4 +108,6 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   promptCharacters: MIB,
   wrongCredentials: { failures: 10, failuresPerMinute: 10, addresses: 10_000 },
   groupRate: { requestsPerSecond: 0, burstSeconds: 2, groups: 100_000 },
+  slowSearchMs: 1_000,
+  slowSearches: 256,
 };

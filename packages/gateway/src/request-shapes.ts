@@ -147,16 +147,34 @@ export interface GroupsParameters {
   readonly continuation?: string;
 }
 
-const GROUPS_MAX = 1_000;
-const GROUP_COUNT = `a whole number from 1 to ${GROUPS_MAX}`;
+const PAGE_MAX = 1_000;
+const PAGE_COUNT = `a whole number from 1 to ${PAGE_MAX}`;
+
+/** How many there are to be of a page. */
+function pageCount(): z.ZodString {
+  return z
+    .string({ error: PAGE_COUNT })
+    .refine((text) => /^[1-9]\d{0,3}$/.test(text) && Number(text) <= PAGE_MAX, { error: PAGE_COUNT });
+}
 
 /** A list of groups. */
 export const GROUPS_PARAMETERS: z.ZodType<GroupsParameters> = object({
-  wantedGroupCount: z
-    .string({ error: GROUP_COUNT })
-    .refine((text) => /^[1-9]\d{0,3}$/.test(text) && Number(text) <= GROUPS_MAX, { error: GROUP_COUNT })
-    .exactOptional(),
+  wantedGroupCount: pageCount().exactOptional(),
   continuation: texts("a continuation of a list of groups").exactOptional(),
+});
+
+/** The parameters of the tail of a group. */
+export interface TailParameters {
+  readonly wantedOperationCount?: string;
+  readonly selection?: string;
+  readonly continuation?: string;
+}
+
+/** The tail of a group. */
+export const TAIL_PARAMETERS: z.ZodType<TailParameters> = object({
+  wantedOperationCount: pageCount().exactOptional(),
+  selection: texts("a document selection").exactOptional(),
+  continuation: texts("a continuation of the tail of a group").exactOptional(),
 });
 
 /** The parameters of `POST /brooklet/v1/feed`. */

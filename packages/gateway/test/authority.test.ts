@@ -97,7 +97,10 @@ const OF_GROUPS: Readonly<Record<string, { readonly ofGroup: Attempts; readonly 
     ],
   },
   "/brooklet/v1/groups/*": {
-    ofGroup: (group) => [{ method: "DELETE", target: `/brooklet/v1/groups/${group}` }],
+    ofGroup: (group) => [
+      { method: "DELETE", target: `/brooklet/v1/groups/${group}` },
+      get(`/brooklet/v1/groups/${group}/tail`),
+    ],
   },
 };
 
@@ -106,6 +109,7 @@ const CONTENT = "/application/v2/tenant/default/application/default/environment/
 /** What only who may do everything reaches. */
 const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
   "/brooklet/v1/groups": [get("/brooklet/v1/groups")],
+  "/brooklet/v1/queries/slow": [get("/brooklet/v1/queries/slow")],
   "/application/v2/*": [
     get("/application/v2/tenant"),
     get(`${CONTENT}/content/`),

@@ -323,7 +323,7 @@ function idsOf(page: PartitionPage): string[] {
 
 /** Pages of a visit as one body. */
 export function joinedBodies(parts: readonly Uint8Array[], format: Visit["format"]): Uint8Array {
-  const separator = format === "json" ? COMMA : NOTHING;
+  const separator = format === "json" || format === "tail" ? COMMA : NOTHING;
   const [first] = parts;
   if (parts.length <= 1) return first ?? NOTHING;
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, separator.length * (parts.length - 1)));

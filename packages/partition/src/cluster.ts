@@ -176,6 +176,8 @@ export interface DocumentRead extends GetRequest {
 export interface QueryHandle {
   /** The partitions it addresses; `undefined`: it is refused, and its answer says why. */
   readonly scope: SearchScope | undefined;
+  /** What its stages took, milliseconds by name, asked when it was answered; nothing where that is not measured. */
+  readonly stageMs?: Readonly<Record<string, number>> | undefined;
   /** The value of a parameter, by any of its names; those of its query profile count. */
   parameter(name: string): string | undefined;
   /**

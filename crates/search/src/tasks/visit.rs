@@ -31,7 +31,7 @@ const STEP_DOCUMENTS: usize = 64;
 
 /// How the documents of a page are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PageFormat {
+pub(super) enum PageFormat {
     /// `{"id":…,"fields":{…}}`, with commas in between.
     Json,
     /// `{"put":…,"fields":{…}}`, a line each.
@@ -40,33 +40,35 @@ enum PageFormat {
     Ids,
     /// What the tail would store of them, as `text` id and `bytes` operation each; removed documents too.
     Operations,
+    /// No documents: the operations that stand in the tail.
+    Tail,
 }
 
 /// What a visit asks of one partition (docs/abi.md, visit).
-struct Request {
-    after: String,
+pub(super) struct Request {
+    pub(super) after: String,
     types: Vec<String>,
-    namespace: String,
+    pub(super) namespace: String,
     /// Nothing: all are selected.
     selection: Option<Selection>,
     now_seconds: i64,
-    field_set: FieldSet,
+    pub(super) field_set: FieldSet,
     render: Render,
-    format: PageFormat,
+    pub(super) format: PageFormat,
     /// Each document stands behind its id, as `text` and `bytes`: for whoever puts pages of shards in one order.
-    is_named: bool,
+    pub(super) is_named: bool,
     /// The only documents of the partition that are looked at.
     shard: Option<Shard>,
-    documents_max: u32,
-    bytes_max: usize,
+    pub(super) documents_max: u32,
+    pub(super) bytes_max: usize,
     /// When documents were last written.
-    period: Period,
+    pub(super) period: Period,
     /// Whether removed documents are shown too.
     includes_removes: bool,
 }
 
 impl Request {
-    fn read(reader: &mut Reader<'_>, deployed: &Deployed) -> Result<Request, Rejection> {
+    pub(super) fn read(reader: &mut Reader<'_>, deployed: &Deployed) -> Result<Request, Rejection> {
         let now_seconds = i64::try_from(reader.u64()?).unwrap_or(i64::MAX);
         let after = reader.text()?.to_owned();
         let mut types = Vec::new();
@@ -85,6 +87,8 @@ impl Request {
             3 => (PageFormat::Operations, false),
             4 => (PageFormat::Json, true),
             5 => (PageFormat::JsonLines, true),
+            6 => (PageFormat::Tail, false),
+            7 => (PageFormat::Tail, true),
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown format {other} of a visit"))),
         };
         let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
@@ -111,13 +115,13 @@ impl Request {
     }
 
     /// Whether nothing of a partition can be selected.
-    fn excludes_partition(&self, key: &str) -> bool {
+    pub(super) fn excludes_partition(&self, key: &str) -> bool {
         let locations = self.selection.as_ref().and_then(|selection| selection.scope().locations.as_ref());
         locations.is_some_and(|locations| !locations.iter().any(|location| location.partition_key() == key))
     }
 
     /// Whether documents of a type are visited.
-    fn includes_type(&self, name: &str) -> bool {
+    pub(super) fn includes_type(&self, name: &str) -> bool {
         let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
         let is_named = self.format == PageFormat::Operations || self.types.iter().any(|of| of == name);
         is_named && types.is_none_or(|types| types.contains(name))
@@ -129,7 +133,7 @@ impl Request {
     }
 
     /// Whether a document is selected.
-    fn selects(&self, id: &str, fields: &[(String, Value)]) -> Result<bool, Rejection> {
+    pub(super) fn selects(&self, id: &str, fields: &[(String, Value)]) -> Result<bool, Rejection> {
         let Some(selection) = &self.selection else { return Ok(true) };
         let id = DocumentId::parse(id)?;
         selection.selects(&Subject { id: &id, fields, now: self.now_seconds })
@@ -172,7 +176,7 @@ struct Page {
 }
 
 /// The task: the answer is a page and where the next one begins.
-pub struct Visit {
+pub(super) struct Visit {
     deployed: Rc<Deployed>,
     /// The partition's.
     key: String,
@@ -187,16 +191,13 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Reads the request (docs/abi.md, visit).
-    ///
-    /// # Errors
-    /// If it is malformed, or its field set names what there is not.
-    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Visit, Rejection> {
-        let mut reader = Reader::new(request);
-        let place = PartitionVersion::read(&mut reader)?;
-        let request = Request::read(&mut reader, &deployed)?;
-        reader.end()?;
-        request.field_set.check(&deployed)?;
+    /// Begins with a request that was read.
+    pub(super) fn new(
+        deployed: Rc<Deployed>,
+        residency: Rc<RefCell<Residency>>,
+        place: PartitionVersion,
+        request: Request,
+    ) -> Visit {
         let mut reads = Reads::new(residency);
         let loading = Loading::begin(&place, &mut reads);
         let page = Page {
@@ -208,7 +209,7 @@ impl Visit {
             complete: request.excludes_partition(&place.key),
         };
         let key = place.key;
-        Ok(Visit { deployed, key, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page })
+        Visit { deployed, key, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page }
     }
 
     /// The views of the types that are visited, not opened yet.
@@ -376,7 +377,7 @@ impl Page {
         let key = match request.format {
             PageFormat::Json => "id",
             PageFormat::JsonLines => "put",
-            PageFormat::Ids | PageFormat::Operations => return self.ids.text(id),
+            PageFormat::Ids | PageFormat::Operations | PageFormat::Tail => return self.ids.text(id),
         };
         self.text.begin_object();
         self.text.key(key);
@@ -414,7 +415,7 @@ impl Page {
 }
 
 /// The namespace of a stored id, which is known to be well formed.
-fn namespace_of(id: &str) -> &str {
+pub(super) fn namespace_of(id: &str) -> &str {
     id.split(':').nth(1).unwrap_or_default()
 }
 

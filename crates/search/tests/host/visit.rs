@@ -1,5 +1,5 @@
 //! Gets and visits of a host.
-use brooklet_search::{Get, Visit};
+use brooklet_search::{Get, open_visit};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Rejection, Task};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub struct VisitRequest<'a> {
     pub selection: &'a str,
     pub field_set: &'a str,
     pub tensors: &'a str,
-    /// 0 JSON, 1 JSON lines, 2 ids.
+    /// 0 JSON, 1 JSON lines, 2 ids, 6 the operations of the tail, 7 each behind its place.
     pub format: u8,
     pub documents_max: u32,
     pub bytes_max: u32,
@@ -117,8 +117,8 @@ impl Host {
         writer.u64(request.from);
         writer.u64(request.to);
         writer.u8(u8::from(request.includes_removes));
-        let mut visit = Visit::open(self.deployed.clone(), self.residency.clone(), &writer.finish())?;
-        self.drive_for(key, &mut visit, steps)?;
-        Ok(VisitPage::read(&Box::new(visit).finish()?))
+        let mut visit = open_visit(self.deployed.clone(), self.residency.clone(), &writer.finish())?;
+        self.drive_for(key, &mut *visit, steps)?;
+        Ok(VisitPage::read(&visit.finish()?))
     }
 }

@@ -142,7 +142,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     )
     .addOption(new Option("--log <format>", "what happens as lines of a log").choices(["json", "pretty"]))
     .addOption(new Option("--log-level <level>", "what of it (info); debug: every answer").choices(LOG_LEVELS))
-    .option("--slow-ms <milliseconds>", "searches that take as long are in the log (1000)", whole)
+    .option("--slow-ms <milliseconds>", "searches that take as long are told: in the log, in the console (1000)", whole)
     .option("--audit <file>", "add lines to this file: deployments, erasures, what is done with all groups, refusals")
     .option("--mcp", "serve assistants at /mcp: each token the one group that it is for, by the tools its verbs let")
     .option("--mcp-describe <words>", "the same, and what the documents are, for the model")

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { Answered } from "@brooklet/gateway";
+import type { OperatorLimits } from "@brooklet/gateway/node";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
 import { answerLog } from "../node/answer-log.ts";
 import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
@@ -74,7 +75,7 @@ function voiceOf({ log: format, logLevel: level, slowMs }: ServeCommand, { print
   const text = (problem: unknown): string =>
     problem instanceof Error ? (problem.stack ?? problem.message) : String(problem);
   if (format === undefined) {
-    if (level !== undefined || slowMs !== undefined) throw new UsageError("--log-level and --slow-ms are of --log");
+    if (level !== undefined) throw new UsageError("--log-level is of --log");
     const say = (_: string, message: string): void => print(message);
     return { say, warn: (message) => warn(`Warning: ${message}`), fail: (problem) => warn(text(problem)) };
   }
@@ -84,6 +85,14 @@ function voiceOf({ log: format, logLevel: level, slowMs }: ServeCommand, { print
     warn: (message) => log.tell("warn", "warning", message),
     fail: (problem) => log.tell("error", "problem", text(problem)),
     onAnswered: answerLog(log, slowMs),
+  };
+}
+
+/** The limits of a file, and when a search is slow. */
+function limitsOf({ limits, slowMs }: ServeCommand): OperatorLimits {
+  return {
+    ...(limits === undefined ? {} : limitsIn(limits)),
+    ...(slowMs === undefined ? {} : { slowSearchMs: slowMs }),
   };
 }
 
@@ -122,7 +131,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(command.groupRate === undefined ? {} : { requestsPerGroup: command.groupRate }),
     ...(command.groupDocuments === undefined ? {} : { documentsPerGroup: command.groupDocuments }),
     ...(command.groupBytes === undefined ? {} : { bytesPerGroup: command.groupBytes }),
-    ...(command.limits === undefined ? {} : { limits: limitsIn(command.limits) }),
+    limits: limitsOf(command),
     ...(command.connectionsPerAddress === undefined ? {} : { connectionsPerAddress: command.connectionsPerAddress }),
     ...(command.trustedProxy === undefined ? {} : { trustedProxies: command.trustedProxy }),
     ...(group === undefined ? {} : { group }),

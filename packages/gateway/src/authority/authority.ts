@@ -253,6 +253,9 @@ export class Authority {
     return {
       scope: query.scope,
       parameter: (name) => query.parameter(name),
+      get stageMs() {
+        return query.stageMs;
+      },
       search: async (timeoutMs, gone) => {
         this.#checkScope(query.scope ?? { keys: [] });
         if (query.scope !== undefined && query.scope.keys === undefined) await this.#watch?.noted("search");

@@ -71,6 +71,8 @@ const IDS: Readonly<Record<keyof (GatewayLimits & ConnectionLimits & GroupLimits
   promptCharacters: "L-llm",
   wrongCredentials: "L-wrong",
   groupRate: "L-rate",
+  slowSearchMs: "L-kept",
+  slowSearches: "L-kept",
   connections: "L-conn",
   connectionsOfAddress: "L-conn",
   headersTimeoutMs: "L-slow",
@@ -94,6 +96,8 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   "failures",
   "failuresPerMinute",
   "requestsPerSecond",
+  "slowSearchMs",
+  "slowSearches",
   "documentsPerGroup",
   "bytesPerGroup",
 ]);

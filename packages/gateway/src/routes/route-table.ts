@@ -45,10 +45,13 @@ export function routesOf(
     (await ownRoutes()).answerGroups(call, context, onDefect),
   );
   mount("/brooklet/v1/groups/*", "holders", "document", async (call, context) =>
-    (await ownRoutes()).answerErasure(call, context, onDefect),
+    (await ownRoutes()).answerGroup(call, context, onDefect),
   );
   mount("/brooklet/v1/receipt-key", "holders", "other", async (call, context) =>
     (await ownRoutes()).answerReceiptKey(call, context, onDefect),
+  );
+  mount("/brooklet/v1/queries/slow", "admins", "other", async (call, context) =>
+    (await ownRoutes()).answerSlowSearches(call, context, onDefect),
   );
   mount("/search/*", "holders", "search", (call, context) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/search", "holders", "search", async (call, context) =>

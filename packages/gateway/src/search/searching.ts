@@ -1,8 +1,9 @@
 /** One search, wherever its documents are: in one partition, or in several. */
 import type { Answer, PartitionKey, QueryHandle, SearchRequest } from "@brooklet/partition";
-import { ERROR_KINDS } from "@brooklet/wire";
+import { ERROR_KINDS, ServiceError } from "@brooklet/wire";
 import type { Call } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
+import { outlineOf, type SearchOutline } from "../load/slow-searches.ts";
 import { plainGroup } from "./plain-group.ts";
 
 /** Who waits for a search: since when, and until what is aborted. */
@@ -26,20 +27,63 @@ export async function withQuery<Result>(
 /** The answer to a query of which is plain that it is of one group, where it need not be opened here. */
 export async function plainAnswer(
   request: SearchRequest,
-  { access, cluster, limits, searchesOfPartition }: GatewayContext,
+  context: GatewayContext,
   { arrivedMs }: Waiting,
 ): Promise<Answer | undefined> {
+  const { access, cluster, limits, searchesOfPartition } = context;
   if (cluster.searchPlain === undefined) return undefined;
   // A chain is selected by a parameter.
   if ((cluster.application()?.searchChains ?? []).length > 0) return undefined;
   const group = plainGroup(request);
   if (group === undefined) return undefined;
   const key: PartitionKey = `g:${group}`;
-  const answer = await searchesOfPartition.run(key, () => {
-    const waitedMs = performance.now() - arrivedMs;
-    return access.searchPlain(key, { ...request, waitedMs }, limits.searchTimeoutMs);
-  });
+  let searchMs = 0;
+  const outline = (): SearchOutline => {
+    using query = cluster.query(request);
+    return outlineOf(query);
+  };
+  const answer = await noted(context, { arrivedMs, stages: () => ({ search: searchMs }), outline }, () =>
+    searchesOfPartition.run(key, async () => {
+      const startMs = performance.now();
+      const waitedMs = startMs - arrivedMs;
+      const plain = await access.searchPlain(key, { ...request, waitedMs }, limits.searchTimeoutMs);
+      searchMs = performance.now() - startMs;
+      return plain;
+    }),
+  );
   return answer && told(answer);
+}
+
+/** What is noted of a search that was slow. */
+interface NotedSearch {
+  readonly arrivedMs: number;
+  readonly stages: () => Readonly<Record<string, number>>;
+  readonly outline: () => SearchOutline;
+}
+
+/** Does a search, and takes note of it. What gave no answer and did not fail was none. */
+async function noted<Found extends Answer | undefined>(
+  { slowSearches }: GatewayContext,
+  { arrivedMs, stages, outline }: NotedSearch,
+  search: () => Promise<Found>,
+): Promise<Found> {
+  const note = (status: number, bytesRead: number, bytesScanned: number): void =>
+    slowSearches.note({
+      ms: performance.now() - arrivedMs,
+      status,
+      stages: stages(),
+      bytesRead,
+      bytesScanned,
+      outline,
+    });
+  try {
+    const answer = await search();
+    if (answer !== undefined) note(answer.status, answer.bytesRead, answer.bytesScanned);
+    return answer;
+  } catch (error) {
+    note(ServiceError.is(error) ? error.status : 500, 0, 0);
+    throw error;
+  }
 }
 
 /**
@@ -47,7 +91,10 @@ export async function plainAnswer(
  * as time it takes.
  */
 export async function searchAnswer(query: QueryHandle, context: GatewayContext, waiting: Waiting): Promise<Answer> {
-  return told(await searched(query, context, waiting));
+  const stages = (): Readonly<Record<string, number>> => query.stageMs ?? {};
+  const { arrivedMs } = waiting;
+  const search = { arrivedMs, stages, outline: () => outlineOf(query) };
+  return told(await noted(context, search, () => searched(query, context, waiting)));
 }
 
 /** An answer, which says what all failures say if it is one. */

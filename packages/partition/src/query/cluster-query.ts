@@ -1,6 +1,7 @@
 /** A query of a cluster: what its models make is had first, then one partition is searched, or several. */
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { Merged, Query } from "@brooklet/core";
+import { clock } from "../clock.ts";
 import type { Answer, Cluster, PartitionKey, QueryHandle, SearchRequest, SearchScope, SearchStep } from "../cluster.ts";
 import { Deadline } from "../deadline.ts";
 import { serviceError } from "../failure.ts";
@@ -47,6 +48,8 @@ export class ClusterQuery implements QueryHandle {
   readonly #query: Query;
   readonly #place: QueryPlace;
   readonly #startMs: number;
+  readonly #stageMs: Partial<Record<StageName, number>> = {};
+  #stage: { readonly name: StageName; readonly startMs: number } | undefined;
 
   constructor(query: Query, place: QueryPlace, startMs: number) {
     this.#query = query;
@@ -59,6 +62,11 @@ export class ClusterQuery implements QueryHandle {
     if (scope.kind === "refused") return undefined;
     // The core makes them; their form is checked where a partition is opened.
     return scope.kind === "all" ? {} : { keys: scope.keys as readonly PartitionKey[] };
+  }
+
+  get stageMs(): Readonly<Record<string, number>> {
+    this.#passStage(undefined);
+    return this.#stageMs;
   }
 
   parameter(name: string): string | undefined {
@@ -131,7 +139,16 @@ export class ClusterQuery implements QueryHandle {
 
   #staged<Result>(name: StageName, work: () => Promise<Result>): Promise<Result> {
     const { stages } = this.#place;
+    this.#passStage(name);
     return stages === undefined ? work() : stages(name, work);
+  }
+
+  /** Ends the stage that is under way and begins the next: one follows the other, and no promise is made to be told of its end. */
+  #passStage(next: StageName | undefined): void {
+    const nowMs = clock.now();
+    const { name, startMs } = this.#stage ?? {};
+    if (name !== undefined && startMs !== undefined) this.#stageMs[name] = (this.#stageMs[name] ?? 0) + nowMs - startMs;
+    this.#stage = next && { name: next, startMs: nowMs };
   }
 
   #rounds(waiting: Waiting): ModelRounds {

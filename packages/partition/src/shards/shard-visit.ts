@@ -15,7 +15,7 @@ import type { ShardMaps } from "./shard-map.ts";
 type Bounds = Omit<VisitStep, "bucket" | "key">;
 
 /** How pages of shards are written that are put in one order. */
-const NAMED: Partial<Record<PageFormat, PageFormat>> = { json: "namedJson", jsonl: "namedJsonl" };
+const NAMED: Partial<Record<PageFormat, PageFormat>> = { json: "namedJson", jsonl: "namedJsonl", tail: "namedTail" };
 
 interface Named {
   readonly id: Uint8Array;

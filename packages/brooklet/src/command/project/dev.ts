@@ -19,6 +19,8 @@ export interface DevCommand {
 
 /** Where schemas are looked for unless it is said, in this order. */
 const USUAL = ["schema.ts", "src/schema.ts", "schema.mjs", "src/schema.mjs", "schema.js", "src/schema.js", "app"];
+/** Who develops has few documents: what is slow with them is worth a look. */
+const SLOW_MS = 100;
 /** Editors write a file in several steps. */
 const SETTLED_MS = 100;
 
@@ -31,6 +33,7 @@ export async function runDev(app: string | undefined, command: DevCommand, surro
   const service = await serve({
     port: command.port,
     console: true,
+    limits: { slowSearchMs: SLOW_MS },
     ...(command.data === undefined ? {} : { path: command.data }),
     onProblem: (problem) => surroundings.warn(explain(problem)),
   });
