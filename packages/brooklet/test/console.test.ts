@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { open, type RunningService, schema, serve, text } from "brooklet";
-import type { Browser, CDPSession, Page } from "playwright-core";
+import type { Browser, CDPSession, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { violations } from "../../../tools/accessibility.ts";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
@@ -92,7 +92,7 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "console-"));
-    service = await serve({ port: 0, threads: 1, console: true });
+    service = await serve({ port: 0, threads: 1, console: true, limits: { slowSearchMs: 0 } });
     browser = await startBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
     page.setDefaultTimeout(WAIT.timeout);
@@ -199,16 +199,39 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     expect(await code.innerText()).toContain("select * from note where userQuery()");
 
     await page.locator(".hit").first().click();
+    const history = page.getByRole("region", { name: "History" });
+    const done = (of: Locator): Promise<readonly string[]> => of.locator("tbody td:nth-child(2)").allInnerTexts();
+    await history.getByRole("button", { name: "History" }).click();
+    await expect.poll(() => history.innerText(), WAIT).toMatch(/curl .*groups\/alice\/tail\?.*selection=id/);
     await page.getByRole("button", { name: "Edit" }).click();
     const fields = { title: "Paid invoice", body: "The deposit", tag: "money" };
     await page.getByLabel("Fields as JSON").fill(JSON.stringify(fields));
     await page.getByRole("button", { name: "Save" }).click();
     await expect.poll(hits, WAIT).toContain("Paid invoice");
+    // What was fed may be folded by now, and what was saved a moment ago is not.
+    await expect.poll(async () => (await done(history))[0], WAIT).toBe("put");
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: "Remove for good" }).click();
     await titles(["Lunch"]);
     const gone = await fetch(`${service.url}/document/v1/note/note/group/alice/n1`);
     expect(gone.status).toBe(404);
+    await view("Documents");
+    const tail = page.getByRole("region", { name: "Written lately" });
+    await tail.getByRole("button", { name: "Written lately" }).click();
+    await expect.poll(async () => (await done(tail)).slice(0, 2), WAIT).toEqual(["remove", "put"]);
+    expect(await tail.locator("tbody td:nth-child(3)").allInnerTexts()).toContain("note n1");
+    await picture("tail");
+    expect(await violations(page)).toEqual([]);
+
+    await view("Activity");
+    const slow = page.getByRole("region", { name: "Slow searches" });
+    await expect.poll(() => slow.locator("tbody tr").count(), WAIT).toBeGreaterThan(3);
+    const rows = await slow.locator("tbody tr").allInnerTexts();
+    expect(rows.some((row) => /search [\d.]+.*select .* from note where userQuery\(\)/s.test(row))).toBe(true);
+    expect(rows.join("\n")).not.toMatch(/invoice|alice/);
+    expect(await violations(page)).toEqual([]);
+    await slow.scrollIntoViewIfNeeded();
+    await picture("slow");
     expect(problems).toEqual([]);
   });
 

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Histogram, histogramOf, quantile, type Sample, samplesOf } from "./metrics.ts";
 import { bytes, Code, figure, messageOf, Problem } from "./parts.tsx";
+import { SlowSearches } from "./slow.tsx";
 import { askText, type Call, calls, curlOf, onCall } from "./wire.ts";
 
 /** How often the server is asked, milliseconds. */
@@ -41,6 +42,7 @@ export function Activity(): JSX.Element {
       </div>
       <Stages samples={samples} />
       <Models samples={samples} />
+      <SlowSearches />
       <Asked />
     </div>
   );

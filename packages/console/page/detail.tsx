@@ -12,6 +12,7 @@ import {
 import { Code, figure, messageOf, Problem, shown } from "./parts.tsx";
 import type { Near } from "./question.ts";
 import { isVector, nearProfile, type Schema } from "./sd.ts";
+import { Tail } from "./tail.tsx";
 import { ask, curlOf, Refusal } from "./wire.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -80,6 +81,7 @@ export function Detail({ id, schema, request, onClose, onNear }: DetailProps): J
           <Code label="curl" text={curlOf({ method: "GET", path, body: "" })} />
         </>
       )}
+      <Tail group={group} id={id} />
     </section>
   );
 }

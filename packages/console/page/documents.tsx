@@ -6,6 +6,7 @@ import { Detail } from "./detail.tsx";
 import { useKeys } from "./keys.ts";
 import { Code, Empty, messageOf, Problem, shown } from "./parts.tsx";
 import type { Schema } from "./sd.ts";
+import { Tail } from "./tail.tsx";
 import { ask, curlOf } from "./wire.ts";
 
 /** Documents of a page. */
@@ -72,6 +73,7 @@ export function Documents({ schema, group }: { readonly schema: Schema; readonly
               <Code label="curl" text={curlOf({ method: "GET", path, body: "" })} />
             </div>
           )}
+          <Tail key={group} group={group} onOpen={setOpen} />
         </div>
         {open !== undefined && <Detail key={open} id={open} schema={schema} onClose={() => setOpen(undefined)} />}
       </div>
