@@ -93,6 +93,50 @@ test("a record tells ratios to the SDK first, and everything at which another is
   expect(page.indexOf("## What we lose at")).toBeLessThan(page.indexOf("## v1k: 100 groups of 1,000 documents"));
 });
 
+test("corpora of texts, and of texts with vectors, are drawn with their own searches", () => {
+  const head = "commit,node,processor,corpus,groups,documents,peer,version,search,cpu_ms,p50_ms,p95_ms,recall";
+  const row = (corpus: string, size: string, peer: string, search: string, ms: number, recall: number): string =>
+    ["abc,20.1.0,A processor", corpus, size, peer, "v3.1", search, ms, ms, ms * 2, recall].join(",");
+  const words = ["words-2", "words-4", "words-filter"];
+  const record = [
+    head,
+    row("v1k", "100,1000", "SDK", "near", 2, 1),
+    ...words.flatMap((search, at) => [
+      row("t1k", "20,1000", "SDK", search, 1 + at, -1),
+      row("t1k", "20,1000", "FTS5", search, 0.5 * (1 + at), -1),
+    ]),
+    row("h10k", "2,10000", "SDK", "words-2", 3, -1),
+    row("h10k", "2,10000", "SDK", "hybrid", 4, 1),
+    row("h10k", "2,10000", "LanceDB", "hybrid", 40, 0.912),
+  ].join("\n");
+  const page = drawn("2026-01-01-a.csv", readRows(record));
+  expect(page).toContain(
+    "| | v1k, near | t1k, words-2 | t1k, words-4 | t1k, words-filter | h10k, words-2 | h10k, hybrid |",
+  );
+  expect(page).toContain("| FTS5 v3.1 |  | **0.5** | **0.5** | **0.5** |  |  |");
+  expect(page).toContain("| LanceDB v3.1 |  |  |  |  |  | 10 (0.912) |");
+  expect(page).toContain("* t1k, words under a filter: FTS5 0.5×");
+  const sections = page.split(/^## (?=[vth]\d)/m).slice(1);
+  const titles = sections.map((section) => [...section.matchAll(/^### (.*)$/gm)].map(([, title]) => title));
+  expect(titles).toEqual([
+    ["Nearest neighbours, top 10"],
+    ["Two words, bm25", "Four words, bm25", "Words under a filter"],
+    ["Two words, bm25", "Words and vector together"],
+  ]);
+  expect(sections.map((section) => section.split("\n", 1)[0])).toEqual([
+    "v1k: 100 groups of 1,000 documents",
+    "t1k: 20 groups of 1,000 documents",
+    "h10k: 2 groups of 10,000 documents",
+  ]);
+  for (const section of sections) {
+    const plots = [...section.matchAll(/<svg class="plot"[^>]*aria-label="([^"]*)"/g)].map(([, told]) => told ?? "");
+    expect(plots).toHaveLength((section.match(/^### /gm) ?? []).length);
+    for (const told of plots) expect(told).toMatch(/SDK: [\d.]+ ms/);
+  }
+  // Where nothing is to be missed no recall is told.
+  expect(page).toMatch(/\| FTS5 v3\.1 \| 0\.5 \| 1 \| 0\.5 \| {2}\|/);
+});
+
 test("anchors are those of GitHub", () => {
   expect(anchorOf("`apps/worker/test/differences.json`")).toBe("appsworkertestdifferencesjson");
   expect(anchorOf("Assistants: one MCP address for all users")).toBe("assistants-one-mcp-address-for-all-users");
