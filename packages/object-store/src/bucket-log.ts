@@ -198,11 +198,14 @@ export class BucketLog {
   }
 
   #wait(add: (waiter: Waiter) => void): Promise<void> {
-    if (this.#isClosed) return Promise.reject(new StoreError("closed", "the log is closed"));
-    return new Promise((resolve, reject) => {
+    const settled = new Promise<void>((resolve, reject) => {
+      if (this.#isClosed) return reject(new StoreError("closed", "the log is closed"));
       add({ resolve, reject });
       this.#run();
     });
+    // Who asked may have been told of something else before: what nobody hears of ends no process.
+    settled.catch(() => undefined);
+    return settled;
   }
 
   #run(): void {
@@ -213,9 +216,8 @@ export class BucketLog {
   }
 
   #hasWork(): boolean {
-    if (this.#isClosed) return false;
     const isWanted = this.#ownership.length > 0 || this.#freshness.length > 0 || this.#isBroken;
-    return isWanted || (this.#isOwner && this.#pending.length > 0) || this.#wantsSnapshotNow();
+    return !this.#isClosed && (isWanted || (this.#isOwner && this.#pending.length > 0) || this.#wantsSnapshotNow());
   }
 
   #wantsSnapshotNow(): boolean {
@@ -416,10 +418,8 @@ export class BucketLog {
   /** Captures everything. It is stored when all of it is in the log, beside what goes on. */
   #snapshot(): void {
     const asked = this.#wantsSnapshot.splice(0);
-    if (!this.#isOwner) {
-      for (const { reject } of asked) reject(new Fenced("not_applied"));
-      return;
-    }
+    if (!this.#isOwner) for (const { reject } of asked) reject(new Fenced("not_applied"));
+    if (!this.#isOwner) return;
     this.#captured = { until: this.#submitted, frame: this.#options.replica.capture(), asked };
     this.#logged = { bytes: 0, objects: 0 };
     this.#keepCaptured();

@@ -337,7 +337,6 @@ export class ObjectStoreCluster implements Cluster {
     // Whoever owns a bucket reads while it is asked whether that is still so.
     const proofs =
       wanted === "own" || isEventual ? [] : shared.filter(({ log }) => log.isOwner).map(({ log }) => log.fresh());
-    for (const proof of proofs) proof.catch(() => undefined);
     for (const { log } of shared) if (!log.isOwner) await log[wanted]();
     const held = await this.#hold(shared, keys);
     try {
@@ -374,7 +373,7 @@ export class ObjectStoreCluster implements Cluster {
       if (nowMs - bucket.lookedMs < EVENTUAL_MS) continue;
       bucket.lookedMs = nowMs;
       // A store that is away is heard of by who has to wait for it.
-      bucket.log.fresh().catch(() => undefined);
+      void bucket.log.fresh();
     }
   }
 

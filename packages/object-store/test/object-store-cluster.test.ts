@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import process from "node:process";
+import { expect, onTestFinished, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import { gateways, get, NOTE, openCluster, packageOf, put, search, visitAll } from "./setting.ts";
 
@@ -85,4 +86,41 @@ test("folds that follow each other while the store is slow are each what they we
     expect(await get(other, group, "9")).toEqual({ title: `note of ${group}`, seen: 9 });
   }
   expect(problems).toEqual([]);
+});
+
+test("what is refused while another write cannot be finished is told to who asked, and to nobody else", async () => {
+  const unheard: unknown[] = [];
+  const hear = (error: unknown): void => void unheard.push(error);
+  process.on("unhandledRejection", hear);
+  onTestFinished(() => void process.off("unhandledRejection", hear));
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  let arrived = Promise.resolve();
+  const append: typeof store.log.append = async (log, place, bytes) => {
+    await arrived;
+    return await store.log.append(log, place, bytes);
+  };
+  const { cluster, problems } = await openCluster({ ...store, log: { ...store.log, append } });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await put(cluster, "alice", "1", { title: "first", seen: 1 });
+  let arrive = (): void => undefined;
+  arrived = new Promise((resolve) => {
+    arrive = resolve;
+  });
+  const written = put(cluster, "alice", "1", { title: "second", seen: 2 });
+  await turns();
+  // It is refused at once, and has to hear whether that is still so when the write before it is stored.
+  const refused = put(cluster, "alice", "2", { title: "third", seen: 3 }, "note.seen == 9");
+  await turns();
+  // The place of that write is taken, by something that nobody can read.
+  for (const places of memory.places.values()) places.set(Math.max(...places.keys()) + 1, new Uint8Array(40).fill(7));
+  arrive();
+  const told = await Promise.allSettled([written, refused]);
+  expect(told.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(problems).not.toEqual([]);
+  await turns();
+  expect(unheard).toEqual([]);
 });
