@@ -220,7 +220,7 @@ fn steps() -> impl Strategy<Value = Vec<HistoryOperation>> {
 }
 
 fn cases() -> ProptestConfig {
-    ProptestConfig::with_cases(std::env::var("BROOKLET_LOAD_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200))
+    ProptestConfig::with_cases(std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(200))
 }
 
 proptest! {

@@ -95,7 +95,7 @@ fn expression(random: &mut Random, depth: usize) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(400)))]
 
     #[test]
     fn forests_add_up_the_same(seed in any::<u64>(), trees in 0usize..12, leaves in 1usize..90, documents in 1usize..=BLOCK) {

@@ -1,6 +1,6 @@
 //! Grouping against a naive twin over random documents and requests, in one partition and spread over several; pages by
 //! continuations, and what is read for it.
-//! `BROOKLET_CASES` says how many cases are tried.
+//! `PROPTEST_CASES` says how many cases are tried.
 mod host;
 
 use std::collections::BTreeMap;
@@ -179,7 +179,7 @@ fn request(levels: &[(usize, usize, usize)]) -> String {
 
 #[test]
 fn groups_are_those_of_a_naive_twin() {
-    let cases = std::env::var("BROOKLET_CASES").map_or(200, |text| text.parse().unwrap());
+    let cases = std::env::var("PROPTEST_CASES").map_or(200, |text| text.parse().unwrap());
     let mut random = Random(4_711);
     for round in 0..u64::div_ceil(cases, 20) {
         let count = 1 + random.below(60);

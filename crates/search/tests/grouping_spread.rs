@@ -1,5 +1,5 @@
 //! Groups do not depend on how documents are spread: a query over several partitions is answered as over one that has all
-//! of them, however their parts are merged. `BROOKLET_CASES` says how many requests are compared.
+//! of them, however their parts are merged. `PROPTEST_CASES` says how many requests are compared.
 mod host;
 mod random;
 
@@ -195,7 +195,7 @@ fn continuations(value: &Value, found: &mut Vec<String>) {
 
 #[test]
 fn several_partitions_answer_as_one() {
-    let cases = std::env::var("BROOKLET_CASES").map_or(300, |text| text.parse().unwrap());
+    let cases = std::env::var("PROPTEST_CASES").map_or(300, |text| text.parse().unwrap());
     let mut compared = 0;
     for case in 0..u64::div_ceil(cases, 10) {
         let mut random = Random::new(case);

@@ -231,7 +231,7 @@ fn value_of(document: &Value) -> u8 {
 }
 
 fn cases() -> u32 {
-    std::env::var("BROOKLET_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
 }
 
 proptest! {

@@ -278,7 +278,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(20_000), failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn english_words_that_end_otherwise_are_their_stems(word in "[a-zé0-9']{0,12}", end in "(|able|ness|ation|ful|y)[a-zé0-9]?") {
             let (word, stemmer) = (word + &end, Stemmer::create(Algorithm::English));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #![proptest_config(ProptestConfig::with_cases(std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4_000)))]
         #[test]
         fn slips_are_those_of_the_whole_table(word in "[abé]{0,7}", other in "[abé]{0,9}", most in 0usize..4) {
             let (a, b): (Vec<char>, Vec<char>) = (word.chars().collect(), other.chars().collect());

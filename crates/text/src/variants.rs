@@ -243,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(3_000), failure_persistence: None, ..ProptestConfig::default() })]
         /// What a cursor leads to are the variants.
         #[test]
         fn a_cursor_leads_to_all_variants(
