@@ -30,6 +30,9 @@ export interface Run {
   readonly output: string;
 }
 
+/** What has not ended in its time has failed. */
+const ENDLESS: Run = { failed: ["did not end"], passed: [], output: "" };
+
 /** A file of the sources, by its path in the repository. */
 export function source(file: string): string {
   return readFileSync(join(ROOT, file), "utf8");
@@ -41,6 +44,7 @@ export async function runPackageTests(
   text: string,
   tests: readonly string[],
   name?: string,
+  limitMs?: number,
 ): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-changed-"));
   try {
@@ -53,7 +57,8 @@ export async function runPackageTests(
     const reporters = ["--reporter=json", `--outputFile=${report}`];
     const words = [VITEST, "run", "--root", root, "--config", CONFIG, ...reporters, ...chosen, ...within];
     const env = { ...process.env, BROOKLET_CHANGED: join(ROOT, file), BROOKLET_CHANGED_TO: to };
-    const output = await told(process.execPath, words, root, env);
+    const output = await told(process.execPath, words, root, env, limitMs);
+    if (output === undefined) return ENDLESS;
     if (!existsSync(report)) return { failed: [], passed: [], output };
     return { ...readReport(readFileSync(report, "utf8")), output };
   } finally {
@@ -83,7 +88,7 @@ function readReport(text: string): Pick<Run, "failed" | "passed"> {
   return { failed: [...of("failed"), ...broken.map(({ message }) => message)], passed: of("passed") };
 }
 
-/** Crates as they are, but for what is changed in them. What they depend on is that of the repository, as it was built for its own tests. */
+/** Crates as they are, but for what is changed in them, with all that they depend on built for them. */
 export class CratesCopy {
   readonly #folder: string = join(ROOT, "target", "sabotage");
 
@@ -95,9 +100,16 @@ export class CratesCopy {
     }
   }
 
-  /** Runs a file of tests of a crate, where `file` has another text. */
-  async run(file: string, text: string, test: string, name?: string): Promise<Run> {
-    const [, crate = "", binary = ""] = /^crates\/([\w-]+)\/tests\/([\w-]+)\.rs$/.exec(test) ?? [];
+  /** Runs a file of tests of a crate, where `file` has another text: those with one of some names in theirs. */
+  async run(
+    file: string,
+    text: string,
+    test: string,
+    names: string | readonly string[] = [],
+    limitMs?: number,
+  ): Promise<Run> {
+    // Of tests in several files the folder has the name.
+    const [, crate = "", binary = ""] = /^crates\/([\w-]+)\/tests\/([\w-]+)(?:\/\w+)?\.rs$/.exec(test) ?? [];
     const changed = join(this.#folder, file);
     const before = readFileSync(changed, "utf8");
     writeFileSync(changed, text);
@@ -110,10 +122,12 @@ export class CratesCopy {
         binary,
         "--offline",
         "--",
-        ...(name === undefined ? [] : [name]),
+        ...(typeof names === "string" ? [names] : names),
       ];
-      const env = { ...process.env, CARGO_TERM_COLOR: "never", CARGO_TARGET_DIR: join(ROOT, "target") };
-      const output = await told("cargo", words, this.#folder, env);
+      // What is built of it is its own: cargo takes a crate of another folder for the one of here, if it is newer.
+      const env = { ...process.env, CARGO_TERM_COLOR: "never", CARGO_TARGET_DIR: join(this.#folder, "target") };
+      const output = await told("cargo", words, this.#folder, env, limitMs);
+      if (output === undefined) return ENDLESS;
       const of = (result: string): string[] =>
         [...output.matchAll(/^test (\S+)(?: - should panic)? \.\.\. (\w+)$/gm)]
           .filter(([, , became]) => became === result)
@@ -125,13 +139,32 @@ export class CratesCopy {
   }
 }
 
-function told(program: string, words: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
+/** What a program printed; nothing where it did not end in its time, and was ended with all that it began. */
+function told(
+  program: string,
+  words: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  limitMs?: number,
+): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, words, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    // A group of its own, so that it can be ended whole.
+    const child = spawn(program, words, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (bytes: Buffer) => (output += bytes.toString()));
     child.once("error", reject);
-    child.once("close", () => resolve(output));
+    let isLate = false;
+    const timer =
+      limitMs === undefined
+        ? undefined
+        : setTimeout(() => {
+            isLate = true;
+            if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+          }, limitMs);
+    child.once("close", () => {
+      clearTimeout(timer);
+      resolve(isLate ? undefined : output);
+    });
   });
 }

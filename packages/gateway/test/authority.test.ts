@@ -428,6 +428,14 @@ describe("admin keys", () => {
     expect((await ask(get(`${DOCUMENTS}/group/alice/1`), await token({}, OTHER_KEY))).status).toBe(401);
   });
 
+  test("are 16 at most: one more is refused when the gateway is made", () => {
+    const keys = (count: number): readonly string[] =>
+      Array.from({ length: count }, (_, at) => `${KEY.slice(0, -2)}${String.fromCharCode(65 + at)}${at % 10}`);
+    const make = (count: number) => (): unknown => createGateway({ cluster: fakeCluster(), adminKeys: keys(count) });
+    expect(make(16)).not.toThrow();
+    expect(make(17)).toThrow("17 admin keys are given: 16 at most");
+  });
+
   test.each([["short"], [KEY.slice(1)], ["a".repeat(64)], [`${KEY.slice(2)}é!`], [`${KEY} `], ["x.y".repeat(20)]])(
     "%s is refused when the gateway is made, without being told",
     (key) => {

@@ -40,7 +40,7 @@ impl Column {
 }
 
 /// Intervals and exact values of some rows.
-fn scan(metric: Metric, query: &Query, rows: &[Vec<u8>]) -> Vec<(f64, f64, f64)> {
+pub fn scan(metric: Metric, query: &Query, rows: &[Vec<u8>]) -> Vec<(f64, f64, f64)> {
     let mut column = Column::default();
     let mut floats = Vec::new();
     for row in rows {
@@ -59,7 +59,7 @@ pub fn code_cells() -> impl Strategy<Value = Cells> {
 }
 
 /// Whether an interval admits a value: NaN only if it admits everything.
-fn holds(low: f64, high: f64, exact: f64) -> bool {
+pub fn holds(low: f64, high: f64, exact: f64) -> bool {
     (low <= exact && exact <= high) || (low == f64::NEG_INFINITY && high == f64::INFINITY)
 }
 

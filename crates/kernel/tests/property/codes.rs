@@ -36,7 +36,7 @@ fn floats(values: &[f64]) -> Vec<f32> {
 }
 
 /// The integers of a query, by asking for the products with unit codes.
-fn integers(query: &CodeQuery) -> Vec<i64> {
+pub fn integers(query: &CodeQuery) -> Vec<i64> {
     let length = query.row_bytes();
     let mut codes = vec![0; query.dimensions() * length];
     for at in 0..query.dimensions() {

@@ -4,6 +4,7 @@ mod bits;
 mod bounds;
 mod codes;
 mod exact;
+mod extreme;
 mod naive;
 mod scan;
 mod selection;
