@@ -6,9 +6,9 @@ await build({
   ...WORKER_BUNDLE,
   entryPoints: ["src/worker.ts"],
   outdir: "dist/bundle",
-  // Names stay, so that what the platform logs of a failure can be read.
-  minifySyntax: true,
-  minifyWhitespace: true,
+  // Names of functions and classes stay, so that what the platform logs of a failure can be read.
+  minify: true,
+  keepNames: true,
   legalComments: "none",
   logLevel: "warning",
 });

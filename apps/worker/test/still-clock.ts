@@ -13,16 +13,25 @@ performance.now = () => (stillMs ??= runningMs());
 Date.now = () => (stillDate ??= runningDate());
 scheduler.wait = async (...asked) => { await wait(...asked); moveClock(); };
 `;
-const AFTER = `
+const after = (script: string): string => `
 const movesClock = (object, name) => {
   const { value } = Object.getOwnPropertyDescriptor(object, name) ?? {};
   if (typeof value !== "function" || name === "constructor") return;
   object[name] = function (...asked) { moveClock(); return value.apply(this, asked); };
 };
-for (const { prototype } of [Directory, Group, Registry]) for (const name of Object.getOwnPropertyNames(prototype)) movesClock(prototype, name);
-movesClock(worker_default, "fetch");
+for (const { prototype } of [${["Directory", "Group", "Registry"].map((name) => nameOf(name, script)).join()}]) for (const name of Object.getOwnPropertyNames(prototype)) movesClock(prototype, name);
+movesClock(${nameOf("default", script)}, "fetch");
 if (performance.now() !== performance.now()) throw new Error("the clock runs");
 `;
+
+/** The name that a script has for what it exports under another. */
+function nameOf(exported: string, script: string): string {
+  const listed = /\bexport\s*\{([^}]*)\};?\s*$/.exec(script)?.[1]?.split(",") ?? [];
+  const names = listed.map((item) => item.trim().split(/\s+as\s+/));
+  const [name] = names.find((name) => name.at(-1) === exported) ?? [];
+  if (name === undefined) throw new Error(`the script of the Worker exports no ${exported}`);
+  return name;
+}
 
 interface Module {
   readonly type: string;
@@ -34,8 +43,11 @@ interface Options {
 }
 
 function stilled(options: Options): Options {
-  const still = (module: Module): Module =>
-    module.type === "ESModule" ? { ...module, contents: BEFORE + String(module.contents) + AFTER } : module;
+  const still = (module: Module): Module => {
+    if (module.type !== "ESModule") return module;
+    const script = String(module.contents);
+    return { ...module, contents: BEFORE + script + after(script) };
+  };
   // The Worker beside it that hands calls to objects is one script, and has no time in it.
   const workers = options.workers?.map((worker) =>
     worker.modules === true ? worker : { ...worker, modules: worker.modules?.map(still) ?? [] },
