@@ -8,9 +8,10 @@ use brooklet_document::json::FieldTypes;
 use crate::cluster::ContentCluster;
 use crate::generator::GeneratorConfig;
 use crate::history::History;
-use crate::onnx::OnnxSignature;
+use crate::onnx::{ModelEvaluation, OnnxSignature};
 use crate::overrides::Override;
 use crate::query_profiles::QueryProfiles;
+use crate::rank_profile::RankProfile;
 use crate::schema::Schema;
 use crate::services::{EmbedderConfig, LanguageModelConfig, SearchChain};
 use crate::significance::SignificanceModels;
@@ -40,6 +41,11 @@ pub struct Application {
     pub models: BTreeMap<String, Arc<[u8]>>,
     /// What ONNX files say of themselves, by their path in the package or their address; of a file that is none, why.
     pub onnx_files: BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
+    /// Models that are ranking expressions, `.model` below `models/`, by their path there without its ending: their functions,
+    /// inputs and constants.
+    pub expression_models: BTreeMap<String, Arc<RankProfile>>,
+    /// How models are evaluated by themselves; nothing: they are not.
+    pub model_evaluation: Option<ModelEvaluation>,
     /// In how many documents of other corpora words stand.
     pub significance: SignificanceModels,
     /// Named sets of request parameters.

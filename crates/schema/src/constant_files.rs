@@ -28,7 +28,7 @@ pub(crate) fn insert(tree: &mut SchemaTree, package: &Package<'_>) -> Result<(),
 }
 
 #[inline(never)]
-fn read(constant: &mut ConstantTree, path: &str, package: &Package<'_>) -> Result<(), Rejection> {
+pub(crate) fn read(constant: &mut ConstantTree, path: &str, package: &Package<'_>) -> Result<(), Rejection> {
     let place = constant.name.place.clone();
     let path = path.strip_prefix("./").unwrap_or(path);
     let ValueType::Tensor(of) = &constant.value_type else {

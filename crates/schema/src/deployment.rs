@@ -64,6 +64,8 @@ impl Application {
             None => Vec::new(),
         };
         let (models, onnx_files) = model_files::read(&package, models);
+        let expression_models = model_files::expressions(&package, &mut remarks);
+        let model_evaluation = services.model_evaluation;
         let significance = significance::read(&services.significance_models, &package)?;
         remarks.add(services.remarks);
         let query_profiles = query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut remarks)?;
@@ -99,6 +101,8 @@ impl Application {
             overrides,
             models,
             onnx_files,
+            expression_models,
+            model_evaluation,
             significance,
             query_profiles,
             objections: Vec::new(),

@@ -53,7 +53,7 @@ pub use match_settings::{
     MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
 };
 pub use model_files::ModelAddresses;
-pub use onnx::{OnnxSignature, OnnxSize, OnnxValue};
+pub use onnx::{ModelEvaluation, OnnxSignature, OnnxSize, OnnxValue};
 pub use overrides::Override;
 pub use place::{SourcePlace, SourceText};
 pub use query_profiles::{FieldType, ProfileType, ProfileValue, QueryProfile, QueryProfiles, TypedField};

@@ -5,11 +5,17 @@ use std::sync::Arc;
 use brooklet_task::Rejection;
 
 use crate::application::Application;
+use crate::constant_files;
 use crate::onnx::OnnxSignature;
-use crate::package::Package;
+use crate::package::{Package, text};
+use crate::rank_profile::RankProfile;
+use crate::remarks::Remarks;
 use crate::report::quoted;
+use crate::resolve::profiles::of_model;
 use crate::schema::Schema;
 use crate::schema_files::schema_trees;
+use crate::sd::lex::SourceFile;
+use crate::sd::model::model_file;
 use crate::services;
 
 /// What ONNX files say of themselves, by path or address; of a file that is none, why.
@@ -67,6 +73,31 @@ pub(crate) fn read(package: &Package<'_>, outlines: &[(String, Vec<u8>)]) -> (BT
         (name.to_owned(), signature)
     });
     (trees.collect(), onnx.collect())
+}
+
+/// Models that are ranking expressions, by their path below `models/` without its ending. One that cannot be read is objected to:
+/// earlier releases passed it over.
+pub(crate) fn expressions(package: &Package<'_>, remarks: &mut Remarks) -> BTreeMap<String, Arc<RankProfile>> {
+    let mut models = BTreeMap::new();
+    for (path, content) in &package.files {
+        let Some(name) = path.strip_prefix("models/").and_then(|name| name.strip_suffix(".model")) else { continue };
+        match expression_model(path, content, package) {
+            Ok(model) => drop(models.insert(name.to_owned(), Arc::new(model))),
+            Err(rejection) => remarks.object(rejection),
+        }
+    }
+    models
+}
+
+fn expression_model(path: &str, content: &[u8], package: &Package<'_>) -> Result<RankProfile, Rejection> {
+    let mut tree = model_file(&SourceFile::new(path, text(path, content)?.to_owned()))?;
+    let folder = path.rfind('/').map_or("", |end| &path[..=end]);
+    for constant in &mut tree.constants {
+        if let Some(file) = constant.file.clone() {
+            constant_files::read(constant, &format!("{folder}{file}"), package)?;
+        }
+    }
+    of_model(&tree)
 }
 
 /// Every model that is defined must be one, also where no expression calls it. What calls one that is none does not compile, so

@@ -5,7 +5,7 @@
 //! 5 initializer, 11 input, 12 output; NodeProto 4 op_type, 7 domain; TensorProto 8 name, 13 external_data,
 //! 14 data_location; ValueInfoProto 1 name, 2 type; TypeProto 1 tensor_type; TypeProto.Tensor 1 elem_type, 2 shape;
 //! TensorShapeProto 1 dim; Dimension 1 dim_value, 2 dim_param.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use brooklet_task::limits::{ONNX_BYTES, ONNX_VALUES, TENSOR_CELLS, TENSOR_DIMENSIONS};
 use brooklet_task::{Code, Rejection};
@@ -17,6 +17,13 @@ pub struct OnnxSignature {
     pub inputs: Vec<OnnxValue>,
     /// The outputs, in the order of the file.
     pub outputs: Vec<OnnxValue>,
+}
+
+/// How models are evaluated by themselves: the element `model-evaluation` of services.xml.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelEvaluation {
+    /// How ONNX models are run, by their name: settings and their values.
+    pub settings: BTreeMap<String, Vec<(String, String)>>,
 }
 
 /// An input or output.

@@ -133,7 +133,7 @@ fn check_path(path: &str) -> Result<(), Rejection> {
     Err(refused(format!("'{}' is not a path inside an application package", Rejection::quote(path))))
 }
 
-fn text<'f>(path: &str, content: &'f [u8]) -> Result<&'f str, Rejection> {
+pub(crate) fn text<'f>(path: &str, content: &'f [u8]) -> Result<&'f str, Rejection> {
     if content.len() > SCHEMA_BYTES {
         return Err(refused(format!("{path}: the file is longer than {SCHEMA_BYTES} bytes")));
     }

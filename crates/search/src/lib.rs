@@ -35,6 +35,7 @@ pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
 pub use found::model_runs::read_outputs;
 pub use resident::partition::ResidentPartition;
 pub use resident::residency::{Residency, ResidencyStatistics};
+pub use tasks::evaluate::Evaluate;
 pub use tasks::get::Get;
 pub use tasks::merge::Merge;
 pub use tasks::page::open_visit;

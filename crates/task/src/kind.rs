@@ -25,11 +25,13 @@ pub enum TaskKind {
     Split = 13,
     /// Loads many operations at once.
     Load = 14,
+    /// Evaluates a model by itself.
+    Evaluate = 15,
 }
 
 impl TaskKind {
     /// Every kind, by number.
-    pub const ALL: [TaskKind; 11] = [
+    pub const ALL: [TaskKind; 12] = [
         TaskKind::Encode,
         TaskKind::Search,
         TaskKind::Get,
@@ -41,6 +43,7 @@ impl TaskKind {
         TaskKind::Embeddings,
         TaskKind::Split,
         TaskKind::Load,
+        TaskKind::Evaluate,
     ];
 
     /// The kind with this [`number`](TaskKind::number).
@@ -70,6 +73,7 @@ impl TaskKind {
             TaskKind::Embeddings => "embeddings",
             TaskKind::Split => "split",
             TaskKind::Load => "load",
+            TaskKind::Evaluate => "evaluate",
         }
     }
 }
@@ -101,6 +105,6 @@ mod tests {
     #[test]
     fn a_number_that_is_no_kind_is_none() {
         assert_eq!(TaskKind::from_number(14), Some(TaskKind::Load));
-        assert!([0, 7, 9, 12, 15, u32::MAX].into_iter().all(|number| TaskKind::from_number(number).is_none()));
+        assert!([0, 7, 9, 12, 16, u32::MAX].into_iter().all(|number| TaskKind::from_number(number).is_none()));
     }
 }

@@ -11,7 +11,7 @@ use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
 use brooklet_feed::{Bounds, Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
 use brooklet_schema::{Application, Change, History};
-use brooklet_search::{Deployed, Get, Query as CoreQuery, Residency, open_visit};
+use brooklet_search::{Deployed, Evaluate, Get, Query as CoreQuery, Residency, open_visit};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, TaskKind, Want, limits};
 use wasm_bindgen::prelude::*;
@@ -246,6 +246,7 @@ impl Core {
             TaskKind::Load => {
                 Inner::Running(Box::new(Load::open(&deployed?.application, request, input, self.bounds)?))
             }
+            TaskKind::Evaluate => Inner::Running(Box::new(Evaluate::open(&*deployed?, request)?)),
             TaskKind::Search | TaskKind::Merge | TaskKind::Part => return Err(unknown(kind.number())),
         };
         Ok(Task::new(inner))

@@ -21,6 +21,7 @@ import type {
   CompactReason,
   EncodedOperation,
   Engine,
+  EvaluationRequest,
   GetRequest,
   Mutation,
   OperationRequest,
@@ -292,11 +293,13 @@ export class Core implements Engine {
   get(place: Place, request: GetRequest): Task<Answer> {
     const writer = writePlace(place).text(request.rawPath).text(request.id);
     writer.text(request.fieldSet).text(request.tensorFormat);
-    return this.#open(TASK_KIND.get, writer, (result) => {
-      const reader = new Reader(result);
-      const contentType = "application/json; charset=UTF-8";
-      return { status: reader.u16(), contentType, bytesRead: 0, bytesScanned: 0, body: reader.bytes() };
-    });
+    return this.#open(TASK_KIND.get, writer, (result) => answerOf(result, "application/json; charset=UTF-8"));
+  }
+
+  evaluate({ base, path, parameters }: EvaluationRequest): Task<Answer> {
+    const writer = new Writer().text(base).text(path).varint(parameters.length);
+    for (const [name, value] of parameters) writer.text(name).text(value);
+    return this.#open(TASK_KIND.evaluate, writer, (result) => answerOf(result, "application/json"));
   }
 
   visit(place: Place, nowSeconds: number, request: Visit, bounds: PageBounds): Task<PartitionPage> {
@@ -349,6 +352,12 @@ export class Core implements Engine {
 /** A shard as the core reads it; all of the group is the one of no bits. */
 function writeShard(writer: Writer, { bits, number }: ShardBits = { bits: 0, number: 0 }): Writer {
   return writer.u8(bits).u32(number);
+}
+
+/** A status and a body. */
+function answerOf(result: Uint8Array, contentType: string): Answer {
+  const reader = new Reader(result);
+  return { status: reader.u16(), contentType, bytesRead: 0, bytesScanned: 0, body: reader.bytes() };
 }
 
 function writeOperation(writer: Writer, request: OperationRequest): Writer {

@@ -70,6 +70,7 @@ export {
   type CompactReason,
   type EncodedOperation,
   type Engine,
+  type EvaluationRequest,
   encodeZoneOffset,
   type GetRequest,
   type Merged,

@@ -251,6 +251,15 @@ export interface CompactBounds {
   readonly kept?: ShardBits;
 }
 
+/** A request below `/model-evaluation/v1`. */
+export interface EvaluationRequest {
+  /** The address of that, as clients have it, with a slash at the end. */
+  readonly base: string;
+  /** What comes after it in the path, decoded. */
+  readonly path: string;
+  readonly parameters: readonly (readonly [name: string, value: string])[];
+}
+
 /** What a partition asks of the core. */
 export interface Engine {
   /** The texts that must be embedded before an operation is encoded. */
@@ -273,6 +282,8 @@ export interface Engine {
    */
   load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult>;
   get(place: Place, request: GetRequest): Task<Answer>;
+  /** What `/model-evaluation/v1` answers. */
+  evaluate(request: EvaluationRequest): Task<Answer>;
   visit(place: Place, nowSeconds: number, request: Visit, bounds: PageBounds): Task<PartitionPage>;
   compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined>;
 }

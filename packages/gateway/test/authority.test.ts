@@ -119,6 +119,16 @@ const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
     { method: "PUT", target: "/application/v2/tenant/default/session/1/prepared" },
     { method: "PUT", target: "/application/v2/tenant/default/session/1/active" },
   ],
+  "/model-evaluation/*": [
+    get("/model-evaluation/v1/"),
+    get("/model-evaluation/v1/weighted/score/eval?a=1"),
+    {
+      method: "POST",
+      target: "/model-evaluation/v1/weighted/eval",
+      body: "a=1",
+      type: "application/x-www-form-urlencoded",
+    },
+  ],
   "/": [get("/")],
   "/ApplicationStatus": [get("/ApplicationStatus")],
   "/status.html": [get("/status.html")],

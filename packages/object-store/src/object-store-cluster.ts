@@ -153,6 +153,7 @@ export class ObjectStoreCluster implements Cluster {
 
   partition: Cluster["partition"] = (key) => this.#inner.partition(key);
   query: Cluster["query"] = (request) => this.#inner.query(request);
+  evaluate: Required<Cluster>["evaluate"] = (...asked) => this.#inner.evaluate(...asked);
   feed: Cluster["feed"] = (input, options) => this.#inner.feed(input, options);
   checkVisit: Cluster["checkVisit"] = (visit, operation) => this.#inner.checkVisit(visit, operation);
   visit: Cluster["visit"] = (visit, step, timeoutMs) => this.#inner.visit(visit, step, timeoutMs);

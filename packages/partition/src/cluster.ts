@@ -7,6 +7,7 @@
 import type {
   Answer,
   DeployReport,
+  EvaluationRequest,
   FloorBytes,
   GetRequest,
   LaterOperation,
@@ -19,7 +20,7 @@ import type { StoredBackup } from "@brooklet/store";
 
 import type { SharedStoreFigures, ThreadFigures } from "./health/figures.ts";
 
-export type { Answer, DeployReport, GetRequest, OperationRequest, SearchRequest, Visit };
+export type { Answer, DeployReport, EvaluationRequest, GetRequest, OperationRequest, SearchRequest, Visit };
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
@@ -247,6 +248,8 @@ export interface Cluster {
    * is none of it.
    */
   searchPlain?(key: PartitionKey, request: SearchRequest, timeoutMs: number): Promise<Answer | undefined>;
+  /** The answer below `/model-evaluation/v1`, where models are evaluated by themselves. */
+  evaluate?(request: EvaluationRequest, timeoutMs: number): Promise<Answer>;
   /**
    * Why a search of a partition, or of any, would be refused at present; nothing: it would not be. Asked before anything is read
    * of a request.

@@ -9,6 +9,7 @@ export type {
   DeploySessions,
   DocumentRead,
   Erasure,
+  EvaluationRequest,
   FedOperation,
   FeedOptions,
   Gate,

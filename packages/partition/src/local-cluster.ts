@@ -4,10 +4,12 @@ import { bucketOf, type PartitionsOf, type Reserve, type StoredApplication } fro
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import {
+  type Answer,
   type Cluster,
   type ClusterFigures,
   type DeployReport,
   type Erasure,
+  type EvaluationRequest,
   type FedOperation,
   type FeedOptions,
   type Gate,
@@ -50,6 +52,7 @@ import { Health } from "./health/health.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
+import { evaluateModel } from "./query/model-evaluation.ts";
 import type { Stages } from "./query/stages.ts";
 import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import { LargeGroups } from "./shards/large-groups.ts";
@@ -232,6 +235,10 @@ export class LocalCluster implements Cluster {
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
+  }
+
+  evaluate(request: EvaluationRequest, timeoutMs: number): Promise<Answer> {
+    return evaluateModel(this.#engine, this.#models.ofQueries(), request, timeoutMs);
   }
 
   query(request: SearchRequest): QueryHandle {

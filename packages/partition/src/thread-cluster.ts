@@ -7,10 +7,12 @@ import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import type {
+  Answer,
   Cluster,
   ClusterFigures,
   DeployReport,
   Erasure,
+  EvaluationRequest,
   FedOperation,
   FeedOptions,
   GroupUsage,
@@ -41,6 +43,7 @@ import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { LaneLimits } from "./query/lane.ts";
+import { evaluateModel } from "./query/model-evaluation.ts";
 import type { Stages } from "./query/stages.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
 import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
@@ -173,6 +176,10 @@ export class ThreadCluster implements Cluster {
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
+  }
+
+  evaluate(request: EvaluationRequest, timeoutMs: number): Promise<Answer> {
+    return evaluateModel(this.#engine, this.#models.ofQueries(), request, timeoutMs);
   }
 
   query(request: SearchRequest): QueryHandle {

@@ -20,5 +20,6 @@ export declare class FakeEngine implements ClusterEngine {
   load: ClusterEngine["load"];
   mutate: ClusterEngine["mutate"];
   get: ClusterEngine["get"];
+  evaluate: ClusterEngine["evaluate"];
   compact: ClusterEngine["compact"];
 }

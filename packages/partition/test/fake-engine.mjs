@@ -141,6 +141,13 @@ export class FakeEngine {
     });
   }
 
+  evaluate({ path }) {
+    return this.#task(function* () {
+      yield { kind: "pause" };
+      return { contentType: "application/json", bytesRead: 0, bytesScanned: 0, status: 200, body: toBytes({ path }) };
+    });
+  }
+
   get(place, request) {
     const engine = this;
     return this.#task(function* () {

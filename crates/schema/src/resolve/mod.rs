@@ -21,7 +21,7 @@ mod fields;
 mod matching;
 mod order;
 mod outcome;
-mod profiles;
+pub(crate) mod profiles;
 mod summaries;
 mod tuning;
 mod types;

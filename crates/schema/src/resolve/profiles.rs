@@ -68,6 +68,17 @@ pub(super) fn profiles(
     Ok(all)
 }
 
+/// What a model defines that is ranking expressions, as a rank profile that ranks nothing.
+pub(crate) fn of_model(tree: &ProfileTree) -> Resolved<RankProfile> {
+    Ok(RankProfile {
+        name: tree.name.text.clone(),
+        inputs: tree.inputs.iter().map(values::input).collect::<Resolved<_>>()?,
+        constants: tree.constants.iter().map(values::constant).collect::<Resolved<_>>()?,
+        functions: tree.functions.iter().map(function).collect(),
+        ..RankProfile::default()
+    })
+}
+
 /// A built-in profile with the models of the schema.
 fn with_models(profile: RankProfile, tree: &SchemaTree) -> RankProfile {
     RankProfile { onnx_models: tree.onnx_models.clone(), ..profile }

@@ -5,7 +5,8 @@ pub(crate) mod parse;
 pub(crate) mod tree;
 
 mod field;
-mod onnx_model;
+pub(crate) mod model;
+pub(crate) mod onnx_model;
 mod profile;
 pub(crate) mod settings;
 mod summary;

@@ -18,6 +18,14 @@ pub(super) fn unique_models(models: &[OnnxModel]) -> Parsed<()> {
 /// How the runtime is to run the model; checked here and told to the host.
 const RUNTIME: &[&str] = &["gpu-device", "intraop-threads", "interop-threads", "execution-mode"];
 
+/// Whether the runtime can be set so.
+pub(crate) fn is_runtime_setting(name: &str, value: &str) -> bool {
+    match name {
+        "execution-mode" => ["parallel", "sequential"].contains(&value),
+        _ => RUNTIME.contains(&name) && value.parse::<i32>().is_ok(),
+    }
+}
+
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 2_000;
 
@@ -82,11 +90,7 @@ impl Parser<'_> {
             }
             runtime if RUNTIME.contains(&runtime) => {
                 let value = self.word_value(&format!("{runtime}: a value"))?;
-                let fits = match runtime {
-                    "execution-mode" => ["parallel", "sequential"].contains(&value.text.as_str()),
-                    _ => value.text.parse::<i32>().is_ok(),
-                };
-                if !fits {
+                if !is_runtime_setting(runtime, &value.text) {
                     let shown = Rejection::quote(&value.text);
                     return Err(value.place.reject(format!("'{shown}' is not a legal value of {runtime}")));
                 }

@@ -144,7 +144,7 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn function(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
+    pub(super) fn function(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
         let mut name = self.name("the name of the function")?;
         let inline = name.text == "inline" && matches!(self.peek()?, Token::Word(_));
         if inline {
@@ -393,7 +393,7 @@ fn parenthesis_end(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
+pub(super) fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
     ProfileTree {
         name,
         inherits,

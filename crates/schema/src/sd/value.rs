@@ -117,7 +117,7 @@ impl Parser<'_> {
     }
 
     /// The text of a number, of a quoted text, or of a tensor with all its brackets, which may span lines.
-    fn literal(&mut self) -> Parsed<SourceText> {
+    pub(super) fn literal(&mut self) -> Parsed<SourceText> {
         self.newlines()?;
         let place = self.place();
         let start = self.lexer.offset();

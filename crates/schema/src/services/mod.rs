@@ -6,8 +6,10 @@ use brooklet_task::Rejection;
 use roxmltree::Node;
 
 use crate::cluster::{ContentCluster, DocumentTypeConfig, Mode};
+use crate::onnx::ModelEvaluation;
 use crate::place::SourcePlace;
 use crate::remarks::Remarks;
+use crate::sd::onnx_model::is_runtime_setting;
 use crate::snippet_settings::SnippetConfig;
 use crate::suggest::did_you_mean;
 
@@ -34,6 +36,7 @@ pub(crate) struct Services {
     pub(crate) language_models: Vec<LanguageModelConfig>,
     pub(crate) generators: Vec<language::GeneratorTree>,
     pub(crate) chains: Vec<language::ChainTree>,
+    pub(crate) model_evaluation: Option<ModelEvaluation>,
     pub(crate) remarks: Remarks,
 }
 
@@ -141,14 +144,35 @@ impl<'f, 'a> Reader<'f, 'a> {
                     let components = self.children(child, "components", tables::COMPONENTS)?;
                     components.into_iter().try_for_each(|component| self.component(component))?;
                 }
-                "model-evaluation" => {
-                    self.children(child, "model-evaluation", tables::MODEL_EVALUATION)?;
-                    let message = format!("{}: there is no model evaluation interface", self.file.place(child));
-                    self.services.remarks.warn(message);
-                }
+                "model-evaluation" => self.model_evaluation(child)?,
                 _ => self.document_api(child)?,
             }
         }
+        Ok(())
+    }
+
+    /// `<model-evaluation>`: models are evaluated by themselves, ONNX models as it says.
+    #[inline(never)]
+    fn model_evaluation(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        let mut evaluation = self.services.model_evaluation.take().unwrap_or_default();
+        for onnx in self.children(node, "model-evaluation", tables::MODEL_EVALUATION)? {
+            for models in self.children(onnx, "onnx", tables::ONNX)? {
+                for model in self.children(models, "models", tables::MODELS)? {
+                    let mut settings = Vec::new();
+                    for setting in self.children(model, "model", tables::MODEL)? {
+                        let (name, value) = (name(setting), text(setting).trim());
+                        if !is_runtime_setting(name, value) {
+                            let shown = Rejection::quote(value);
+                            let place = self.file.place(setting);
+                            return Err(place.reject(format!("'{shown}' is not a legal value of {name}")));
+                        }
+                        settings.push((name.to_owned(), value.to_owned()));
+                    }
+                    evaluation.settings.insert(self.file.required(model, "name")?.to_owned(), settings);
+                }
+            }
+        }
+        self.services.model_evaluation = Some(evaluation);
         Ok(())
     }
 

@@ -111,7 +111,19 @@ pub(super) const DOCUMENT_PROCESSING: &[Entry] = &[
 
 pub(super) const COMPONENTS: &[Entry] = &[entry("component", Read), entry("include", Refuse)];
 
-pub(super) const MODEL_EVALUATION: &[Entry] = &[entry("onnx", Ignore)];
+pub(super) const MODEL_EVALUATION: &[Entry] = &[entry("onnx", Read)];
+
+pub(super) const ONNX: &[Entry] = &[entry("models", Read)];
+
+pub(super) const MODELS: &[Entry] = &[entry("model", Read)];
+
+/// How the runtime is to run a model; values are checked where they are read.
+pub(super) const MODEL: &[Entry] = &[
+    entry("execution-mode", Read),
+    entry("gpu-device", Read),
+    entry("interop-threads", Read),
+    entry("intraop-threads", Read),
+];
 
 pub(super) const HTTP: &[Entry] = &[
     entry("server", Warn("the port is configured with the server")),
@@ -167,6 +179,9 @@ pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
     ("components", &[]),
     ("http", &[]),
     ("model-evaluation", &[]),
+    ("onnx", &[]),
+    ("models", &[]),
+    ("model", &["name"]),
     ("provider", &["id", "type", "cluster"]),
     ("significance", &[]),
     ("tuning", &[]),

@@ -72,7 +72,15 @@ impl Deployed {
             schemas.push(Rc::new(deployed));
         }
         let fingerprint = application.fingerprint();
-        (Deployed { application, schemas, fingerprint, seal_key: [0; 16], statements: Statements::default() }, faults)
+        let deployed = Deployed {
+            application,
+            schemas,
+            fingerprint,
+            seal_key: [0; 16],
+            statements: Statements::default(),
+            models: std::cell::OnceCell::new(),
+        };
+        (deployed, faults)
     }
 }
 

@@ -1,12 +1,15 @@
 //! A deployed application, ready to be queried: columns laid out, rank profiles compiled.
 pub(crate) mod analysis;
+pub(crate) mod argument_type;
 pub(crate) mod compile;
 pub(crate) mod environment;
 pub(crate) mod global_phase;
+pub(crate) mod model_functions;
 pub(crate) mod onnx_call;
 pub(crate) mod statements;
 pub(crate) mod values;
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,6 +26,7 @@ use brooklet_task::{Code, Rejection};
 
 use analysis::Analysis;
 use global_phase::GlobalPhase;
+use model_functions::Model;
 use statements::Statements;
 
 /// Files of models.
@@ -45,6 +49,8 @@ pub struct Deployed {
     pub seal_key: [u8; 16],
     /// Queries parsed lately.
     pub(crate) statements: Statements,
+    /// What is evaluated by itself, read when it is first asked for.
+    models: OnceCell<Vec<Model>>,
 }
 
 /// A schema, its columns and its profiles.
@@ -89,6 +95,11 @@ pub struct DeployedProfile {
 }
 
 impl Deployed {
+    /// Its models, in the order of their names.
+    pub(crate) fn models(&self) -> &[Model] {
+        self.models.get_or_init(|| model_functions::models(&self.application))
+    }
+
     /// The schema of that name.
     #[must_use]
     pub fn schema(&self, name: &str) -> Option<&Rc<DeployedSchema>> {

@@ -1,5 +1,6 @@
 //! The tasks: a query that is open, its searches and merges, and the reading of documents.
 pub(crate) mod answer;
+pub(crate) mod evaluate;
 pub(crate) mod get;
 pub(crate) mod grouped;
 pub(crate) mod late;

@@ -60,6 +60,9 @@ export function routesOf(
   mount("/brooklet/v1/retrieve", "holders", "search", async (call, context) =>
     (await ownRoutes()).answerRetrieval(call, context, onDefect),
   );
+  const evaluation: Route["answer"] = async (call, context) =>
+    (await import("./model-evaluation.ts")).answerModelEvaluation(call, context, onDefect);
+  mount("/model-evaluation/*", "admins", "other", evaluation);
   mount("/application/v2/*", "admins", "deploy", (call, context) => answerDeploy(call, context, deployment, onDefect));
   if (mcp !== undefined)
     mount("/mcp", "holders", "other", async (call, context) => {

@@ -95,6 +95,7 @@ function delegating(current: () => DeployableEngine): DeployableEngine {
     split: (...asked) => current().split(...asked),
     load: (...asked) => current().load(...asked),
     get: (...asked) => current().get(...asked),
+    evaluate: (...asked) => current().evaluate(...asked),
     visit: (...asked) => current().visit(...asked),
     compact: (...asked) => current().compact(...asked),
     models: (...asked) => current().models(...asked),
