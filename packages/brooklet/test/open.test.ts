@@ -168,6 +168,28 @@ describe("documents", () => {
     expect((await alice.search(tiny)).hits[0]?.fields).toEqual({ all: [-2_147_483_648] });
   });
 
+  test("are refused where they are required and a hit could not tell them from what is not set", async () => {
+    const least = { one: types.byte(), two: int() };
+    const tiny = schema("tiny", { ...least, all: array(int()), inner: types.struct(least) });
+    const db = await open({ schemas: [tiny] });
+    onTestFinished(() => db.close());
+    const alice = db.group("alice");
+    const document = {
+      one: -127,
+      two: -2_147_483_647,
+      all: [-2_147_483_648],
+      inner: { one: -128, two: -2_147_483_648 },
+    };
+    await alice.put(tiny, "1", document);
+    expect((await alice.search(tiny)).hits[0]?.fields).toEqual(document);
+    const why = "cannot be told from a value that is not set";
+    await expect(alice.put(tiny, "2", { ...document, one: -128 })).rejects.toThrow(why);
+    await expect(alice.put(tiny, "2", { ...document, two: -2_147_483_648 })).rejects.toThrow(why);
+    await expect(alice.update(tiny, "1", { two: { assign: -2_147_483_648 } })).rejects.toThrow(why);
+    expect(() => int().default(-2_147_483_648)).toThrow(why);
+    expect(await alice.get(tiny, "2")).toBeUndefined();
+  });
+
   test("are refused with the server's reason when they make no sense", async () => {
     const alice = (await opened()).group("alice");
     const put = alice.put(mail, "1", { ...invoice, subject: "\u0001" });

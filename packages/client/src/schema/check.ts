@@ -200,13 +200,14 @@ export function numbers(minimum?: number, maximum?: number): Check<number> {
 export function integers(
   minimum: number = Number.MIN_SAFE_INTEGER,
   maximum: number = Number.MAX_SAFE_INTEGER,
+  why?: string,
 ): Check<number> {
   return new KindCheck(
     { type: "number" },
     (value, issues) => {
       if (typeof value !== "number" || !Number.isFinite(value)) return addType(issues, "number", value);
       if (!Number.isInteger(value)) return addType(issues, "int", value);
-      if (Number.isSafeInteger(value)) return addBounds(issues, value, { origin: "number", minimum, maximum });
+      if (Number.isSafeInteger(value)) return addBounds(issues, value, { origin: "number", minimum, maximum, why });
       const exact = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
       addBounds(issues, value, { origin: "int", ...exact });
     },
@@ -218,14 +219,17 @@ interface Bounds {
   readonly origin: string;
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
+  /** What is said of a value below, after its bound. */
+  readonly why?: string | undefined;
 }
 
-function addBounds(issues: CheckIssue[], value: number, { origin, minimum, maximum }: Bounds): void {
-  const add = (code: string, words: string, bound: object): void => {
-    const message = `${words}${Object.values(bound)[0]}`;
+function addBounds(issues: CheckIssue[], value: number, { origin, minimum, maximum, why = "" }: Bounds): void {
+  const add = (code: string, words: string, bound: object, why = ""): void => {
+    const message = words + Object.values(bound)[0] + why;
     issues.push({ origin, code, ...bound, inclusive: true, path: [], message } as CheckIssue);
   };
-  if (minimum !== undefined && value < minimum) add("too_small", `Too small: expected ${origin} to be >=`, { minimum });
+  if (minimum !== undefined && value < minimum)
+    add("too_small", `Too small: expected ${origin} to be >=`, { minimum }, why);
   if (maximum !== undefined && value > maximum) add("too_big", `Too big: expected ${origin} to be <=`, { maximum });
 }
 

@@ -21,6 +21,8 @@ export interface Codec {
   readonly members?: Readonly<Record<string, Member>>;
   /** How a vector near to which is searched is checked, if that is another: where each piece of a text has one, it is still one. */
   readonly near?: Codec;
+  /** How they are checked where they may be missing, or are parts of others, if that is another way. */
+  readonly part?: Codec;
   /** The value that answers leave out although it was stored (an empty text or list). */
   readonly empty?: () => unknown;
 }
@@ -53,18 +55,19 @@ function integer(json: unknown): number {
 /** Texts. */
 export const TEXT: Codec = { zod: texts(), encode: same, decode: text, empty: () => "" };
 
-const BYTE_MAX = 127;
+/** Integers up to a number. Hits show the least of a type as no value, which a field that is required cannot be. */
+function integersTo(maximum: number): Codec {
+  const part = { zod: integers(-maximum - 1, maximum), encode: same, decode: integer };
+  return { ...part, zod: integers(-maximum, maximum, ": less cannot be told from a value that is not set"), part };
+}
+
+/** The codec of values that may be missing, or are parts of others. */
+export const partOf = (codec: Codec): Codec => codec.part ?? codec;
 
 /** Integers of 8 bits. */
-export const BYTE: Codec = {
-  zod: integers(-BYTE_MAX - 1, BYTE_MAX),
-  encode: same,
-  decode: integer,
-};
-const INT32_MAX = 2 ** 31 - 1;
-
+export const BYTE: Codec = integersTo(127);
 /** Integers of 32 bits. */
-export const INT: Codec = { zod: integers(-INT32_MAX - 1, INT32_MAX), encode: same, decode: integer };
+export const INT: Codec = integersTo(2 ** 31 - 1);
 /** Integers of 64 bits, as far as a number is exact. Larger ones are texts where they were read exactly. */
 export const LONG: Codec = { zod: integers(), encode: same, decode: integer };
 
@@ -112,7 +115,8 @@ export const RAW: Codec = {
 };
 
 /** Lists of what `element` is about. */
-export function arrayCodec(element: Codec): Codec {
+export function arrayCodec(of: Codec): Codec {
+  const element = partOf(of);
   return {
     zod: lists(element.zod),
     encode: (value) => (value as readonly unknown[]).map((item) => element.encode(item)),
@@ -127,7 +131,8 @@ export function arrayCodec(element: Codec): Codec {
 }
 
 /** Objects with any keys. Keys are texts in JSON whatever their type is. */
-export function recordCodec(key: Codec, value: Codec): Codec {
+export function recordCodec(keys: Codec, values: Codec): Codec {
+  const [key, value] = [partOf(keys), partOf(values)];
   const isKey = (it: string): boolean => key.zod.safeParse(it).success || key.zod.safeParse(Number(it)).success;
   return {
     zod: records(value.zod, key === TEXT ? undefined : isKey),

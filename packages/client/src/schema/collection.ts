@@ -1,5 +1,5 @@
 /** Fields that hold several values: lists, weighted sets, maps, and structs. */
-import { arrayCodec, INT, mapValues, objectCodec, recordCodec } from "./codec.ts";
+import { arrayCodec, INT, mapValues, objectCodec, partOf, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
 import { type Field, type FieldDefinition, type FieldMap, type FieldShape, makeField, type ShapeOf } from "./field.ts";
 import type { ElementConditions, IndexConditions, MapConditions } from "./field-condition.ts";
@@ -119,5 +119,6 @@ export function struct<Members extends FieldMap>(members: Members, options: Stru
     settings: [],
     members: mapValues(members, (member) => member.definition),
   };
-  return makeField(definition, objectCodec(members));
+  const parts = mapValues(members, (member) => ({ ...member, codec: partOf(member.codec) }));
+  return makeField(definition, objectCodec(parts));
 }

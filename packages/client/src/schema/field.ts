@@ -4,7 +4,7 @@
  */
 
 import { invalidArgument, refuseUnknown } from "../error.ts";
-import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT } from "./codec.ts";
+import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, partOf, RAW, TEXT } from "./codec.ts";
 import type { DataType, DistanceMetric, PrimitiveName } from "./data-type.ts";
 import type {
   BoolConditions,
@@ -113,7 +113,7 @@ export function makeField<F extends Field>(definition: FieldDefinition, codec: C
     definition,
     codec,
     isOptional,
-    optional: () => makeField(definition, codec, true),
+    optional: () => makeField(definition, partOf(codec), true),
     default: (value) => {
       if (definition.made !== undefined) throw invalidArgument("a field that the server makes has no default");
       const checked = codec.zod.safeParse(value);
@@ -177,7 +177,7 @@ export function string(): Plain<"sortable", string, StringConditions> {
 }
 
 /**
- * An integer of 32 bits.
+ * An integer of 32 bits. The least one, -2^31, stands for no value in hits: a required field refuses it.
  *
  * @example
  * ```ts
@@ -201,7 +201,7 @@ export function long(): Plain<"sortable", number, IntegerConditions> {
 }
 
 /**
- * An integer of 8 bits, -128 to 127.
+ * An integer of 8 bits, -128 to 127. The least one stands for no value in hits: a required field refuses it.
  *
  * @example
  * ```ts
