@@ -397,7 +397,8 @@ impl<'f, 'a> Reader<'f, 'a> {
         for (config, first) in known.flat_map(|cluster| cluster.config.types.iter().zip(&cluster.places)) {
             if config.name == document_type {
                 return Err(place.unsupported(format!(
-                    "document type '{shown}' in several content clusters (it is in one at {first})"
+                    "document type '{shown}' in several content clusters (it is in one at {first}; a document is stored once, so \
+                     name one of them)"
                 )));
             }
         }
