@@ -109,6 +109,9 @@ check_each! {
     group_facts = "group-facts",
     text = "text",
     stem = "stem",
+    chunks = "chunks",
+    pieces = "pieces",
+    snippets = "snippets",
 }
 
 /// Every folder of regressions belongs to a target, and is not empty.
