@@ -202,6 +202,17 @@ describe("parameters", () => {
     expect(asked(sent).condition).toBe('mail.x=="y z"');
   });
 
+  test("fields that are passed over, and what no cluster takes, are told in headers", async () => {
+    const headers = async (local: string): Promise<unknown[]> => {
+      const gateway = createGateway({ cluster: fakeCluster() });
+      const answer = await gateway.fetch(`http://localhost/document/v1/ns/mail/group/u1/${local}`, put());
+      return [answer.status, ...["fields", "operation"].map((what) => answer.headers.get(`x-vespa-ignored-${what}`))];
+    };
+    expect(await headers("known")).toEqual([200, null, null]);
+    expect(await headers("unknown")).toEqual([200, "true", null]);
+    expect(await headers("unselected")).toEqual([200, null, "true"]);
+  });
+
   test("a dry run is answered at once: no body, no type, no partition", async () => {
     const target = "/document/v1/feeder/handshake/docid/dummy?dryRun=true&timeout=180000ms";
     const sent = await send(target, { method: "POST" });

@@ -181,6 +181,8 @@ function apply(documents: Map<string, string>, request: OperationRequest): Outco
     return { status: 400, code: "UNSUPPORTED", message: "Updates are not supported yet" };
   }
   if (request.id.endsWith(":crash")) throw new TypeError("a secret of the implementation");
+  if (request.id.endsWith(":unknown")) return { status: 200, ignoredFields: true };
+  if (request.id.endsWith(":unselected")) return { status: 200, ignoredOperation: true };
   if (request.id.endsWith(":slow")) return { status: 504, code: "TIMED_OUT", message: "Timeout after 180000ms" };
   if (request.kind === "remove") documents.delete(request.id);
   else {
