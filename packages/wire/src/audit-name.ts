@@ -10,8 +10,10 @@ export function auditNames(secret: Uint8Array): (group: string) => Promise<strin
     const imported = await crypto.subtle.importKey("raw", key.slice(), how, false, ["sign"]);
     return new Uint8Array(await crypto.subtle.sign("HMAC", imported, encoder.encode(text)));
   };
-  const key = sign(secret, "brooklet audit");
+  // Made for the first name: many a gateway names none, and a promise that nobody waits for may not fail.
+  let key: Promise<Uint8Array> | undefined;
   return async (group) => {
+    key ??= sign(secret, "brooklet audit");
     const bytes = await sign(await key, group);
     return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0"))
       .join("")
