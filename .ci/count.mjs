@@ -39,7 +39,9 @@ function count() {
 
 function excerpt() {
   const lines = text.trimEnd().split("\n");
-  const telling = lines.filter((line) => /\bFAIL|^error|Unhandled|panicked at|AssertionError|\.\.\. FAILED|✗|×/.test(line));
+  const telling = lines.filter((line) =>
+    /\bFAIL|^error|Unhandled|panicked at|AssertionError|\.\.\. FAILED|✗|×/.test(line),
+  );
   return [...telling.slice(0, EXCERPT_LINES / 2), "…", ...lines.slice(-EXCERPT_LINES)].join("\n");
 }
 
