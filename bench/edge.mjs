@@ -3,7 +3,8 @@
  * documents, and are asked the same queries in turns over HTTP; what each process spent is read from /proc, so it needs Linux.
  * Every answer of the Worker has to be the bytes that Node answers. A request at the edge is two, one to the Worker and one to the object:
  * what a Worker and an object take that do nothing with requests and answers as long as these, and a server on Node that does nothing,
- * is measured beside, and the goal is for what is above that, which is what is ours. A second server on Node has every access of the core's
+ * is measured beside. The goal is for what is above that, which is what is ours, and for the whole of a query that takes long enough on Node to be
+ * able to keep it. A second server on Node has every access of the core's
  * memory checked by instructions, as workerd has it: V8's way of having the processor check it is not switched on there. Beside that: what
  * the Worker costs until its first answer over a Worker that is empty, what making an instance of the core costs, what an object takes that is
  * woken for a search, and what is uploaded. Goals that are missed are said, and make it fail. Needs a build.
@@ -299,7 +300,8 @@ function report(what, value, unit, goal) {
 }
 
 const bundle = fileURLToPath(new URL("../apps/worker/dist/bundle/", import.meta.url));
-const sizes = readdirSync(bundle).map((name) => gzipSync(readFileSync(bundle + name), { level: 9 }).length);
+const uploaded = readdirSync(bundle).filter((name) => !name.endsWith(".map"));
+const sizes = uploaded.map((name) => gzipSync(readFileSync(bundle + name), { level: 9 }).length);
 report(
   "uploaded, compressed",
   sizes.reduce((sum, size) => sum + size, 0),
@@ -333,7 +335,16 @@ try {
       `${name}: ${onNode.toFixed(3)} ms of CPU a query on Node, ${checked.toFixed(3)} where memory is checked, ${atEdge.toFixed(3)} in workerd; ` +
         `a request that does nothing ${nodeFloor.toFixed(3)} and ${edgeFloor.toFixed(3)}`,
     );
-    report(`${name}: workerd over Node, the platform's requests with it`, atEdge / onNode, " times");
+    // As much work as on Node, and the requests of the platform: what is cheaper than this on Node cannot keep the goal with them.
+    const reachableMs = (edgeFloor - nodeFloor) / (RATIO_MAX - 1);
+    const raw = `${name}: workerd over Node, the platform's requests with it`;
+    if (onNode >= reachableMs) report(raw, atEdge / onNode, " times", RATIO_MAX);
+    else
+      report(
+        `${raw} (no goal: those alone are more, below ${reachableMs.toFixed(2)} ms on Node)`,
+        atEdge / onNode,
+        " times",
+      );
     report(
       `${name}: above a request that does nothing`,
       (atEdge - edgeFloor) / (onNode - nodeFloor),
