@@ -24,9 +24,9 @@ movesClock(${nameOf("default", script)}, "fetch");
 if (performance.now() !== performance.now()) throw new Error("the clock runs");
 `;
 
-/** The name that a script has for what it exports under another. */
+/** The name that a script has for what it exports under another. It may say at its end where its map is. */
 function nameOf(exported: string, script: string): string {
-  const listed = /\bexport\s*\{([^}]*)\};?\s*$/.exec(script)?.[1]?.split(",") ?? [];
+  const listed = /\bexport\s*\{([^}]*)\};?\s*(?:\/\/[^\n]*\s*)?$/.exec(script)?.[1]?.split(",") ?? [];
   const names = listed.map((item) => item.trim().split(/\s+as\s+/));
   const [name] = names.find((name) => name.at(-1) === exported) ?? [];
   if (name === undefined) throw new Error(`the script of the Worker exports no ${exported}`);
