@@ -11,6 +11,11 @@ const FIRST_BYTES: usize = 2 << 20;
 /// What comes in before the memory is made as large as it is going to be.
 const LITTLE_BYTES: usize = 5 << 19;
 
+/// The allocator.
+#[cfg(target_family = "wasm")]
+#[global_allocator]
+static ALLOCATOR: rlsf::GlobalTlsf = rlsf::GlobalTlsf::new();
+
 thread_local! {
     /// What is to come in yet before the memory is made as large as it is going to be, and how large that is.
     static ROOM: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
