@@ -1,10 +1,12 @@
 //! What an ONNX file says of itself: the names and types of its inputs and outputs, read at deploy so that expressions
 //! can be checked. The weights are passed over, and models are run by the host.
 //!
-//! ONNX is protocol buffers (onnx.proto3 of ONNX 1.16). Fields that are looked at: ModelProto 7 graph; GraphProto 1 node,
-//! 5 initializer, 11 input, 12 output; NodeProto 4 op_type, 7 domain; TensorProto 8 name, 13 external_data,
-//! 14 data_location; ValueInfoProto 1 name, 2 type; TypeProto 1 tensor_type; TypeProto.Tensor 1 elem_type, 2 shape;
-//! TensorShapeProto 1 dim; Dimension 1 dim_value, 2 dim_param.
+//! ONNX is protocol buffers (onnx.proto3 of ONNX 1.16). Fields that are looked at: ModelProto 7 graph, 25 functions;
+//! FunctionProto 7 node; GraphProto 1 node, 5 initializer, 11 input, 12 output, 15 sparse_initializer; NodeProto 4 op_type,
+//! 5 attribute, 7 domain; AttributeProto 5 t, 6 g, 10 tensors, 11 graphs, 22 sparse_tensor, 23 sparse_tensors;
+//! SparseTensorProto 1 values, 2 indices; TensorProto 8 name, 13 external_data, 14 data_location; ValueInfoProto 1 name,
+//! 2 type; TypeProto 1 tensor_type; TypeProto.Tensor 1 elem_type, 2 shape; TensorShapeProto 1 dim; Dimension 1 dim_value,
+//! 2 dim_param.
 use std::collections::{BTreeMap, BTreeSet};
 
 use brooklet_task::limits::{ONNX_BYTES, ONNX_VALUES, TENSOR_CELLS, TENSOR_DIMENSIONS};
@@ -50,6 +52,8 @@ pub enum OnnxSize {
 
 /// Domains of operators that runtimes have without further libraries.
 const DOMAINS: &[&str] = &["", "ai.onnx", "ai.onnx.ml", "com.microsoft"];
+/// Graphs within graphs. Exporters write two or three: a loop within a condition.
+const GRAPH_DEPTH: usize = 16;
 
 impl OnnxSignature {
     /// Reads a file.
@@ -62,18 +66,21 @@ impl OnnxSignature {
         }
         let mut graph = None;
         for field in Fields::new(file) {
-            if let (7, Content::Bytes(bytes)) = field? {
-                graph = Some(bytes);
+            match field? {
+                (7, Content::Bytes(bytes)) => graph = Some(bytes),
+                (25, Content::Bytes(function)) => check_function(function)?,
+                _ => {}
             }
         }
         let graph = graph.ok_or_else(|| refuse("it has no graph".to_owned()))?;
         let (mut inputs, mut outputs, mut given) = (Vec::new(), Vec::new(), BTreeSet::new());
         for field in Fields::new(graph) {
             match field? {
-                (1, Content::Bytes(node)) => check_node(node)?,
+                (1, Content::Bytes(node)) => check_node(node, 0)?,
                 (5, Content::Bytes(tensor)) => {
                     given.insert(weights(tensor)?);
                 }
+                (15, Content::Bytes(tensor)) => check_sparse(tensor)?,
                 (11, Content::Bytes(input)) => inputs.push(value(input)?),
                 (12, Content::Bytes(output)) => outputs.push(value(output)?),
                 _ => {}
@@ -91,12 +98,39 @@ impl OnnxSignature {
     }
 }
 
-/// Operators of an unknown domain need a library that nobody has.
-fn check_node(node: &[u8]) -> Result<(), Rejection> {
+/// The nodes of a function of a model.
+fn check_function(function: &[u8]) -> Result<(), Rejection> {
+    for field in Fields::new(function) {
+        if let (7, Content::Bytes(node)) = field? {
+            check_node(node, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// A graph within a node, so many graphs deep: the body of a loop, the side of a condition.
+fn check_inner_graph(graph: &[u8], depth: usize) -> Result<(), Rejection> {
+    if depth > GRAPH_DEPTH {
+        return Err(refuse(format!("its graphs are more than {GRAPH_DEPTH} deep in one another")));
+    }
+    for field in Fields::new(graph) {
+        match field? {
+            (1, Content::Bytes(node)) => check_node(node, depth)?,
+            (5, Content::Bytes(tensor)) => drop(weights(tensor)?),
+            (15, Content::Bytes(tensor)) => check_sparse(tensor)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Operators of an unknown domain need a library that nobody has, and what a node has beside its operator may be weights.
+fn check_node(node: &[u8], depth: usize) -> Result<(), Rejection> {
     let (mut operator, mut domain) = (String::new(), String::new());
     for field in Fields::new(node) {
         match field? {
             (4, Content::Bytes(bytes)) => operator = text(bytes)?,
+            (5, Content::Bytes(attribute)) => check_attribute(attribute, depth)?,
             (7, Content::Bytes(bytes)) => domain = text(bytes)?,
             _ => {}
         }
@@ -106,6 +140,27 @@ fn check_node(node: &[u8]) -> Result<(), Rejection> {
     }
     let (operator, domain) = (Rejection::quote(&operator), Rejection::quote(&domain));
     Err(refuse(format!("its operator '{operator}' is of the domain '{domain}', which no runtime here knows")))
+}
+
+fn check_attribute(attribute: &[u8], depth: usize) -> Result<(), Rejection> {
+    for field in Fields::new(attribute) {
+        match field? {
+            (5 | 10, Content::Bytes(tensor)) => drop(weights(tensor)?),
+            (6 | 11, Content::Bytes(graph)) => check_inner_graph(graph, depth + 1)?,
+            (22 | 23, Content::Bytes(tensor)) => check_sparse(tensor)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_sparse(tensor: &[u8]) -> Result<(), Rejection> {
+    for field in Fields::new(tensor) {
+        if let (1 | 2, Content::Bytes(part)) = field? {
+            weights(part)?;
+        }
+    }
+    Ok(())
 }
 
 /// The name of a tensor with weights.

@@ -18,6 +18,19 @@ fn field(number: u8, content: &[u8]) -> Vec<u8> {
     writer.finish()
 }
 
+/// A tensor whose numbers are in another file.
+fn elsewhere() -> Vec<u8> {
+    field(13, &[field(1, b"location"), field(2, b"../../etc/passwd")].concat())
+}
+
+/// A graph within so many graphs of a node, one in the attribute of a node of the next.
+fn graphs(inner: &[u8], depth: usize) -> Vec<u8> {
+    (0..depth).fold(inner.to_vec(), |graph, at| {
+        let attribute = field(5, &field(6, &graph));
+        if at + 1 == depth { attribute } else { field(1, &attribute) }
+    })
+}
+
 fn number(field: u8, value: u8) -> Vec<u8> {
     vec![field << 3, value]
 }
@@ -426,6 +439,45 @@ fn what_does_not_fit_is_refused_at_deploy() {
             field(7, &field(5, &[field(8, b"w"), number(14, 1)].concat())),
             "its weights are in other files",
         ),
+        // Weights stand in nodes, in the graphs of a condition or a loop, and in functions, too; an address of them leads to
+        // files of the machine (CVE-2022-25882, CVE-2024-27318, CVE-2026-27489).
+        (
+            with(bound, "sum(onnx(m))"),
+            field(7, &field(1, &field(5, &field(5, &elsewhere())))),
+            "its weights are in other files",
+        ),
+        (
+            with(bound, "sum(onnx(m))"),
+            field(7, &field(1, &field(5, &field(10, &elsewhere())))),
+            "its weights are in other files",
+        ),
+        (
+            with(bound, "sum(onnx(m))"),
+            field(7, &field(1, &field(5, &field(22, &field(1, &elsewhere()))))),
+            "its weights are in other files",
+        ),
+        (with(bound, "sum(onnx(m))"), field(7, &field(15, &field(2, &elsewhere()))), "its weights are in other files"),
+        (
+            with(bound, "sum(onnx(m))"),
+            field(7, &field(1, &field(5, &field(6, &field(5, &elsewhere()))))),
+            "its weights are in other files",
+        ),
+        (
+            with(bound, "sum(onnx(m))"),
+            field(7, &field(1, &field(5, &field(11, &field(15, &field(1, &elsewhere())))))),
+            "its weights are in other files",
+        ),
+        (
+            with(bound, "sum(onnx(m))"),
+            field(25, &field(7, &field(5, &field(5, &elsewhere())))),
+            "its weights are in other files",
+        ),
+        (
+            with(bound, "sum(onnx(m))"),
+            field(7, &field(1, &graphs(&field(1, &field(7, b"my.ops")), 3))),
+            "is of the domain 'my.ops'",
+        ),
+        (with(bound, "sum(onnx(m))"), field(7, &field(1, &graphs(b"", 17))), "its graphs are more than 16 deep"),
     ];
     for (profile, model, why) in cases {
         let message = refusal(&profile, model);

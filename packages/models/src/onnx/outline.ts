@@ -4,15 +4,20 @@
  * a model is in it, and the digest pins the file that is run.
  *
  * ONNX is protocol buffers (onnx.proto3 of ONNX 1.16): ModelProto 7 graph, 14 metadata_props; GraphProto 5 initializer,
- * 15 sparse_initializer; TensorProto 8 name; StringStringEntryProto 1 key, 2 value.
+ * 15 sparse_initializer; SparseTensorProto 1 values, 2 indices; TensorProto 8 name, 13 external_data, 14 data_location;
+ * StringStringEntryProto 1 key, 2 value.
  */
 import { createHash } from "node:crypto";
 import { ServiceError } from "@brooklet/wire";
 
 const GRAPH = 7;
 const METADATA = 14;
-const WEIGHTS: readonly number[] = [5, 15];
-const NAME = 8;
+const INITIALIZER = 5;
+const SPARSE_INITIALIZER = 15;
+/** Of a sparse tensor: its values and where they are. */
+const SPARSE_TENSORS: readonly number[] = [1, 2];
+/** Of weights: their name, and that they are in another file, which the core refuses. */
+const KEPT: readonly number[] = [8, 13, 14];
 const DIGEST_KEY = "brooklet.sha256";
 
 /** A field of a message: what it holds, and all of it with its tag. */
@@ -43,17 +48,21 @@ export function pinnedDigest(file: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** A graph whose weights are names only: they tell which of its inputs need not be given. */
+/** A graph without the numbers of its weights. Their names tell which of its inputs need not be given. */
 function withoutWeights(graph: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const { number, content, whole } of fieldsOf(graph)) {
-    if (!WEIGHTS.includes(number)) parts.push(whole);
-    else
-      parts.push(
-        message(number, joined([...fieldsOf(content)].filter((of) => of.number === NAME).map((of) => of.whole))),
-      );
+    if (number === INITIALIZER) parts.push(message(number, withoutNumbers(content)));
+    else if (number === SPARSE_INITIALIZER) {
+      const tensors = [...fieldsOf(content)].filter((of) => SPARSE_TENSORS.includes(of.number));
+      parts.push(message(number, joined(tensors.map((of) => message(of.number, withoutNumbers(of.content))))));
+    } else parts.push(whole);
   }
   return joined(parts);
+}
+
+function withoutNumbers(tensor: Uint8Array): Uint8Array {
+  return joined([...fieldsOf(tensor)].filter((of) => KEPT.includes(of.number)).map((of) => of.whole));
 }
 
 function* fieldsOf(bytes: Uint8Array): Generator<Field> {
