@@ -41,6 +41,16 @@ test("texts are embedded by the model of their name, each as it is configured", 
   ]);
 });
 
+test("their state is told as that of endpoints, and what nobody gave has failed", async () => {
+  const application = { embedders: [{ id: "minilm", type: "hugging-face-embedder" }] };
+  const embedders = embeddersOf({ AI, EMBEDDERS: { bge: "@cf/baai/bge-base-en-v1.5" } });
+  await embedders.embed([{ ...text, embedder: "bge", purpose: "document" }], application, 10_000);
+  expect(await embedders.states(application)).toMatchObject([
+    { id: "bge", kind: "endpoint", state: "ready", dimensions: 2, calls: [{}, { purpose: "document", items: 1 }] },
+    { id: "minilm", state: "failed", problem: expect.stringContaining("is not run in a Worker"), calls: [] },
+  ]);
+});
+
 test("an ONNX component is refused by name, at its deployment and when it is needed, unless a model has its name", async () => {
   const application = { embedders: [{ id: "minilm", type: "hugging-face-embedder" }] };
   const refusal = "embedder 'minilm' (hugging-face-embedder) is not run in a Worker: give one of that id";

@@ -218,6 +218,7 @@ describe("A", () => {
     ["GET", "/state/v1/metrics"],
     ["GET", "/brooklet/v1/groups"],
     ["GET", "/brooklet/v1/queries/slow"],
+    ["GET", "/brooklet/v1/models"],
     ["GET", "/readyz"],
   ])("A16 what is an admin's: %s %s", async (method, path) => {
     expect((await ask(method, path, method === "POST" ? "x" : undefined, mine)).status).toBe(403);

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { open, type RunningService, schema, serve, text } from "brooklet";
+import { embedding, HashEmbedder, open, type RunningService, schema, serve, string, text, vector } from "brooklet";
 import type { Browser, CDPSession, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { violations } from "../../../tools/accessibility.ts";
@@ -233,6 +233,88 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     await slow.scrollIntoViewIfNeeded();
     await picture("slow");
     expect(problems).toEqual([]);
+  });
+
+  test("values are counted and narrow the search, what is near a document is found, and groups by name", async () => {
+    const note = schema("note", { title: text(), tag: string(), place: vector(2, { metric: "euclidean" }) });
+    const database = await open({ schemas: [note] });
+    try {
+      const places = { Harbour: [0, 0], Lighthouse: [1, 0], Mountain: [9, 9], Pier: [0, 2] };
+      for (const [title, place] of Object.entries(places))
+        await database.group("alice").put(note, title, { title, tag: title === "Mountain" ? "land" : "sea", place });
+      for (const group of ["bob", "bobby"])
+        await database.group(group).put(note, "n", { title: "Of another", tag: "sea", place: [0, 0] });
+      const { url } = await database.console();
+      await page.goto(url);
+      const groups = page.getByRole("complementary").locator("ul").last().getByRole("button");
+      await expect.poll(() => groups.allInnerTexts(), WAIT).toHaveLength(3);
+      await page.getByLabel("Name of a group").fill("bobb");
+      await expect
+        .poll(async () => (await groups.allInnerTexts()).map((one) => one.split(/\s/)[0]), WAIT)
+        .toEqual(["bobby"]);
+      await page.getByLabel("Name of a group").fill("alice");
+      await page.keyboard.press("Enter");
+      await expect.poll(async () => [...(await hits())].sort(), WAIT).toEqual(Object.keys(places));
+      const tags = page.getByRole("region", { name: "Values of tag" });
+      await expect.poll(() => tags.getByRole("button").allInnerTexts(), WAIT).toEqual(["sea\n3", "land\n1"]);
+      await tags.getByRole("button", { name: /^land/ }).click();
+      await titles(["Mountain"]);
+      await tags.getByRole("button", { name: /^land/ }).waitFor();
+      await page.goto(`${url.split("#")[0]}#/search?group=alice&schema=note`);
+      await page.reload();
+      await expect.poll(async () => (await hits()).length, WAIT).toBe(4);
+      await page.locator(".hit", { hasText: "Harbour" }).click();
+      await page.getByRole("button", { name: "Near by place" }).click();
+      await expect.poll(async () => (await hits()).slice(0, 3), WAIT).toEqual(["Harbour", "Lighthouse", "Pier"]);
+      expect(await violations(page)).toEqual([]);
+      expect(problems).toEqual([]);
+    } finally {
+      await page.goto(`${service.url}/console/`);
+      await database.close();
+    }
+  });
+
+  test("the models of a database: one that was asked, and one whose file is not there", async () => {
+    const note = schema("note", {
+      title: text(),
+      words: embedding({ from: "title", model: "words", dimensions: 32 }),
+      meaning: embedding({ from: "title", model: "minilm", dimensions: 384 }),
+    });
+    const database = await open({
+      schemas: [note],
+      embedders: {
+        minilm: {
+          type: "hugging-face",
+          transformer: { path: "minilm/model.onnx" },
+          tokenizer: { path: "minilm/tokenizer.json" },
+        },
+      },
+      models: { embedders: [new HashEmbedder("words")], modelFolder: "./models", onNotice: () => undefined },
+    });
+    try {
+      const alice = database.group("alice");
+      await alice.search(note, { near: { field: "words", text: "invoice" } });
+      await expect(alice.put(note, "n1", { title: "Invoice" })).rejects.toThrow("minilm/model.onnx");
+      const { url } = await database.console();
+      await page.goto(url);
+      await view("Activity");
+      const models = page.getByRole("region", { name: "Models" });
+      await expect.poll(() => models.locator("tbody").count(), WAIT).toBe(2);
+      const [words = "", minilm = ""] = await models.locator("tbody").allInnerTexts();
+      expect(words).toMatch(/words\s+embedder · 32 values\s+ready\s+queries\s+1\s+1\s+0, 0/);
+      expect(minilm).toMatch(
+        /minilm\s+hugging-face-embedder\s+failed\s+there is no file minilm\/model\.onnx in the folder/,
+      );
+      expect(minilm).toMatch(/documents\s+1\s+0\s+0, 0\s.*BAD_REQUEST 1/s);
+      await expect.poll(() => models.innerText(), WAIT).toMatch(/curl .*\/brooklet\/v1\/models/);
+      expect(await violations(page)).toEqual([]);
+      await models.scrollIntoViewIfNeeded();
+      await picture("models");
+      expect(problems).toEqual([]);
+    } finally {
+      await page.goto(`${service.url}/console/`);
+      await database.close();
+    }
   });
 
   test.each(["light", "dark"] as const)("its views have no violations of accessibility, %s", async (colorScheme) => {

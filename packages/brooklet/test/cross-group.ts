@@ -268,6 +268,7 @@ const ATTEMPTS: Readonly<Record<Surface, Attempt>> = {
     const paths = [
       "/brooklet/v1/groups",
       "/brooklet/v1/queries/slow",
+      "/brooklet/v1/models",
       "/state/v1/metrics",
       "/metrics/v2/values",
       "/application/v2/tenant/default",

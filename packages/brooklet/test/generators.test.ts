@@ -124,6 +124,14 @@ describe("a field generator", () => {
     expect(new Set(it.server.asked.map(({ authorization }) => authorization))).toEqual(
       new Set(["Bearer key of the test"]),
     );
+    const told = await (await it.gateway.fetch("http://localhost/brooklet/v1/models")).json();
+    // One language model makes both fields; what is made of them is embedded.
+    expect(told).toMatchObject({
+      models: [
+        { id: "e", kind: "embedder", calls: [{ items: 0 }, { purpose: "document", items: 1 }] },
+        { id: "openai", kind: "generator", state: "ready", batches: 2, calls: [{ calls: 0 }, { calls: 2, items: 2 }] },
+      ],
+    });
     const [hit] = await found(it, { yql: "select questions from note where questions contains 'pirates'" });
     expect(hit).toEqual({ questions: ["Whence pirates?", "Three about Buccaneers.?"] });
     const near = { yql: "select title from note where {targetHits:1}nearestNeighbor(vec,q)", ranking: "near" };

@@ -158,16 +158,29 @@ test("pull --app downloads what schemas name; a query runs that file and no othe
     timeout: "20s",
   });
   const asked = async () => (await (await fetch(`${service.url}/search/?${query}`)).json()) as Answer;
+  const state = async () => {
+    const { models } = (await (await fetch(`${service.url}/brooklet/v1/models`)).json()) as {
+      models: readonly object[];
+    };
+    expect(models).toHaveLength(1);
+    return models[0];
+  };
+  expect(await state()).toEqual({ id: url, kind: "onnx", state: "unloaded", calls: [] });
   const downloaded = new ModelFiles({ folder: cache }).find(url) ?? "";
   const away = `${downloaded}.away`;
   renameSync(downloaded, away);
   const told = `not in the folder of downloads: run 'brooklet model pull ${url}'`;
+  // Nobody asked for it yet, and it is known.
+  expect(await state()).toMatchObject({ state: "failed", problem: expect.stringContaining(told) });
   expect((await asked()).root.errors?.[0]?.message).toContain(told);
+  expect(await state()).toMatchObject({ state: "failed", problem: expect.stringContaining(told) });
   writeFileSync(downloaded, "<html>");
   expect((await asked()).root.errors?.[0]?.message).toContain("is not the one whose outline was deployed");
+  expect(await state()).toMatchObject({ state: "failed", problem: expect.stringContaining("is not the one whose") });
   renameSync(away, downloaded);
   const answer = await asked();
   expect(answer.root.children?.map(({ relevance }) => relevance)).toEqual([2]);
+  expect(await state()).toMatchObject({ state: "ready", sessions: 1, calls: [{ purpose: "query", items: 1 }, {}] });
   const content =
     "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default/content/";
   const files = (await (await fetch(`${service.url}${content}?recursive=true`)).json()) as readonly string[];

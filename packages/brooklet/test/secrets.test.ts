@@ -115,6 +115,7 @@ async function told(leak: string): Promise<{ text: string; tokens: readonly stri
     "/",
     "/ApplicationStatus",
     "/brooklet/v1/queries/slow",
+    "/brooklet/v1/models",
   ])
     said += (await ask("GET", path, undefined, admin)).text;
   child.kill("SIGTERM");

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Histogram, histogramOf, quantile, type Sample, samplesOf } from "./metrics.ts";
+import { Models } from "./models.tsx";
 import { bytes, Code, figure, messageOf, Problem } from "./parts.tsx";
 import { SlowSearches } from "./slow.tsx";
 import { askText, type Call, calls, curlOf, onCall } from "./wire.ts";
@@ -41,7 +42,7 @@ export function Activity(): JSX.Element {
         ))}
       </div>
       <Stages samples={samples} />
-      <Models samples={samples} />
+      <Models />
       <SlowSearches />
       <Asked />
     </div>
@@ -145,25 +146,6 @@ function Stages({ samples }: { readonly samples: readonly Sample[] }): JSX.Eleme
           </tbody>
         </table>
       </div>
-    </section>
-  );
-}
-
-/** What the server tells of its models; nothing where it has none. */
-function Models({ samples }: { readonly samples: readonly Sample[] }): JSX.Element | null {
-  const shown = samples.filter(({ name }) => /_(model|embed)/.test(name));
-  if (shown.length === 0) return null;
-  return (
-    <section class="note stack" aria-label="Models">
-      <h2>Models</h2>
-      <dl>
-        {shown.map(({ name, labels, value }) => (
-          <>
-            <dt>{[name.replace(/^brooklet_/, ""), ...Object.values(labels)].join(" ")}</dt>
-            <dd>{figure(value)}</dd>
-          </>
-        ))}
-      </dl>
     </section>
   );
 }

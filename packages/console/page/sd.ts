@@ -22,7 +22,10 @@ export interface Input {
 /** A rank profile. */
 export interface Profile {
   readonly name: string;
+  /** Those of the profiles that it inherits, too. */
   readonly inputs: readonly Input[];
+  /** What its first phase says, as it is written; "": what it inherits, or nothing. */
+  readonly firstPhase: string;
 }
 
 /** A schema with the text that it was deployed as. */
@@ -86,10 +89,13 @@ function fieldOf({ head, body }: Block): Field | undefined {
   return { name, type: type.trim(), isAttribute: /\battribute\b/.test(how), isIndex: /\bindex\b/.test(how) };
 }
 
-function profileOf({ head, body }: Block): Profile | undefined {
-  const name = /^rank-profile\s+([\w.-]+)/.exec(head)?.[1];
+/** A profile as it is written, with the names of those before it that it inherits. */
+function profileOf({ head, body }: Block, before: readonly Profile[]): Profile | undefined {
+  const [, name, inherited = ""] = /^rank-profile\s+([\w.-]+)(?:\s+inherits\s+([\w.,\s-]+))?/.exec(head) ?? [];
   if (name === undefined) return undefined;
-  const inputs = blocksOf(body)
+  const parents = inherited.split(/[\s,]+/);
+  const inside = blocksOf(body);
+  const own = inside
     .filter((block) => block.head === "inputs")
     .flatMap((block) => [...block.body.matchAll(/query\((\w+)\)\s*([^\n:]*)(?::\s*([-\d.]+))?/g)])
     .map(([, input = "", type = "", value]) => ({
@@ -97,7 +103,9 @@ function profileOf({ head, body }: Block): Profile | undefined {
       type: type.trim() === "" ? "double" : type.trim(),
       value: value === undefined ? 0 : Number(value),
     }));
-  return { name, inputs };
+  const others = before.filter((profile) => parents.includes(profile.name)).flatMap(({ inputs }) => inputs);
+  const inputs = [...new Map([...others, ...own].map((input) => [input.name, input])).values()];
+  return { name, inputs, firstPhase: inside.find((block) => block.head === "first-phase")?.body.trim() ?? "" };
 }
 
 /** A schema of a text; nothing, where it is none. */
@@ -108,8 +116,10 @@ export function schemaOf(path: string, text: string): Schema | undefined {
   const inside = blocksOf(whole.body);
   const document = inside.find(({ head }) => head.startsWith("document"));
   const fields = [...blocksOf(document?.body ?? ""), ...inside].flatMap((block) => fieldOf(block) ?? []);
-  const profiles = inside.flatMap((block) => profileOf(block) ?? []);
-  if (!profiles.some((profile) => profile.name === "default")) profiles.unshift({ name: "default", inputs: [] });
+  const profiles: Profile[] = [];
+  for (const block of inside) profiles.push(...[profileOf(block, profiles)].filter((profile) => profile !== undefined));
+  if (!profiles.some((profile) => profile.name === "default"))
+    profiles.unshift({ name: "default", inputs: [], firstPhase: "" });
   return { name, path, text, fields, profiles };
 }
 
@@ -150,12 +160,20 @@ export function interfaceOf({ name, fields }: Schema): string {
   return `interface ${name.charAt(0).toUpperCase()}${name.slice(1)} {\n${lines.join("\n")}\n}`;
 }
 
-/** The profile, and its input, that take a vector like those of a field; nothing: no profile does. */
-export function nearProfile({ profiles }: Schema, { type }: Field): { profile: string; input: string } | undefined {
+/**
+ * The profile, and its input, that take a vector like those of a field: one that orders by how near a document is, where there is one.
+ * Nothing: no profile does.
+ */
+export function nearProfile(
+  { profiles }: Schema,
+  { name: field, type }: Field,
+): { profile: string; input: string } | undefined {
   const shape = (text: string): string => text.replace(/<\w+>/, "");
-  for (const { name, inputs } of profiles) {
+  const able = profiles.flatMap(({ name: profile, inputs, firstPhase }) => {
     const input = inputs.find((one) => one.type.startsWith("tensor") && shape(one.type) === shape(type));
-    if (input !== undefined) return { profile: name, input: input.name };
-  }
-  return undefined;
+    return input === undefined ? [] : [{ profile, input: input.name, firstPhase }];
+  });
+  const nearness = new RegExp(`\\b(closeness|distance)\\((\\s*field\\s*,)?\\s*${field}\\s*\\)`);
+  const found = able.find(({ firstPhase }) => nearness.test(firstPhase)) ?? able[0];
+  return found && { profile: found.profile, input: found.input };
 }

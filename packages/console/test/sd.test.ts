@@ -42,13 +42,14 @@ test("fields, types and profiles are those of the text, comments left out", () =
     "made",
   ]);
   expect(note.profiles).toEqual([
-    { name: "default", inputs: [] },
+    { name: "default", inputs: [], firstPhase: "" },
     {
       name: "near",
       inputs: [
         { name: "q", type: "tensor<float>(x[384])", value: 0 },
         { name: "weight", type: "double", value: 0.5 },
       ],
+      firstPhase: "expression { closeness(field, vec) * query(weight) }",
     },
   ]);
   expect(interfaceOf(note)).toBe(`interface Note {
@@ -69,6 +70,24 @@ test("what can be counted and what is near something is told by types", () => {
   const vectors = note.fields.filter(isVector);
   expect(vectors.map(({ name }) => name)).toEqual(["vec"]);
   expect(vectors.map((field) => nearProfile(note, field))).toEqual([{ profile: "near", input: "q" }]);
+});
+
+test("of several profiles that take a vector the one is near that orders by it, with inputs that it inherits", () => {
+  const place = schemaOf(
+    "schemas/place.sd",
+    `schema place {
+      document place { field at type tensor<float>(x[2]) { indexing: attribute }
+        field other type tensor<float>(x[2]) { indexing: attribute } }
+      rank-profile default { inputs { query(at) tensor<float>(x[2]) } first-phase { expression: bm25(title) } }
+      rank-profile near_other inherits default { first-phase { expression: closeness(field, other) } }
+      rank-profile near_at inherits default { first-phase { expression: closeness(field, at) } }
+    }`,
+  );
+  const taken = place?.fields.map((field) => nearProfile(place, field));
+  expect(taken).toEqual([
+    { profile: "near_at", input: "at" },
+    { profile: "near_other", input: "at" },
+  ]);
 });
 
 test.each(["", "document note { }", "schema", "}{", "{{{{"])("a text that is no schema is none: %j", (text) => {

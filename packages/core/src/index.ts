@@ -59,7 +59,14 @@ export {
   type ModelRun,
   type RunsWanted,
 } from "./model-run.ts";
-export { type DeploymentFacts, fileOfPackage, type ModelAddresses, withHistory, withOutlines } from "./package.ts";
+export {
+  type DeploymentFacts,
+  fileOfPackage,
+  type ModelAddresses,
+  modelsOfPackage,
+  withHistory,
+  withOutlines,
+} from "./package.ts";
 export { encodeQuery } from "./query.ts";
 export { ResultRoom } from "./result-room.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";

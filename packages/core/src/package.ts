@@ -21,6 +21,19 @@ export function fileOfPackage(applicationPackage: Uint8Array, name: string): Uin
   return found ?? (outlines.length === 0 ? undefined : fileOfPackage(outlines, name));
 }
 
+/** Names of the ONNX models of a package: its files, and the addresses of those whose outlines are with it. */
+export function modelsOfPackage(applicationPackage: Uint8Array): readonly string[] {
+  const reader = new Reader(applicationPackage);
+  const names = reader.list(() => {
+    const name = reader.text();
+    reader.bytes();
+    return name;
+  });
+  const outlines = reader.rest();
+  const own = names.filter((name) => name.endsWith(".onnx") || name.includes("://"));
+  return outlines.length === 0 ? own : [...own, ...modelsOfPackage(outlines)];
+}
+
 /** What the host says of a deployment that it is going to store. */
 export interface DeploymentFacts {
   /** The number that it will have. */

@@ -1,7 +1,7 @@
 /** What the routes of one gateway have in common. Made once, in `gateway.ts`. */
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster, DeployReport } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { type Histogram, ServiceError } from "@brooklet/wire";
 import type { Authority } from "./authority/authority.ts";
 import type { ReceiptKey } from "./authority/receipt-key.ts";
 import type { Bodies } from "./bodies.ts";
@@ -10,7 +10,6 @@ import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 import type { Admission, KeyedAdmission } from "./load/admission.ts";
 import type { RequestCounters } from "./load/counters.ts";
-import type { Histogram } from "./load/histogram.ts";
 import type { SlowSearches } from "./load/slow-searches.ts";
 
 /** What a server knows of itself. */

@@ -4,7 +4,7 @@
  */
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { type Histogram, ServiceError } from "@brooklet/wire";
 import type { Context } from "hono";
 import { Access, type AccessOptions, preflight } from "./access.ts";
 import { Audit, type AuditedRequest, type AuditListener } from "./authority/audit.ts";
@@ -28,7 +28,6 @@ import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
 import { type Answered, RequestCounters, type RequestKind } from "./load/counters.ts";
-import type { Histogram } from "./load/histogram.ts";
 import { mayBeRefused, overload } from "./load/overload.ts";
 import { SlowSearches } from "./load/slow-searches.ts";
 import type { ConsoleFiles } from "./routes/console.ts";

@@ -11,7 +11,6 @@ export { createGateway, type Gateway, type GatewayBindings, type GatewayOptions 
 export { type Gunzip, InflationLimit } from "./inflate.ts";
 export { type AdmissionLimits, DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 export type { Answered, RequestKind } from "./load/counters.ts";
-export { Histogram } from "./load/histogram.ts";
 export type { LocalAnswer, LocalRequest } from "./local-answer.ts";
 export { encodePackage, type PackageFile } from "./package-frame.ts";
 export type { ConsoleFiles } from "./routes/console.ts";

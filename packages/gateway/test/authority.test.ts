@@ -110,6 +110,7 @@ const CONTENT = "/application/v2/tenant/default/application/default/environment/
 const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
   "/brooklet/v1/groups": [get("/brooklet/v1/groups")],
   "/brooklet/v1/queries/slow": [get("/brooklet/v1/queries/slow")],
+  "/brooklet/v1/models": [get("/brooklet/v1/models")],
   "/application/v2/*": [
     get("/application/v2/tenant"),
     get(`${CONTENT}/content/`),

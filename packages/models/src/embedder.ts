@@ -2,9 +2,10 @@
  * Where a model runtime plugs in. An embedder turns texts into numbers; what a schema makes of them (cell type, bits,
  * labels of a tensor) is decided by the core.
  */
+import type { ModelFigures } from "./model-state.ts";
+import type { Purpose } from "./purpose.ts";
 
-/** Whether a text is stored or searched with: models may be told apart by an instruction before the text. */
-export type Purpose = "document" | "query";
+export type { Purpose } from "./purpose.ts";
 
 /** What an embedder makes of one text. */
 export type Embedding =
@@ -48,6 +49,8 @@ export interface Embedder {
   readonly dimensionsMax?: number;
   /** What the operator should know: that it knows no meaning, or that texts leave the machine. */
   readonly notice?: string;
+  /** Whether texts are sent to somebody else's machine: it is told as an endpoint. */
+  readonly isRemote?: boolean;
   /**
    * Embeds texts; the answer has an embedding for each, in order, and that of a text does not depend on the others.
    *
@@ -60,6 +63,8 @@ export interface Embedder {
    * the machine.
    */
   warm?(): Promise<void>;
+  /** What it knows of itself, for metrics: sessions, batches, tokens. Calls, failures and times are counted around it. */
+  figures?(): ModelFigures;
   /** Ends what runs and frees the model. Nothing may be asked afterwards. */
   close(): Promise<void>;
 }

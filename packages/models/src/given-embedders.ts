@@ -4,6 +4,8 @@
  */
 import { ServiceError } from "@brooklet/wire";
 import { deadlineIn, type Embedder, type Embedding, type Purpose } from "./embedder.ts";
+import { MeasuredEmbedder } from "./measured-embedder.ts";
+import { kindOf, type ModelState, unopened } from "./model-state.ts";
 import { Embedders } from "./registry.ts";
 
 /** A text that is to be embedded. */
@@ -49,13 +51,15 @@ export async function askTogether<Wanted extends WantedText, Made>(
 
 /** The embedders. */
 export class GivenEmbedders {
+  readonly #measured: readonly MeasuredEmbedder[];
   readonly #embedders: Embedders;
   /** Where models are not run, as the end of "… is not run …". */
   readonly #place: string;
 
   /** @throws Error if two have one id. */
   constructor(embedders: readonly Embedder[], place: string) {
-    this.#embedders = new Embedders(embedders);
+    this.#measured = embedders.map((embedder) => new MeasuredEmbedder(embedder));
+    this.#embedders = new Embedders(this.#measured);
     this.#place = place;
   }
 
@@ -78,6 +82,15 @@ export class GivenEmbedders {
   /** What an application asks for that is not here. */
   async missing(application: EmbeddingApplication): Promise<readonly string[]> {
     return this.#components(application).map((component) => this.#refusal(component));
+  }
+
+  /** What is known of those that were given, and of those that the application asks for and nobody gave. */
+  async states(application: EmbeddingApplication): Promise<readonly ModelState[]> {
+    const lacking = this.#components(application).map((component) => {
+      const { id, type } = component;
+      return unopened({ id, kind: kindOf(type), type }, this.#refusal(component));
+    });
+    return [...this.#measured.map((embedder) => embedder.state()), ...lacking];
   }
 
   /** Closes all. */

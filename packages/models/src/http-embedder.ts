@@ -1,6 +1,7 @@
 /** Embeddings of any endpoint that speaks OpenAI's `/embeddings`. Texts leave the machine; the notice says where to. */
 import { askedWaitMs, pause, ServiceError, waitMs } from "@brooklet/wire";
 import type { Deadline, Embedder, Embedding, EmbedRequest } from "./embedder.ts";
+import type { ModelFigures } from "./model-state.ts";
 
 /** Answers are read up to this size. */
 const ANSWER_BYTES_MAX = 64 << 20;
@@ -39,8 +40,10 @@ export class HttpEmbedder implements Embedder {
   readonly id: string;
   readonly shape = "vector";
   readonly notice: string;
+  readonly isRemote = true;
   readonly #options: HttpEmbedderOptions;
   readonly #closed: AbortController = new AbortController();
+  #requests = 0;
 
   constructor(options: HttpEmbedderOptions) {
     this.id = options.id;
@@ -56,6 +59,10 @@ export class HttpEmbedder implements Embedder {
       embeddings.push(...(await this.#ask(texts.slice(first, first + batch), request)));
     }
     return embeddings;
+  }
+
+  figures(): ModelFigures {
+    return { batches: this.#requests };
   }
 
   close(): Promise<void> {
@@ -92,6 +99,7 @@ export class HttpEmbedder implements Embedder {
       "content-type": "application/json",
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     };
+    this.#requests += 1;
     try {
       // An endpoint that sends us elsewhere would get the key and the texts there: that is a refusal. ("error" is not known to Workers.)
       return await send(endpoint, {

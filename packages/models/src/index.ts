@@ -1,4 +1,5 @@
 /** Where a model runtime plugs in, and what needs no runtime. The drivers for Node are in `@brooklet/models/node`. */
+export { type CallFigures, Calls } from "./calls.ts";
 export {
   type Deadline,
   deadlineIn,
@@ -10,4 +11,14 @@ export {
 export { askTogether, type EmbeddingApplication, GivenEmbedders, type WantedText } from "./given-embedders.ts";
 export { HashEmbedder } from "./hash-embedder.ts";
 export { HttpEmbedder, type HttpEmbedderOptions } from "./http-embedder.ts";
+export { MeasuredEmbedder } from "./measured-embedder.ts";
+export {
+  kindOf,
+  type ModelFigures,
+  type ModelKind,
+  type ModelState,
+  type Standing,
+  stateOf,
+  unopened,
+} from "./model-state.ts";
 export { Embedders } from "./registry.ts";

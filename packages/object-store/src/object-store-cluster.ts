@@ -186,6 +186,7 @@ export class ObjectStoreCluster implements Cluster {
   }
 
   figures: NonNullable<Cluster["figures"]> = () => this.#inner.figures();
+  models: NonNullable<Cluster["models"]> = () => this.#inner.models();
 
   /** The receipt is given when the snapshot, the log and all files are without the group. */
   erase: Cluster["erase"] = async (key) => {

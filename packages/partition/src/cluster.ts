@@ -19,6 +19,7 @@ import type {
 import type { StoredBackup } from "@brooklet/store";
 
 import type { SharedStoreFigures, ThreadFigures } from "./health/figures.ts";
+import type { ModelState } from "./health/model-state.ts";
 
 export type { Answer, DeployReport, EvaluationRequest, GetRequest, OperationRequest, SearchRequest, Visit };
 
@@ -261,6 +262,8 @@ export interface Cluster {
   usage?(key: PartitionKey): Promise<GroupUsage>;
   /** What each of its threads did and holds. */
   figures?(): Promise<readonly ClusterFigures[]>;
+  /** What is known of the models of its application, where it has any. */
+  models?(): Promise<readonly ModelState[]>;
   /** Where the buckets are in a store that several servers share: what was asked of that. */
   sharedStore?(): SharedStoreFigures;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */

@@ -27,6 +27,7 @@ import type {
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { DAMAGED, failedOutcome, tooLate } from "./failure.ts";
+import type { ModelState } from "./health/model-state.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -42,6 +43,8 @@ export interface TextEmbedder {
   ): Promise<readonly Embedding[]>;
   /** What an application asks for that is not here, in sentences for whoever deploys it. Nothing is fetched for it. */
   missing?(application: DeployReport): Promise<readonly string[]>;
+  /** What is known of each of them, and of those that the application asks for. Nothing is loaded for it. */
+  states?(application: DeployReport): Promise<readonly ModelState[]>;
   /** Frees the models. Called by the cluster that was given it, last. */
   close(): Promise<void>;
 }

@@ -38,6 +38,7 @@ export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deploy
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
 export type { SharedStoreFigures } from "./health/figures.ts";
+export type { ModelCalls, ModelState } from "./health/model-state.ts";
 export { SHARD_BYTES } from "./limits.ts";
 export { type ClusterEngine, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { Partition } from "./partition.ts";

@@ -49,6 +49,7 @@ import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { Health } from "./health/health.ts";
+import type { ModelState } from "./health/model-state.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
@@ -298,6 +299,10 @@ export class LocalCluster implements Cluster {
 
   health(): Promise<readonly string[]> {
     return this.#health.problems();
+  }
+
+  models(): Promise<readonly ModelState[]> {
+    return this.#models.states();
   }
 
   async figures(): Promise<readonly ClusterFigures[]> {

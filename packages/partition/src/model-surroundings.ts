@@ -2,11 +2,12 @@
  * What both kinds of cluster have around their partitions: texts are embedded before a partition sees them, and
  * queries have their models run.
  */
-import { type Engine, fileOfPackage } from "@brooklet/core";
+import { type Engine, fileOfPackage, modelsOfPackage } from "@brooklet/core";
 import type { Storage } from "@brooklet/store";
 import type { DeployReport, PartitionHandle } from "./cluster.ts";
 import { type EmbeddingHandle, type EmbeddingSetting, embedding, embedsTexts, type TextEmbedder } from "./embedding.ts";
-import type { ModelRunner, QueryModels } from "./query/query-models.ts";
+import type { ModelState } from "./health/model-state.ts";
+import type { ModelApplication, ModelRunner, QueryModels } from "./query/query-models.ts";
 
 /** The models of a cluster, and where what is deployed is stored. */
 export interface ModelSurroundingsOptions {
@@ -38,6 +39,11 @@ export class ModelSurroundings {
     application: undefined,
     embeds: false,
   };
+  /** The last application whose models were named, and their names. */
+  #named: { readonly report: DeployReport | undefined; readonly names: readonly string[] } = {
+    report: undefined,
+    names: [],
+  };
 
   constructor(options: ModelSurroundingsOptions, engine: Engine, report: () => DeployReport | undefined) {
     this.#options = options;
@@ -57,6 +63,19 @@ export class ModelSurroundings {
     };
   }
 
+  /** What is known of every model of the application that is deployed. */
+  async states(): Promise<readonly ModelState[]> {
+    const { embedder, modelRunner } = this.#options;
+    const application = this.#application();
+    if (application === undefined) return [];
+    const { report } = application;
+    const names = modelRunner === undefined ? [] : this.#namesOf(report);
+    return [
+      ...((await embedder?.states?.(report)) ?? []),
+      ...(names.length === 0 ? [] : ((await modelRunner?.states?.(names, application)) ?? [])),
+    ];
+  }
+
   /** Frees the models. */
   async close(): Promise<void> {
     await this.#options.embedder?.close();
@@ -74,12 +93,26 @@ export class ModelSurroundings {
 
   /** What queries have made. */
   ofQueries(): QueryModels {
+    const { embedder, modelRunner: runner } = this.#options;
+    return { embedder, runner, application: this.#application() };
+  }
+
+  #application(): ModelApplication | undefined {
     const report = this.#report();
+    if (report === undefined) return undefined;
     const file = (path: string): Uint8Array | undefined => {
       const stored = this.#options.storage.readApplication();
       return stored === undefined ? undefined : fileOfPackage(stored.bytes, path);
     };
-    const application = report === undefined ? undefined : { report, file };
-    return { embedder: this.#options.embedder, runner: this.#options.modelRunner, application };
+    return { report, file };
+  }
+
+  /** Names of the models in the package: it is read once for each deployment. */
+  #namesOf(report: DeployReport): readonly string[] {
+    if (this.#named.report !== report) {
+      const stored = this.#options.storage.readApplication();
+      this.#named = { report, names: stored === undefined ? [] : modelsOfPackage(stored.bytes) };
+    }
+    return this.#named.names;
   }
 }

@@ -39,6 +39,7 @@ import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { Health } from "./health/health.ts";
+import type { ModelState } from "./health/model-state.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
@@ -200,6 +201,10 @@ export class ThreadCluster implements Cluster {
 
   health(): Promise<readonly string[]> {
     return this.#health.problems();
+  }
+
+  models(): Promise<readonly ModelState[]> {
+    return this.#models.states();
   }
 
   async figures(): Promise<readonly ClusterFigures[]> {

@@ -34,6 +34,7 @@ export {
   isErrorCode,
 } from "./error-code.ts";
 export type { FeedLine } from "./feed.ts";
+export { BOUNDS, Histogram, type HistogramFigures } from "./histogram.ts";
 export { JsonBytes } from "./json-bytes.ts";
 export { networkOf } from "./network.ts";
 export type { Coverage, GroupingResult, Hit, ResultRoot, SearchError, SearchResult } from "./search.ts";

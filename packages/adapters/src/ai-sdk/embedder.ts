@@ -43,6 +43,7 @@ export class AiSdkEmbedder implements Embedder {
   readonly id: string;
   readonly shape = "vector";
   readonly notice: string;
+  readonly isRemote = true;
   readonly #options: AiSdkEmbedderOptions;
   readonly #closed: AbortController = new AbortController();
 

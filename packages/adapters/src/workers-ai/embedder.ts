@@ -49,6 +49,7 @@ export class WorkersAiEmbedder implements Embedder {
   readonly id: string;
   readonly shape = "vector";
   readonly notice: string;
+  readonly isRemote = true;
   readonly #options: WorkersAiEmbedderOptions;
   readonly #closed: AbortController = new AbortController();
 

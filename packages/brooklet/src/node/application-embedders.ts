@@ -6,11 +6,12 @@
 import { existsSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
-import { askTogether, deadlineIn, type Embedder, Embedders } from "@brooklet/models";
+import { askTogether, deadlineIn, type Embedder, Embedders, MeasuredEmbedder } from "@brooklet/models";
 import type { Component, Surroundings } from "@brooklet/models/node";
-import type { DeployReport, TextEmbedder } from "@brooklet/partition";
+import type { DeployReport, ModelState, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { ApplicationGenerators } from "./application-generators.ts";
+import { LaterEmbedder } from "./later-embedder.ts";
 import { Notices } from "./notices.ts";
 import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
 
@@ -32,10 +33,10 @@ export interface ModelOptions {
   readonly onNotice?: (notice: string) => void;
 }
 
-/** Opened components of one application. */
+/** The components of one application. */
 interface Opened {
   readonly fingerprint: string;
-  readonly components: Promise<readonly Embedder[]>;
+  readonly components: readonly MeasuredEmbedder[];
 }
 
 /** The embedders. */
@@ -43,6 +44,8 @@ export class ApplicationEmbedders implements TextEmbedder {
   readonly #options: ModelOptions;
   readonly #notices: Notices;
   readonly #outbound: Outbound;
+  /** The embedders of this process. */
+  readonly #own: readonly MeasuredEmbedder[];
   /** Loaded with the first text that one of them makes. */
   #generators: Promise<ApplicationGenerators> | undefined;
   #opened: Opened | undefined;
@@ -52,6 +55,7 @@ export class ApplicationEmbedders implements TextEmbedder {
   constructor(options: ModelOptions, outbound: Outbound = OWN_OUTBOUND) {
     this.#options = options;
     this.#outbound = outbound;
+    this.#own = (options.embedders ?? []).map((embedder) => new MeasuredEmbedder(embedder));
     this.#notices = new Notices(options.onNotice);
   }
 
@@ -70,7 +74,7 @@ export class ApplicationEmbedders implements TextEmbedder {
         return texts.map((_, place) => ({ shape: "text", text: said[place] ?? "" }));
       }
       const { purpose, values: dimensions } = first;
-      const embedder = (await this.#of(application)).get(first.embedder);
+      const embedder = new Embedders([...this.#own, ...this.#of(application)]).get(first.embedder);
       return await embedder.embed({ texts, purpose, dimensions, deadline });
     });
   }
@@ -81,23 +85,43 @@ export class ApplicationEmbedders implements TextEmbedder {
    */
   async warm(application: DeployReport): Promise<void> {
     this.#served = application;
-    if ((await this.missing(application)).length > 0) return;
+    const lacking = await this.#lacking(application);
     // Meanwhile another may be served, or none any more.
     if (this.#served !== application) return;
-    const embedders = await this.#of(application);
-    await Promise.all(embedders.ids.map((id) => embedders.get(id).warm?.()));
+    const ready = this.#of(application).filter(({ id }) => !lacking.has(id));
+    await Promise.all([...this.#own, ...ready].map((embedder) => embedder.warm()));
   }
 
   async missing(application: DeployReport): Promise<readonly string[]> {
-    const own = this.#options.embedders ?? [];
-    const told: string[] = [];
-    for (const component of application.embedders ?? []) {
-      if (own.some((embedder) => embedder.id === component.id)) continue;
+    const lacking = [...(await this.#lacking(application))];
+    return lacking.flatMap(([id, texts]) => texts.map((text) => `embedder '${id}': ${text}`));
+  }
+
+  async states(application: DeployReport): Promise<readonly ModelState[]> {
+    const known = [...this.#own, ...this.#of(application)].map((embedder) => embedder.state());
+    const isUnloaded = known.some(({ state }) => state === "unloaded");
+    const lacking = isUnloaded ? await this.#lacking(application) : new Map<string, readonly string[]>();
+    const states = known.map((model): ModelState => {
+      const [problem] = lacking.get(model.id) ?? [];
+      return model.state !== "unloaded" || problem === undefined ? model : { ...model, state: "failed", problem };
+    });
+    return [...states, ...((await this.#generators)?.states(application) ?? [])];
+  }
+
+  /** The embedders that the application configures, but for those that this process was given instead. */
+  #components({ embedders = [] }: DeployReport): NonNullable<DeployReport["embedders"]> {
+    return embedders.filter(({ id }) => this.#own.every((embedder) => embedder.id !== id));
+  }
+
+  /** What keeps components from being opened, by their ids; of one that can be there is nothing. */
+  async #lacking(application: DeployReport): Promise<ReadonlyMap<string, readonly string[]>> {
+    const lacking = new Map<string, readonly string[]>();
+    for (const component of this.#components(application)) {
       const missing = await this.#missingFiles(component.settings);
-      const unfit = missing.length > 0 ? undefined : await this.#unfit(component);
-      told.push(...[...missing, ...(unfit ?? [])].map((text) => `embedder '${component.id}': ${text}`));
+      const texts = missing.length > 0 ? missing : ((await this.#unfit(component)) ?? []);
+      if (texts.length > 0) lacking.set(component.id, texts);
     }
-    return told;
+    return lacking;
   }
 
   async #missingFiles(settings: Component["settings"]): Promise<readonly string[]> {
@@ -146,7 +170,7 @@ export class ApplicationEmbedders implements TextEmbedder {
     this.#opened = undefined;
     this.#served = undefined;
     await (await this.#generators)?.close();
-    await Promise.all((this.#options.embedders ?? []).map((embedder) => embedder.close()));
+    await Promise.all(this.#own.map((embedder) => embedder.close()));
     await closeAll(opened);
   }
 
@@ -157,39 +181,33 @@ export class ApplicationEmbedders implements TextEmbedder {
     return this.#generators;
   }
 
-  async #of(application: DeployReport): Promise<Embedders> {
-    const configured = application.embedders ?? [];
-    const fingerprint = JSON.stringify(configured);
+  /** The components of an application. */
+  #of(application: DeployReport): readonly MeasuredEmbedder[] {
+    const fingerprint = JSON.stringify(application.embedders ?? []);
     if (this.#opened?.fingerprint !== fingerprint) {
       // The models of the application before end what they are doing.
       void closeAll(this.#opened);
-      const components = this.#open(configured);
-      const opened = { fingerprint, components };
-      this.#opened = opened;
-      // What could not be opened is tried again by the next request.
-      components.catch(() => {
-        if (this.#opened === opened) this.#opened = undefined;
+      const components = this.#components(application).map((component) => {
+        const later = new LaterEmbedder(component, () => this.#open(component));
+        return new MeasuredEmbedder(later, component.type);
       });
+      this.#opened = { fingerprint, components };
+      for (const embedder of this.#options.embedders ?? []) this.#tell(embedder);
     }
-    return new Embedders([...(this.#options.embedders ?? []), ...(await this.#opened.components)]);
+    return this.#opened.components;
   }
 
-  async #open(configured: NonNullable<DeployReport["embedders"]>): Promise<readonly Embedder[]> {
-    const own = this.#options.embedders ?? [];
-    const others = configured.filter((component) => own.every((embedder) => embedder.id !== component.id));
-    const opened: Embedder[] = [];
-    if (others.length > 0) {
-      // The runtime is an optional package: who embeds nothing need not have it.
-      const { openComponent } = await import("@brooklet/models/node");
-      const onNotice = (notice: string): void => this.#notices.tell(notice);
-      for (const component of others) {
-        opened.push(await openComponent(component, { ...this.#surroundings(), onNotice }));
-      }
-    }
-    for (const { id, notice } of [...own, ...opened]) {
-      if (notice !== undefined) this.#notices.tell(`embedder '${id}': ${notice}`);
-    }
-    return opened;
+  async #open(component: Component): Promise<Embedder> {
+    // The runtime is an optional package: who embeds nothing need not have it.
+    const { openComponent } = await import("@brooklet/models/node");
+    const onNotice = (notice: string): void => this.#notices.tell(notice);
+    const embedder = await openComponent(component, { ...this.#surroundings(), onNotice });
+    this.#tell(embedder);
+    return embedder;
+  }
+
+  #tell({ id, notice }: Embedder): void {
+    if (notice !== undefined) this.#notices.tell(`embedder '${id}': ${notice}`);
   }
 
   /** What components refer to. */
@@ -235,6 +253,5 @@ function noFolder(url: string): string {
 }
 
 async function closeAll(opened: Opened | undefined): Promise<void> {
-  const components = await opened?.components.catch(() => []);
-  await Promise.all((components ?? []).map((embedder) => embedder.close()));
+  await Promise.all((opened?.components ?? []).map((embedder) => embedder.close()));
 }

@@ -6,9 +6,9 @@
 import type { ChatEndpoint, ChatError } from "@brooklet/answers";
 import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import { generationOf } from "@brooklet/core";
-import type { Deadline } from "@brooklet/models";
-import { AdaptivePool, type BatchRunner } from "@brooklet/models/pool";
-import type { DeployReport } from "@brooklet/partition";
+import { Calls, type Deadline, stateOf } from "@brooklet/models";
+import { AdaptivePool, type BatchRunner, poolFigures } from "@brooklet/models/pool";
+import type { DeployReport, ModelState } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Outbound } from "./outbound.ts";
 
@@ -22,11 +22,17 @@ interface Question {
   readonly deadline: Deadline;
 }
 
+/** A language model that is asked. */
+interface Asked {
+  readonly pool: AdaptivePool<Question, string>;
+  readonly calls: Calls;
+}
+
 /** The generators. */
 export class ApplicationGenerators {
   readonly #outbound: Pick<Outbound, "secret" | "fetch">;
   /** By the id of the language model and its settings. */
-  readonly #pools: Map<string, AdaptivePool<Question, string>> = new Map();
+  readonly #asked: Map<string, Asked> = new Map();
 
   constructor(outbound: Pick<Outbound, "secret" | "fetch">) {
     this.#outbound = outbound;
@@ -44,21 +50,35 @@ export class ApplicationGenerators {
     application: DeployReport,
     deadline: Deadline,
   ): Promise<readonly string[]> {
-    const pool = this.#poolOf(id, application);
-    return await Promise.all(texts.map((text) => pool.run({ text, deadline }, deadline)));
+    const { pool, calls } = this.#askedOf(id, application);
+    const call = { purpose: "document", items: texts.length, signal: deadline.signal } as const;
+    return await calls.around(call, () => Promise.all(texts.map((text) => pool.run({ text, deadline }, deadline))));
+  }
+
+  /** What is known of the language models of an application that were asked. */
+  states({ languageModels = [] }: DeployReport): readonly ModelState[] {
+    return languageModels.flatMap((model) => {
+      const asked = this.#asked.get(JSON.stringify(model));
+      if (asked === undefined) return [];
+      const { batches = 0, waits } = poolFigures(asked.pool.statistics());
+      // Whoever makes a value of a document is not asked for a query: all that wait are of documents.
+      const document = (waits?.query ?? 0) + (waits?.document ?? 0);
+      const figures = { batches, waits: { query: 0, document } };
+      return [stateOf({ id: model.id, kind: "generator" }, figures, asked.calls)];
+    });
   }
 
   /** Lets what is under way end. */
   async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.close()));
+    await Promise.all([...this.#asked.values()].map(({ pool }) => pool.close()));
   }
 
-  #poolOf(id: string, { generators = [], languageModels = [] }: DeployReport): AdaptivePool<Question, string> {
+  #askedOf(id: string, { generators = [], languageModels = [] }: DeployReport): Asked {
     const provider = generators.find((generator) => generator.id === id)?.provider;
     const model = languageModels.find((other) => other.id === provider);
     if (model === undefined) throw new ServiceError("INTERNAL", `The generator '${id}' has no language model`);
     const name = JSON.stringify(model);
-    const known = this.#pools.get(name);
+    const known = this.#asked.get(name);
     if (known !== undefined) return known;
     const runner: BatchRunner<Question, string> = {
       run: (batch) => Promise.all(batch.map((question) => this.#ask(new Map(model.settings), question))),
@@ -74,8 +94,9 @@ export class ApplicationGenerators {
       batchWeight: 1,
       queueJobs: WAITING,
     });
-    this.#pools.set(name, pool);
-    return pool;
+    const asked = { pool, calls: new Calls() };
+    this.#asked.set(name, asked);
+    return asked;
   }
 
   async #ask(settings: ReadonlyMap<string, string>, { text, deadline }: Question): Promise<string> {

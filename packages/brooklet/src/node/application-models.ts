@@ -1,14 +1,14 @@
 /** The models of the rank profiles of the deployed application, which are opened when they are first needed. */
 import { createHash } from "node:crypto";
-import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ModelResult, ModelRun } from "@brooklet/core";
-import { deadlineIn } from "@brooklet/models";
+import { deadlineIn, unopened } from "@brooklet/models";
 import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
-import type { DeployReport, ModelApplication, ModelRunner } from "@brooklet/partition";
+import type { DeployReport, ModelApplication, ModelRunner, ModelState } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { pullAdvice } from "./application-embedders.ts";
 import { Notices } from "./notices.ts";
@@ -22,11 +22,25 @@ export interface ApplicationModelsOptions {
   readonly modelCache?: string;
 }
 
+/** A model that a query asked for. */
+interface Asked {
+  readonly file: string;
+  /** Its file, with the settings that it is run with, where there are some. */
+  readonly id: string;
+  /** Nothing as long as it is being opened, and where it could not be. */
+  model?: OnnxModel;
+  /** Why it could not be opened when that was last tried. */
+  problem?: string;
+}
+
 /** The models of one deployment. */
 interface Opened {
   readonly report: DeployReport;
   /** By file and settings. */
   readonly models: Map<string, Promise<OnnxModel>>;
+  readonly asked: Map<string, Asked>;
+  /** Files of which the package has the outline only: the model is in a folder. Those that were looked at. */
+  readonly outlines: Map<string, boolean>;
 }
 
 /** The models. */
@@ -60,6 +74,18 @@ export class ApplicationModels implements ModelRunner {
     return results.flat();
   }
 
+  async states(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]> {
+    const opened = this.#of(application.report);
+    const asked = [...opened.asked.values()];
+    const others = names.filter((name) => asked.every(({ file }) => file !== name));
+    return [
+      ...asked.map(({ id, model, problem }) => model?.state(id) ?? unopened({ id, kind: "onnx" }, problem)),
+      ...(await Promise.all(
+        others.map(async (id) => unopened({ id, kind: "onnx" }, await this.#lacking(id, opened, application))),
+      )),
+    ];
+  }
+
   async outline(address: string): Promise<Uint8Array | undefined> {
     const files = await this.#downloads();
     const path = files?.find(address);
@@ -87,6 +113,20 @@ export class ApplicationModels implements ModelRunner {
     this.#folder = undefined;
   }
 
+  /** Why a model that nobody asked for yet could not be opened; its digest is only looked at when it is. */
+  async #lacking(name: string, { outlines }: Opened, application: ModelApplication): Promise<string | undefined> {
+    let isOutline = outlines.get(name);
+    if (isOutline === undefined) {
+      const { pinnedDigest } = await import("@brooklet/models/node");
+      const content = application.file(name);
+      isOutline = content !== undefined && pinnedDigest(content) !== undefined;
+      outlines.set(name, isOutline);
+    }
+    if (!isOutline) return undefined;
+    const path = await this.#pathOf(name);
+    return path !== undefined && existsSync(path) ? undefined : this.#notThere(name);
+  }
+
   /** A file of the package, where the runtime can read it. */
   #written(content: Uint8Array): string {
     this.#folder ??= mkdtempSync(join(tmpdir(), "brooklet-models-"));
@@ -106,35 +146,41 @@ export class ApplicationModels implements ModelRunner {
 
   /** The model in the folder of models, or of downloads, whose outline is in the package. */
   async #pinned(file: string, digest: string): Promise<string> {
-    // No path of a package has a colon.
-    const isAddress = file.includes("://");
-    const place = isAddress ? "folder of downloads" : "folder of models";
-    const path = isAddress ? (await this.#downloads())?.find(file) : join(this.#options.modelFolder ?? ".", file);
+    const path = await this.#pathOf(file);
     const hash = createHash("sha256");
     try {
       if (path === undefined) throw new Error(`${file} is not downloaded`);
       await pipeline(createReadStream(path), hash);
     } catch (error) {
-      const advice = isAddress ? `: ${pullAdvice(file, this.#options.modelCache ?? "<dir>")}` : "";
-      const text = `The package has the outline of ${file} only, and the model is not in the ${place}${advice}`;
       // No retry mends it: someone has to put it there.
-      throw new ServiceError("BAD_REQUEST", text, { cause: error });
+      throw new ServiceError("BAD_REQUEST", this.#notThere(file), { cause: error });
     }
     if (hash.digest("hex") === digest) return path;
-    throw new ServiceError("BAD_REQUEST", `${file} in the ${place} is not the one whose outline was deployed`);
+    const text = `${file} in the ${placeOf(file)} is not the one whose outline was deployed`;
+    throw new ServiceError("BAD_REQUEST", text);
+  }
+
+  /** Where the model is whose outline is in the package; nothing: it was not downloaded. */
+  async #pathOf(file: string): Promise<string | undefined> {
+    return isAddress(file) ? (await this.#downloads())?.find(file) : join(this.#options.modelFolder ?? ".", file);
+  }
+
+  #notThere(file: string): string {
+    const advice = isAddress(file) ? `: ${pullAdvice(file, this.#options.modelCache ?? "<dir>")}` : "";
+    return `The package has the outline of ${file} only, and the model is not in the ${placeOf(file)}${advice}`;
   }
 
   #of(report: DeployReport): Opened {
     if (this.#opened?.report !== report) {
       // The models of the deployment before end what they are doing.
       void closeAll(this.#opened);
-      this.#opened = { report, models: new Map() };
+      this.#opened = { report, models: new Map(), asked: new Map(), outlines: new Map() };
     }
     return this.#opened as Opened;
   }
 
   #model(
-    { models }: Opened,
+    { models, asked }: Opened,
     name: string,
     [first]: readonly ModelRun[],
     application: ModelApplication,
@@ -143,8 +189,20 @@ export class ApplicationModels implements ModelRunner {
     if (known !== undefined) return known;
     const opening = this.#open(first, application);
     models.set(name, opening);
-    // What could not be opened is tried again by the next query.
-    opening.catch(() => models.delete(name));
+    if (first === undefined) return opening;
+    const { file, settings } = first;
+    const state: Asked = { file, id: [file, ...settings.map((setting) => setting.join("="))].join(" ") };
+    asked.set(name, state);
+    opening.then(
+      (model) => {
+        state.model = model;
+      },
+      (error: unknown) => {
+        state.problem = error instanceof Error ? error.message : String(error);
+        // What could not be opened is tried again by the next query.
+        models.delete(name);
+      },
+    );
     return opening;
   }
 
@@ -165,6 +223,15 @@ export class ApplicationModels implements ModelRunner {
     const onNotice = (notice: string): void => this.#notices.tell(notice);
     return new OnnxModel({ path, onNotice, ...(threads === undefined ? {} : { threads }) });
   }
+}
+
+/** No path of a package has a colon. */
+function isAddress(file: string): boolean {
+  return file.includes("://");
+}
+
+function placeOf(file: string): string {
+  return isAddress(file) ? "folder of downloads" : "folder of models";
 }
 
 async function closeAll(opened: Opened | undefined): Promise<void> {

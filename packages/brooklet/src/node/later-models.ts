@@ -1,6 +1,6 @@
 /** The models of rank profiles, loaded when a query runs one for the first time: few applications have any. */
 import type { ModelResult, ModelRun } from "@brooklet/core";
-import type { ModelApplication, ModelRunner } from "@brooklet/partition";
+import type { ModelApplication, ModelRunner, ModelState } from "@brooklet/partition";
 import type { ApplicationModels, ApplicationModelsOptions } from "./application-models.ts";
 
 /** `ApplicationModels`, once it is needed. */
@@ -22,6 +22,10 @@ export class LaterModels implements ModelRunner {
 
   async outline(address: string): Promise<Uint8Array | undefined> {
     return await (await this.#models()).outline(address);
+  }
+
+  async states(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]> {
+    return await (await this.#models()).states(names, application);
   }
 
   async close(): Promise<void> {

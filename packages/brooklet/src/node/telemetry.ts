@@ -1,6 +1,7 @@
 /** What is known of the stages of queries: how long they take, for `/metrics`, and spans where the program around has a tracer. */
-import { Histogram, type Reply, type RequestKind } from "@brooklet/gateway";
+import type { Reply, RequestKind } from "@brooklet/gateway";
 import type { StageName, Stages } from "@brooklet/partition";
+import { Histogram } from "@brooklet/wire";
 
 /** What is used of a span of OpenTelemetry. */
 export interface Span {

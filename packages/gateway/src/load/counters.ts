@@ -1,6 +1,6 @@
 /** Counts answers by kind of request and status. Never by group: that would tell about one tenant and never end. */
 
-import { Histogram } from "./histogram.ts";
+import { Histogram } from "@brooklet/wire";
 
 /** The kinds of request that are told apart. */
 export type RequestKind = "document" | "search" | "deploy" | "other";

@@ -2,11 +2,8 @@
 import type { ClusterFigures, SharedStoreFigures } from "@brooklet/partition";
 import type { GatewayContext } from "../context.ts";
 import type { Admission } from "./admission.ts";
-import { BOUNDS, type Histogram } from "./histogram.ts";
-
-type Labels = Readonly<Record<string, string | number>>;
-type Sample = readonly [labels: Labels, value: number];
-type Teller = (name: string, help: string, type: "counter" | "gauge", samples: readonly Sample[]) => void;
+import { tellModels } from "./model-metrics.ts";
+import { histograms, type Sample, type Teller, tellerOf } from "./samples.ts";
 
 /** What is told of each thread, and whether it only grows. */
 const OF_THREADS: readonly (readonly [
@@ -36,10 +33,7 @@ const OF_THREADS: readonly (readonly [
 export async function prometheusText(context: GatewayContext): Promise<string> {
   const { counters, bodies, cluster, operation } = context;
   const lines: string[] = [];
-  const tell: Teller = (name, help, type, samples) => {
-    if (samples.length > 0) lines.push(`# HELP brooklet_${name} ${help}`, `# TYPE brooklet_${name} ${type}`);
-    for (const [labels, value] of samples) lines.push(`brooklet_${name}${labelled(labels)} ${value}`);
-  };
+  const tell = tellerOf(lines);
   const answers = counters.entries().map(([name, count]): Sample => {
     const [kind = "", status = ""] = name.split(".");
     return [{ kind, status }, count];
@@ -73,6 +67,7 @@ export async function prometheusText(context: GatewayContext): Promise<string> {
   }
   const shared = cluster.sharedStore?.();
   if (shared !== undefined) tellSharedStore(shared, tell);
+  tellModels((await cluster.models?.()) ?? [], tell, lines);
   return `${lines.join("\n")}\n`;
 }
 
@@ -94,29 +89,10 @@ function queuesOf(context: GatewayContext): Readonly<Record<string, Pick<Admissi
 }
 
 function durations({ counters, stageTimes }: GatewayContext): readonly string[] {
+  const by = (label: string, all: GatewayContext["stageTimes"]): Parameters<typeof histograms>[2] =>
+    [...all].map(([value, { figures }]) => [{ [label]: value }, figures]);
   return [
-    ...histograms("request_seconds", "From the arrival of a request to its answer", "kind", counters.durations),
-    ...histograms("stage_seconds", "Stages of queries: embedding, searching, running models", "stage", stageTimes),
+    ...histograms("request_seconds", "From the arrival of a request to its answer", by("kind", counters.durations)),
+    ...histograms("stage_seconds", "Stages of queries: embedding, searching, running models", by("stage", stageTimes)),
   ];
-}
-
-function histograms(own: string, help: string, label: string, all: ReadonlyMap<string, Histogram>): readonly string[] {
-  if (all.size === 0) return [];
-  const name = `brooklet_${own}`;
-  const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
-  for (const [value, histogram] of all) {
-    const { upTo, count, sum } = histogram.figures;
-    const of = { [label]: value };
-    for (const [step, below] of upTo.entries())
-      lines.push(`${name}_bucket${labelled({ ...of, le: BOUNDS[step] ?? "" })} ${below}`);
-    lines.push(`${name}_bucket${labelled({ ...of, le: "+Inf" })} ${count}`);
-    lines.push(`${name}_sum${labelled(of)} ${sum}`, `${name}_count${labelled(of)} ${count}`);
-  }
-  return lines;
-}
-
-/** Labels are names of ours: nothing in them has to be escaped. */
-function labelled(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
-  return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }

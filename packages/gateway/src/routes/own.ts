@@ -4,5 +4,6 @@ export { answerFeed } from "./feed.ts";
 export { answerGroup } from "./group.ts";
 export { answerGroups } from "./groups.ts";
 export { answerMcp } from "./mcp.ts";
+export { answerModels } from "./models.ts";
 export { answerGroupSearch, answerRetrieval } from "./retrieval.ts";
 export { answerSlowSearches } from "./slow-searches.ts";

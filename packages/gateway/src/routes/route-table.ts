@@ -53,6 +53,9 @@ export function routesOf(
   mount("/brooklet/v1/queries/slow", "admins", "other", async (call, context) =>
     (await ownRoutes()).answerSlowSearches(call, context, onDefect),
   );
+  mount("/brooklet/v1/models", "admins", "other", async (call, context) =>
+    (await ownRoutes()).answerModels(call, context, onDefect),
+  );
   mount("/search/*", "holders", "search", (call, context) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/search", "holders", "search", async (call, context) =>
     (await ownRoutes()).answerGroupSearch(call, context, onDefect),

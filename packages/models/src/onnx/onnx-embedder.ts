@@ -1,8 +1,10 @@
 /** Embedders on onnxruntime-node: a recipe, and a pool of threads with sessions of it. */
 import { availableParallelism } from "node:os";
 import { deadlineIn, type Embedder, type Embedding, type EmbedRequest } from "../embedder.ts";
+import type { ModelFigures } from "../model-state.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
 import type { PoolMode } from "../pool/batch-runner.ts";
+import { poolFigures } from "../pool/pool-figures.ts";
 import { tellingGivenUp } from "./given-up.ts";
 import type { Recipe, SessionThreads, TextJob } from "./recipe.ts";
 import { SessionRunner } from "./session-runner.ts";
@@ -37,6 +39,8 @@ export class OnnxEmbedder implements Embedder {
   readonly id: string;
   readonly shape: Embedding["shape"];
   readonly #pool: AdaptivePool<TextJob, Embedding>;
+  #tokens = 0;
+  #width: number | undefined;
 
   constructor(options: OnnxEmbedderOptions) {
     const { recipe, threads, onNotice } = options;
@@ -44,8 +48,15 @@ export class OnnxEmbedder implements Embedder {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     this.id = options.id;
     this.shape = recipe.reduction.kind === "pool" ? "vector" : recipe.reduction.kind;
-    const open = (of: SessionThreads): Promise<SessionRunner<TextJob, Embedding>> =>
-      SessionRunner.open({ kind: "transformer", recipe, threads: of });
+    const onTokens = (count: number): void => {
+      this.#tokens += count;
+    };
+    const open = async (of: SessionThreads): Promise<SessionRunner<TextJob, Embedding>> => {
+      const data = { kind: "transformer", recipe, threads: of } as const;
+      const runner = await SessionRunner.open<TextJob, Embedding>(data, onTokens);
+      this.#width = runner.width;
+      return runner;
+    };
     this.#pool = new AdaptivePool({
       mode: options.mode ?? (threads === undefined ? "adaptive" : "narrow"),
       openWide: () => open(threads ?? { ...one, intraOp: cores }),
@@ -68,6 +79,12 @@ export class OnnxEmbedder implements Embedder {
   /** Reads the model, and lets it run once: the first run makes a session ready. */
   async warm(): Promise<void> {
     await this.embed({ texts: ["a"], purpose: "query", dimensions: 1, deadline: deadlineIn(WARM_MS) });
+  }
+
+  figures(): ModelFigures {
+    const dimensions = this.#width;
+    const known = dimensions !== undefined && { dimensions };
+    return { ...poolFigures(this.#pool.statistics()), tokens: this.#tokens, ...known };
   }
 
   /** What its pool has done. */

@@ -1,7 +1,10 @@
 /** A model of a rank profile on onnxruntime-node: a pool of threads with sessions of it, as embedders have. */
 import { availableParallelism } from "node:os";
+import { Calls } from "../calls.ts";
 import type { Deadline } from "../embedder.ts";
+import { type ModelState, stateOf } from "../model-state.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
+import { poolFigures } from "../pool/pool-figures.ts";
 import { tellingGivenUp } from "./given-up.ts";
 import type { ModelJob, TensorOutput } from "./model-job.ts";
 import type { SessionThreads } from "./recipe.ts";
@@ -29,6 +32,7 @@ export interface OnnxModelOptions {
 /** The model. */
 export class OnnxModel {
   readonly #pool: AdaptivePool<ModelJob, readonly TensorOutput[]>;
+  readonly #calls: Calls = new Calls();
 
   constructor({ path, threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
@@ -53,7 +57,13 @@ export class OnnxModel {
    * @throws ServiceError `OVERLOADED` (429) when they would come too late, `TIMED_OUT` (504) when they did.
    */
   async run(jobs: readonly ModelJob[], deadline: Deadline): Promise<readonly (readonly TensorOutput[])[]> {
-    return await Promise.all(jobs.map((job) => this.#pool.run(job, deadline)));
+    const call = { purpose: "query", items: jobs.length, signal: deadline.signal } as const;
+    return await this.#calls.around(call, () => Promise.all(jobs.map((job) => this.#pool.run(job, deadline))));
+  }
+
+  /** What is known of it now, under the name that it has for whoever asks. */
+  state(id: string): ModelState {
+    return stateOf({ id, kind: "onnx" }, poolFigures(this.#pool.statistics()), this.#calls);
   }
 
   /** What its pool has done. */

@@ -70,8 +70,8 @@ export type ThreadRequest =
 
 /** What the thread says. */
 export type ThreadReply =
-  | { readonly kind: "ready"; readonly openedMs: number }
+  | { readonly kind: "ready"; readonly openedMs: number; readonly width?: number }
   /** The model cannot be opened, and will not be the next time; the thread ends. */
   | { readonly kind: "refused"; readonly message: string }
-  | { readonly kind: "done"; readonly call: number; readonly results: readonly unknown[] }
+  | { readonly kind: "done"; readonly call: number; readonly results: readonly unknown[]; readonly tokens?: number }
   | { readonly kind: "failed"; readonly call: number; readonly message: string; readonly callers: boolean };

@@ -17,18 +17,24 @@ interface Caller {
 export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   readonly #data: SessionData;
   readonly #callers: Map<number, Caller> = new Map();
+  readonly #onTokens: ((count: number) => void) | undefined;
   #worker: Worker | undefined;
   #calls = 0;
   /** How long opening the session took, in milliseconds. */
   openedMs = 0;
+  /** How many values its output has, if the model says it. */
+  width: number | undefined;
 
-  private constructor(data: SessionData) {
-    this.#data = data;
+  private constructor(data: SessionData, onTokens?: (count: number) => void) {
+    [this.#data, this.#onTokens] = [data, onTokens];
   }
 
-  /** A runner with its model read. */
-  static async open<Job, Result>(data: SessionData): Promise<SessionRunner<Job, Result>> {
-    const runner = new SessionRunner<Job, Result>(data);
+  /** A runner with its model read; who asks is told how many tokens each run of a transformer read. */
+  static async open<Job, Result>(
+    data: SessionData,
+    onTokens?: (count: number) => void,
+  ): Promise<SessionRunner<Job, Result>> {
+    const runner = new SessionRunner<Job, Result>(data, onTokens);
     await runner.#start();
     return runner;
   }
@@ -65,7 +71,7 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
       worker.on("message", (reply: ThreadReply) => {
         if (reply.kind === "ready") {
           this.#worker = worker;
-          this.openedMs = reply.openedMs;
+          [this.openedMs, this.width] = [reply.openedMs, reply.width];
           resolve(worker);
         } else if (reply.kind === "refused") reject(refused(this.#data, reply.message));
         else this.#answer(reply);
@@ -86,6 +92,7 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   #answer(reply: Extract<ThreadReply, { kind: "done" | "failed" }>): void {
     const caller = this.#callers.get(reply.call);
     this.#callers.delete(reply.call);
+    if (reply.kind === "done" && reply.tokens !== undefined) this.#onTokens?.(reply.tokens);
     if (reply.kind === "done") caller?.resolve(reply.results);
     else caller?.reject(new ServiceError(reply.callers ? "BAD_REQUEST" : "INTERNAL", reply.message));
   }

@@ -12,6 +12,10 @@ import { Transformer } from "./transformer.ts";
 /** What a session does with a batch of jobs. */
 interface Session {
   run(jobs: readonly unknown[]): Promise<readonly unknown[]>;
+  /** Tokens that were read until now; nothing: it reads none. */
+  tokens?(): number;
+  /** How many values its output has, if the model says it. */
+  readonly width?: number | undefined;
   /** Memory of results that may be given away: it was copied from the runtime's. */
   memory(results: readonly unknown[]): ArrayBuffer[];
   close(): Promise<void>;
@@ -33,6 +37,8 @@ async function open(data: SessionData): Promise<Session> {
   const transformer = await Transformer.open(data.recipe, data.threads);
   return {
     run: (jobs) => transformer.embed(jobs as readonly TextJob[]),
+    tokens: () => transformer.tokens,
+    width: transformer.width,
     memory: (results) => (results as readonly Embedding[]).map(({ values }) => values.buffer as ArrayBuffer),
     close: () => transformer.close(),
   };
@@ -58,14 +64,17 @@ async function serve(port: MessagePort, data: SessionData): Promise<void> {
       return;
     }
     try {
+      const before = session.tokens?.() ?? 0;
       const results = await session.run(request.jobs);
-      say({ kind: "done", call: request.call, results }, session.memory(results));
+      const tokens = session.tokens && { tokens: session.tokens() - before };
+      say({ kind: "done", call: request.call, results, ...tokens }, session.memory(results));
     } catch (error) {
       say({ kind: "failed", call: request.call, message: messageOf(error), callers: ServiceError.is(error) });
     }
   };
   port.on("message", answer);
-  say({ kind: "ready", openedMs: performance.now() - began });
+  const { width } = session;
+  say({ kind: "ready", openedMs: performance.now() - began, ...(width !== undefined && { width }) });
 }
 
 function messageOf(error: unknown): string {

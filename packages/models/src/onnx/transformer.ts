@@ -18,6 +18,8 @@ export class Transformer {
   readonly #recipe: Recipe;
   readonly #tokens: Tokens;
   readonly #session: InferenceSession;
+  /** Tokens that were read until now, without those that only fill a batch up. */
+  tokens = 0;
 
   private constructor(recipe: Recipe, tokens: Tokens, session: InferenceSession) {
     this.#recipe = recipe;
@@ -45,8 +47,18 @@ export class Transformer {
   /** An embedding for each job, in order. */
   async embed(jobs: readonly TextJob[]): Promise<readonly Embedding[]> {
     const prepared = jobs.map((job) => this.#prepare(job));
+    this.tokens += prepared.reduce((sum, { attended }) => sum + attended, 0);
     const output = await this.#run(prepared);
     return jobs.map((job, index) => this.#reduce(output, index, prepared[index]?.ids.length ?? 0, job));
+  }
+
+  /** How many values a vector of the model has, if it says it. */
+  get width(): number | undefined {
+    const { output, reduction } = this.#recipe;
+    if (reduction.kind === "weights") return undefined;
+    const told = this.#session.outputMetadata.find(({ name }) => name === output);
+    const size = told?.isTensor === true ? told.shape.at(-1) : undefined;
+    return typeof size === "number" && size > 0 ? size : undefined;
   }
 
   async close(): Promise<void> {

@@ -31,6 +31,8 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 /** What a pool has done, for metrics and benches. */
 export interface PoolStatistics {
   readonly waiting: number;
+  /** Those of them that are urgent. */
+  readonly waitingUrgent: number;
   readonly running: number;
   readonly wideBatches: number;
   readonly narrowBatches: number;
@@ -40,6 +42,8 @@ export interface PoolStatistics {
   readonly runners: number;
   /** Sessions whose run does not return. */
   readonly givenUp: number;
+  /** Why no session could be opened, when that was last tried. */
+  readonly failure: string | undefined;
 }
 
 /** A batch under way. */
@@ -113,6 +117,7 @@ export class AdaptivePool<Job, Result> {
   statistics(): PoolStatistics {
     return {
       waiting: this.#queue.length,
+      waitingUrgent: this.#queue.ahead(true).jobs,
       running: this.#runningCount(),
       wideBatches: this.#batches.wide,
       narrowBatches: this.#batches.narrow,
@@ -120,6 +125,7 @@ export class AdaptivePool<Job, Result> {
       refused: this.#refused,
       runners: this.#runners.count,
       givenUp: this.#runners.givenUp,
+      failure: this.#runners.failure,
     };
   }
 

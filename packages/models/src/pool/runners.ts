@@ -16,6 +16,7 @@ export class Runners<Job, Result> {
   readonly #givenUp: Set<BatchRunner<Job, Result>> = new Set();
   readonly #warm: WeakSet<BatchRunner<Job, Result>> = new WeakSet();
   #preparing: Promise<void> | undefined;
+  #failure: string | undefined;
 
   constructor({ openWide, openNarrow }: Pick<PoolOptions<Job, Result>, "openWide" | "openNarrow">) {
     this.#open = { wide: openWide, narrow: openNarrow };
@@ -29,6 +30,11 @@ export class Runners<Job, Result> {
   /** How many were given up and have not returned. */
   get givenUp(): number {
     return this.#givenUp.size;
+  }
+
+  /** Why no runner could be made, when that was last tried. */
+  get failure(): string | undefined {
+    return this.#failure;
   }
 
   /** Whether a runner is being made that nobody waits for. */
@@ -91,8 +97,14 @@ export class Runners<Job, Result> {
   }
 
   async #make(kind: RunnerKind): Promise<BatchRunner<Job, Result>> {
-    const runner = await this.#open[kind]();
-    this.#kept.add(runner);
-    return runner;
+    try {
+      const runner = await this.#open[kind]();
+      this.#failure = undefined;
+      this.#kept.add(runner);
+      return runner;
+    } catch (error) {
+      this.#failure = error instanceof Error ? error.message : String(error);
+      throw error;
+    }
   }
 }

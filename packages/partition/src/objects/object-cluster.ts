@@ -386,6 +386,8 @@ export class ObjectCluster implements Cluster {
     return this.#report ?? this.#options.isolate.report;
   }
 
+  readonly models: NonNullable<Cluster["models"]> = () => this.#models.states();
+
   /** Erases a group: its object is empty afterwards, and in no directory. */
   async erase(key: PartitionKey): Promise<Erasure> {
     const { port, recoverableMs } = this.#options;

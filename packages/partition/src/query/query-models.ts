@@ -18,6 +18,7 @@ import type { DeployReport } from "../cluster.ts";
 import { Deadline } from "../deadline.ts";
 import type { TextEmbedder } from "../embedding.ts";
 import { noTimeLeft, tooLate } from "../failure.ts";
+import type { ModelState } from "../health/model-state.ts";
 
 /** An application whose models are run. */
 export interface ModelApplication {
@@ -36,6 +37,8 @@ export interface ModelRunner {
    * is run. Nothing is downloaded here.
    */
   outline(address: string): Promise<Uint8Array | undefined>;
+  /** What is known of each model of these names, which are those of the application's package. Nothing is loaded for it. */
+  states?(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]>;
   /** Frees the models. Called by the cluster that was given it, last. */
   close(): Promise<void>;
 }

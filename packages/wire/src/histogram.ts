@@ -3,6 +3,13 @@
 /** Upper bounds of the steps, seconds. */
 export const BOUNDS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
+/** How many were at most as long as each bound, how many there are, and how long all of them took, seconds. */
+export interface HistogramFigures {
+  readonly upTo: readonly number[];
+  readonly count: number;
+  readonly sum: number;
+}
+
 /** Counts of durations. */
 export class Histogram {
   readonly #counts: number[] = BOUNDS.map(() => 0);
@@ -17,8 +24,8 @@ export class Histogram {
     this.#sum += seconds;
   }
 
-  /** How many were at most as long as each bound, how many there are, and how long all of them took. */
-  get figures(): { readonly upTo: readonly number[]; readonly count: number; readonly sum: number } {
+  /** What was counted until now. */
+  get figures(): HistogramFigures {
     let below = 0;
     const upTo = this.#counts.map((count) => {
       below += count;
