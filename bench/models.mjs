@@ -4,22 +4,25 @@
  * turns at every number of clients, so that what else the machine does hits all; medians over the rounds are printed.
  *
  *     npm run bench -- --models            (or npm run bench:models)
+ *     npm run bench:models -- --record     adds the figures to `bench/record/`, which the site draws
  *
  * BROOKLET_MINILM: the model's folder, if it is not to be made. BROOKLET_BENCH_ROUND_MS, BROOKLET_BENCH_ROUNDS: how long each
- * round is, and how many there are. BROOKLET_BENCH_CLIENTS: the numbers of clients, as in 1,32.
+ * round is, and how many there are: 1,500 and 3, so that all of it takes a minute and a half. BROOKLET_BENCH_CLIENTS: the numbers of clients, as in 1,32.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { deadlineIn } from "../packages/models/dist/index.js";
 import { OnnxEmbedder } from "../packages/models/dist/node.js";
+import { writeModelRecord } from "./peers/record.mjs";
 
-const CLIENTS = (process.env["BROOKLET_BENCH_CLIENTS"] ?? "1,2,4,8,16,32").split(",").map(Number);
+const CLIENTS = (process.env["BROOKLET_BENCH_CLIENTS"] ?? "1,2,4,8,16").split(",").map(Number);
 const ROUNDS = Number(process.env["BROOKLET_BENCH_ROUNDS"] ?? 3);
-const ROUND_MS = Number(process.env["BROOKLET_BENCH_ROUND_MS"] ?? 4000);
+const ROUND_MS = Number(process.env["BROOKLET_BENCH_ROUND_MS"] ?? 1500);
 const MODES = ["wide", "narrow", "adaptive"];
 const DIMENSIONS = 384;
 
@@ -65,11 +68,18 @@ async function round(embedder, clients) {
   const all = (count, counted) =>
     Promise.all(Array.from({ length: clients }, (_, number) => client(number, count, counted)));
   await all(4, false);
+  const usedBefore = process.cpuUsage();
   const began = performance.now();
   until = began + ROUND_MS;
   await all(Number.POSITIVE_INFINITY, true);
   const seconds = (performance.now() - began) / 1000;
-  return { p50: percentile(latencies, 0.5), p95: percentile(latencies, 0.95), rate: latencies.length / seconds };
+  const { user, system } = process.cpuUsage(usedBefore);
+  return {
+    p50: percentile(latencies, 0.5),
+    p95: percentile(latencies, 0.95),
+    rate: latencies.length / seconds,
+    cpu: (user + system) / 1000 / latencies.length,
+  };
 }
 
 const rss = () => Math.round(process.memoryUsage().rss / 2 ** 20);
@@ -90,6 +100,7 @@ for (const mode of MODES) {
 }
 
 const table = [];
+const measured = [];
 for (const clients of CLIENTS) {
   const seen = Object.fromEntries(MODES.map((mode) => [mode, []]));
   for (let number = 0; number < ROUNDS; number += 1) {
@@ -97,9 +108,12 @@ for (const clients of CLIENTS) {
   }
   const of = (mode, what) => median(seen[mode].map((one) => one[what]));
   for (const mode of MODES) {
+    const figures = Object.fromEntries(["cpu", "p50", "p95", "rate"].map((what) => [what, of(mode, what)]));
+    measured.push({ mode, callers: clients, ...figures });
     table.push({
       clients,
       mode,
+      "CPU ms": figures.cpu.toFixed(1),
       "p50 ms": of(mode, "p50").toFixed(1),
       "p95 ms": of(mode, "p95").toFixed(1),
       "texts/s": of(mode, "rate").toFixed(0),
@@ -116,4 +130,8 @@ for (const mode of MODES) {
     `${mode}: ${runners} sessions, ${(jobs / batches).toFixed(2)} texts a batch, ${wideBatches} wide batches`,
   );
   await embedders[mode].close();
+}
+if (process.argv.includes("--record")) {
+  const { version } = createRequire(import.meta.url)("onnxruntime-node/package.json");
+  writeModelRecord({ model: "all-MiniLM-L6-v2", version: `onnxruntime ${version}`, texts: TEXTS.length, measured });
 }

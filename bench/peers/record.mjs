@@ -1,6 +1,9 @@
-/** Figures that are kept: `bench/record/DATE-MACHINE.csv`, a row for each corpus, peer and kind of search, with the commit they are of. */
+/**
+ * Figures that are kept: `bench/record/DATE-MACHINE.csv`, a row for each corpus, peer and kind of search, with the commit they are of; and
+ * `DATE-MACHINE-models.csv`, a row for each way of running a model and number of callers. The site draws them (`apps/site/generated/benchmarks.mjs`).
+ */
 import { spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 
@@ -53,33 +56,62 @@ function commit() {
 const cell = (value) =>
   typeof value === "number" ? String(Number(value.toPrecision(5))) : String(value ?? "").replaceAll(",", ";");
 
-/** Adds what was measured to the record of today and this machine. */
-export function writeRecord({ corpus, members }) {
+/** Rows of figures under the names of their columns. */
+function addRows(suffix, head, rows) {
   const folder = fileURLToPath(new URL("../record/", import.meta.url));
   mkdirSync(folder, { recursive: true });
-  const [{ model }] = cpus();
-  const machine = `${model} ${cpus().length}`
+  const machine = `${cpus()[0].model} ${cpus().length}`
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-|-$/g, "");
-  const file = `${folder}${new Date().toISOString().slice(0, 10)}-${machine}.csv`;
-  if (!existsSync(file)) writeFileSync(file, `${[...HEAD, ...HEAD_LIFECYCLE, ...HEAD_MOMENTS].join(",")}\n`);
-  const of = commit();
-  for (const { peer, figures, kinds } of members) {
-    for (const [kind, measured] of Object.entries(kinds)) {
-      const row = [
-        of,
-        process.versions.node,
-        model,
-        corpus.name,
-        corpus.groups,
-        corpus.documents,
-        peer.name,
-        figures.version,
-        kind,
-      ];
-      row.push(...FIGURES.map((name) => measured[name]), ...LIFECYCLE.map((name) => figures[name]));
-      appendFileSync(file, `${row.map(cell).join(",")}\n`);
-    }
-  }
+  const file = `${folder}${new Date().toISOString().slice(0, 10)}-${machine}${suffix}.csv`;
+  if (!existsSync(file)) writeFileSync(file, `${head.join(",")}\n`);
+  const [known] = readFileSync(file, "utf8").split("\n", 1);
+  if (known !== head.join(",")) throw new Error(`${file} has other columns: ${known}`);
+  for (const row of rows) appendFileSync(file, `${row.map(cell).join(",")}\n`);
+  process.stdout.write(`${rows.length} rows in ${file}\n`);
+}
+
+/** What each row begins with: the commit, and what it was measured on. */
+const origin = () => [commit(), process.versions.node, cpus()[0].model];
+
+/** Adds what was measured to the record of today and this machine. */
+export function writeRecord({ corpus, members }) {
+  const of = origin();
+  const rows = members.flatMap(({ peer, figures, kinds }) =>
+    Object.entries(kinds).map(([kind, measured]) => [
+      ...of,
+      corpus.name,
+      corpus.groups,
+      corpus.documents,
+      peer.name,
+      figures.version,
+      kind,
+      ...FIGURES.map((name) => measured[name]),
+      ...LIFECYCLE.map((name) => figures[name]),
+    ]),
+  );
+  addRows("", [...HEAD, ...HEAD_LIFECYCLE, ...HEAD_MOMENTS], rows);
+}
+
+const HEAD_MODELS = [...HEAD.slice(0, 9), "callers", "cpu_ms", "p50_ms", "p95_ms", "texts_per_s"];
+
+/** Adds what was measured of a model, by how it was run and by how many asked it at a time. */
+export function writeModelRecord({ model, version, texts, measured }) {
+  const of = origin();
+  const rows = measured.map(({ mode, callers, cpu, p50, p95, rate }) => [
+    ...of,
+    model,
+    1,
+    texts,
+    mode,
+    version,
+    "embed",
+    callers,
+    cpu,
+    p50,
+    p95,
+    rate,
+  ]);
+  addRows("-models", HEAD_MODELS, rows);
 }

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../documents.mjs";
-import { barPlot, short } from "./plot.mjs";
+import { barPlot, linePlot, short } from "./plot.mjs";
 
 const FOLDER = join(root, "bench/record");
 /** Kinds of searches, in words. @type {Readonly<Record<string, string>>} */
@@ -29,17 +29,18 @@ const LIFECYCLE = /** @type {const} */ ([
 
 /** @typedef {Readonly<Record<string, string>>} Row */
 
+/**
+ * A file of `bench/record/`: the date and the machine are its name.
+ *
+ * @typedef {{ readonly name: string, readonly rows: readonly Row[] }} BenchRecord
+ */
+
 /** @returns {Promise<string>} */
 export async function benchmarks() {
-  const names = existsSync(FOLDER)
-    ? readdirSync(FOLDER)
-        .filter((name) => name.endsWith(".csv"))
-        .sort()
-    : [];
-  const newest = names.at(-1);
-  if (newest === undefined)
+  const names = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith(".csv")) : [];
+  if (names.length === 0)
     return "There is no record in this release yet. `npm run bench -- --peers --record` makes one of your machine, and this page draws it.";
-  return drawn(newest, readRows(readFileSync(join(FOLDER, newest), "utf8")));
+  return drawn(names.map((name) => ({ name, rows: readRows(readFileSync(join(FOLDER, name), "utf8")) })));
 }
 
 /**
@@ -53,27 +54,116 @@ export function readRows(text) {
 }
 
 /**
- * @param {string} name
- * @param {readonly Row[]} rows
+ * Draws of every workload the newest record that has it: a record of some of them hides none of the others.
+ *
+ * @param {readonly BenchRecord[]} records
  */
-export function drawn(name, rows) {
-  const [first] = rows;
-  if (first === undefined) throw new Error(`${name} has no rows`);
-  const commits = [...new Set(rows.map(({ commit }) => commit))].join(", ");
-  const parts = [
-    `Drawn from \`bench/record/${name}\`: ${first["processor"]}, Node ${first["node"]}, commit ${commits}.`,
-  ];
-  const corpora = [...new Set(rows.map(({ corpus = "" }) => corpus))];
+export function drawn(records) {
+  const workloads = newestOf(records);
+  const ofSearches = workloads.filter(({ rows }) => rows.every((row) => row["callers"] === undefined));
+  const rows = ofSearches.flatMap((workload) => workload.rows);
+  const corpora = ofSearches.map(({ corpus }) => corpus);
   const searches = Object.keys(SEARCHES).filter((search) => rows.some((row) => row["search"] === search));
-  parts.push(...ratioTable(rows, corpora, searches), ...lossList(rows, corpora, searches));
-  for (const corpus of corpora) {
-    const own = rows.filter((row) => row["corpus"] === corpus);
-    parts.push(`## ${corpus}: ${sizeOf(own)}`);
+  const parts = [sourceList(workloads), ...ratioTable(rows, corpora, searches), ...lossList(rows, corpora, searches)];
+  for (const { corpus, rows: own, name } of ofSearches) {
+    parts.push(`## ${corpus}: ${sizeOf(own)}`, sourceOf(name, own));
     for (const search of searches) parts.push(...searchPlot(own, search, SEARCHES[search] ?? search));
     for (const [title, column, unit, isMore] of LIFECYCLE)
       parts.push(...lifecyclePlot(own, { title, column, unit, isMore }));
   }
+  for (const { corpus, rows: own, name } of workloads.filter((workload) => !ofSearches.includes(workload)))
+    parts.push(...modelPlots(corpus, own, sourceOf(name, own)));
   return parts.join("\n\n");
+}
+
+/**
+ * What was measured of each workload the last time: a corpus, or a model, with the rows of the newest record that has it.
+ *
+ * @param {readonly BenchRecord[]} records
+ */
+function newestOf(records) {
+  /** @type {Map<string, { readonly corpus: string, readonly name: string, readonly rows: readonly Row[] }>} */
+  const newest = new Map();
+  for (const { name, rows } of [...records].sort((one, other) => (one.name < other.name ? -1 : 1))) {
+    if (rows.length === 0) throw new Error(`${name} has no rows`);
+    for (const corpus of new Set(rows.map((row) => row["corpus"] ?? "")))
+      newest.set(corpus, { corpus, name, rows: rows.filter((row) => row["corpus"] === corpus) });
+  }
+  const place = (/** @type {string} */ corpus) => [..."vth"].indexOf(corpus[0] ?? "");
+  const size = ({ rows: [first] = /** @type {readonly Row[]} */ ([]) }) => Number(first?.["documents"]);
+  return [...newest.values()].sort((one, other) => place(one.corpus) - place(other.corpus) || size(one) - size(other));
+}
+
+/** Where figures are from: the day, the machine, what was measured. @param {string} name @param {readonly Row[]} rows */
+function sourceOf(name, rows) {
+  const [first] = rows;
+  const commits = [...new Set(rows.map(({ commit }) => commit))].join(", ");
+  return `Measured on ${name.slice(0, 10)}: ${first?.["processor"]}, Node ${first?.["node"]}, commit ${commits}.`;
+}
+
+/** Which record has what. @param {ReturnType<typeof newestOf>} workloads */
+function sourceList(workloads) {
+  const names = [...new Set(workloads.map(({ name }) => name))];
+  const lines = names.map((name) => {
+    const own = workloads.filter((workload) => workload.name === name);
+    const of = own.map(({ corpus }) => corpus).join(", ");
+    return `* ${of}: \`bench/record/${name}\`. ${sourceOf(
+      name,
+      own.flatMap(({ rows }) => rows),
+    )}`;
+  });
+  return `Drawn from the newest record of each:\n\n${lines.join("\n")}`;
+}
+
+/** How models are run, in words: what an embedder does unless it is told otherwise comes first. */
+const MODES = /** @type {const} */ ([
+  ["adaptive", "adapts"],
+  ["narrow", "a core each"],
+  ["wide", "all cores for one"],
+]);
+
+/** Figures of a model by callers: title, column, unit, and which is better. */
+const BY_CALLERS = /** @type {const} */ ([
+  ["Half of the texts are embedded within", "p50_ms", "ms", "lower"],
+  ["Texts a second", "texts_per_s", "texts/s", "higher"],
+]);
+
+/**
+ * How long a text takes, and how many are embedded, by how many ask at a time.
+ *
+ * @param {string} model
+ * @param {readonly Row[]} rows
+ * @param {string} source
+ */
+function modelPlots(model, rows, source) {
+  const [first] = rows;
+  const at = (/** @type {string} */ mode) =>
+    [...new Map(rows.filter((row) => row["peer"] === mode).map((row) => [Number(row["callers"]), row])).entries()].sort(
+      ([one], [other]) => one - other,
+    );
+  const modes = MODES.filter(([mode]) => at(mode).length > 0);
+  const plots = BY_CALLERS.flatMap(([title, column, unit, better]) => {
+    const lines = modes.map(([mode, label], index) => ({
+      label,
+      isOurs: index === 0,
+      points: at(mode).map(([callers, row]) => /** @type {const} */ ([callers, Number(row[column])])),
+    }));
+    const note = `by how many ask at a time; both logarithmic, ${better} is better`;
+    return [`### ${title}, ${model}`, linePlot({ title, unit, along: "callers", note, lines })];
+  });
+  const table = modes.flatMap(([mode, label]) =>
+    at(mode).map(([callers, row]) => {
+      const cells = ["p50_ms", "p95_ms", "cpu_ms", "texts_per_s"].map((column) => short(Number(row[column])));
+      return `| ${label} | ${callers} | ${cells.join(" | ")} |`;
+    }),
+  );
+  return [
+    `## ${model}: one text after another, by callers`,
+    `${source} ${first?.["version"]}, ${first?.["documents"]} texts. A session on every core is quickest for one caller on an idle machine; sessions on one core each do
+more where several ask. A pool that adapts is what an embedder has unless its threads are set ([models](models.md#embedders)); \`npm run bench:models -- --record\` measures yours.`,
+    ...plots,
+    `| | callers | p50 ms | p95 ms | processor ms a text | texts/s |\n|---|---:|---:|---:|---:|---:|\n${table.join("\n")}`,
+  ];
 }
 
 /** @param {readonly Row[]} rows of a corpus */
@@ -162,7 +252,7 @@ function lossList(rows, corpora, searches) {
   if (lines.length === 0) return [];
   return [
     "## What we lose at",
-    `Everything in this record at which another is better than brooklet's SDK, and what it takes, or does, of ours. faiss is a library over arrays of vectors,
+    `Everything in these records at which another is better than brooklet's SDK, and what it takes, or does, of ours. faiss is a library over arrays of vectors,
 and keeps no documents. What brooklet erases is gone from the files before it says so.`,
     lines.join("\n"),
   ];

@@ -54,8 +54,10 @@ test("a record is drawn with the last row of each peer, ours apart from others, 
     "abc,20.1.0,A processor,notes,1,1000,other & co,2.0,near,30,40,50,0.97",
     "abc,20.1.0,A processor,notes,1,1000,core,0.1.0,near,1,4,12,1",
   ].join("\n");
-  const page = drawn("2026-01-01-a.csv", readRows(record));
-  expect(page).toContain("A processor, Node 20.1.0, commit abc");
+  const page = drawn([{ name: "2026-01-01-a.csv", rows: readRows(record) }]);
+  expect(page).toContain(
+    "* notes: `bench/record/2026-01-01-a.csv`. Measured on 2026-01-01: A processor, Node 20.1.0, commit abc.",
+  );
   expect(page).toContain("## notes: 1,000 documents in one group");
   expect(page).toContain("| brooklet, core | 4 | 12 | 1 | 1.000 |");
   expect(page).toContain("| other & co 2.0 | 40 |");
@@ -79,13 +81,13 @@ test("a record tells ratios to the SDK first, and everything at which another is
     row("slow", "slow 3.1", "near", 30, 30, 40, 1, 900, 130),
     row("quick int8", "SQLite 3.5; quick v0.1", "near", 1, 1, 2, 0.986, 5_000, 50),
   ].join("\n");
-  const page = drawn("2026-01-01-a.csv", readRows(record));
+  const page = drawn([{ name: "2026-01-01-a.csv", rows: readRows(record) }]);
   expect(page).toContain("| | v1k, near | v1k, words-2 |\n|---|---:|---:|\n| brooklet, SDK | 1 | 1 |");
   // Ours is not told as another's.
   expect(page).toContain("| brooklet, SDK, page cache | 0.5 |  |");
   expect(page).toContain("| slow 3.1 | 15 |  |");
   expect(page).toContain("| quick int8 v0.1 | **0.5** (0.986) |  |");
-  expect(page.split("\n").filter((line) => line.startsWith("* "))).toEqual([
+  expect(page.split("\n").filter((line) => line.startsWith("* v1k,"))).toEqual([
     "* v1k, nearest neighbours, top 10: quick int8 0.5× (0.986)",
     "* v1k, feeding, documents a second of processor time: quick int8 5×",
     "* v1k, stored bytes a document: quick int8 0.5×",
@@ -109,7 +111,7 @@ test("corpora of texts, and of texts with vectors, are drawn with their own sear
     row("h10k", "2,10000", "SDK", "hybrid", 4, 1),
     row("h10k", "2,10000", "LanceDB", "hybrid", 40, 0.912),
   ].join("\n");
-  const page = drawn("2026-01-01-a.csv", readRows(record));
+  const page = drawn([{ name: "2026-01-01-a.csv", rows: readRows(record) }]);
   expect(page).toContain(
     "| | v1k, near | t1k, words-2 | t1k, words-4 | t1k, words-filter | h10k, words-2 | h10k, hybrid |",
   );
@@ -135,6 +137,78 @@ test("corpora of texts, and of texts with vectors, are drawn with their own sear
   }
   // Where nothing is to be missed no recall is told.
   expect(page).toMatch(/\| FTS5 v3\.1 \| 0\.5 \| 1 \| 0\.5 \| {2}\|/);
+});
+
+test("of each corpus the newest record that has it is drawn, with its own day, machine and commit", () => {
+  const head = "commit,node,processor,corpus,groups,documents,peer,version,search,cpu_ms,p50_ms,p95_ms,recall";
+  const record = (commit: string, machine: string, rows: readonly string[]): string =>
+    [head, ...rows.map((row) => `${commit},20.1.0,${machine},${row}`)].join("\n");
+  const files = {
+    "2026-03-01-b.csv": record("ccc", "New machine", ["t1k,20,1000,SDK,v1,words-2,7,7,8,-1"]),
+    "2026-01-01-a.csv": record("aaa", "Old machine", [
+      "v10k,10,10000,SDK,v1,near,5,5,6,1",
+      "v1k,100,1000,SDK,v1,near,1,1,2,1",
+      "t1k,20,1000,SDK,v1,words-2,3,3,4,-1",
+    ]),
+    "2026-02-01-a.csv": record("bbb", "Old machine", ["v1k,100,1000,SDK,v1,near,2,2,3,1"]),
+  };
+  const page = drawn(Object.entries(files).map(([name, text]) => ({ name, rows: readRows(text) })));
+  const of = (corpus: string): string => page.split(/^## /m).find((section) => section.startsWith(`${corpus}:`)) ?? "";
+  expect(of("v1k")).toContain("Measured on 2026-02-01: Old machine, Node 20.1.0, commit bbb.");
+  expect(of("v1k")).toContain("| brooklet, SDK | 2 | 3 | 2 |");
+  expect(of("v10k")).toContain("Measured on 2026-01-01: Old machine, Node 20.1.0, commit aaa.");
+  expect(of("v10k")).toContain("| brooklet, SDK | 5 | 6 | 5 |");
+  expect(of("t1k")).toContain("Measured on 2026-03-01: New machine, Node 20.1.0, commit ccc.");
+  expect(of("t1k")).toContain("| brooklet, SDK | 7 | 8 | 7 |");
+  expect(page).toContain("| | v1k, near | v10k, near | t1k, words-2 |");
+  expect(page.match(/^\* .*$/gm)?.slice(0, 3)).toEqual([
+    expect.stringMatching(/^\* v1k: `bench\/record\/2026-02-01-a\.csv`/),
+    expect.stringMatching(/^\* v10k: `bench\/record\/2026-01-01-a\.csv`/),
+    expect.stringMatching(/^\* t1k: `bench\/record\/2026-03-01-b\.csv`/),
+  ]);
+});
+
+test("a model is drawn by its callers, a line for each way of running it, and is no corpus to be searched", () => {
+  const head =
+    "commit,node,processor,corpus,groups,documents,peer,version,search,callers,cpu_ms,p50_ms,p95_ms,texts_per_s";
+  const row = (mode: string, callers: number, ms: number, rate: number): string =>
+    ["abc,20.1.0,A processor,MiniLM,1,64", mode, "runtime 1.2", "embed", callers, 9, ms, ms * 2, rate].join(",");
+  const record = [
+    head,
+    row("wide", 1, 10, 100),
+    row("wide", 8, 80, 100),
+    row("narrow", 1, 20, 50),
+    row("narrow", 8, 40, 200),
+    row("adaptive", 8, 99, 9),
+    row("adaptive", 1, 10, 100),
+    row("adaptive", 8, 40, 200),
+  ].join("\n");
+  const search = "commit,node,processor,corpus,groups,documents,peer,version,search,cpu_ms,p50_ms,p95_ms,recall";
+  const page = drawn([
+    { name: "2026-02-02-a-models.csv", rows: readRows(record) },
+    { name: "2026-01-01-a.csv", rows: readRows(`${search}\nabc,20,P,v1k,1,1000,SDK,v1,near,1,1,2,1`) },
+  ]);
+  expect(page).toContain("| | v1k, near |\n");
+  const section = page.slice(page.indexOf("## MiniLM: one text after another, by callers"));
+  expect(page.indexOf("## v1k")).toBeLessThan(page.indexOf("## MiniLM"));
+  expect(section).toContain("Measured on 2026-02-02: A processor, Node 20.1.0, commit abc. runtime 1.2, 64 texts.");
+  // The last row of a way and a number of callers holds.
+  expect(section).toContain("| adapts | 1 | 10 | 20 | 9 | 100 |\n| adapts | 8 | 40 | 80 | 9 | 200 |");
+  expect(section).not.toContain("| 99 |");
+  const plots = [...section.matchAll(/<svg class="plot"[^>]*aria-label="([^"]*)"[\s\S]*?<\/svg>/g)];
+  expect(plots.map(([, told]) => told)).toEqual([
+    expect.stringContaining("adapts: 10 ms at 1, 40 ms at 8; a core each: 20 ms at 1, 40 ms at 8;"),
+    expect.stringContaining("all cores for one: 100 texts/s at 1, 100 texts/s at 8"),
+  ]);
+  const [svg = ""] = plots[0] ?? [];
+  const lines = [...svg.matchAll(/<path class="line (\w+)" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"/g)];
+  expect(lines.map(([, kind]) => kind)).toEqual(["ours", "other", "other"]);
+  // Both lines end at the same place, and their names do not stand on each other.
+  expect(lines[0]?.slice(4)).toEqual(lines[1]?.slice(4));
+  const names = [...svg.matchAll(/<text class="name" x="[\d.]+" y="([\d.]+)"/g)].map(([, y]) => Number(y));
+  expect(Math.abs((names[0] ?? 0) - (names[1] ?? 0))).toBeGreaterThanOrEqual(16);
+  // What takes longer stands higher.
+  expect(Number(lines[2]?.[5])).toBeLessThan(Number(lines[2]?.[3]));
 });
 
 test("anchors are those of GitHub", () => {
