@@ -23,7 +23,7 @@ const TIMEOUT_MS = 100_000;
 /** Ports that documents name; each run takes others for them. */
 const PORTS = ["8080", "19071"];
 /** What would install, send or ask something of others than this machine. */
-const FOREIGN = ["npm", "npx", "docker", "wrangler", "aws", "systemctl", "claude", "vespa"];
+const FOREIGN = ["npm", "docker", "wrangler", "aws", "systemctl", "claude", "vespa"];
 
 /**
  * Samples that share a scope, as one module each; what is not compiled is left out.
@@ -140,7 +140,7 @@ async function compiled(code, loader) {
 }
 
 /**
- * The commands that a page finds: `brooklet`, and a `node` that reads TypeScript where the one at hand does not.
+ * The commands that a page finds: `brooklet`, `npx brooklet`, and a `node` that reads TypeScript where the one at hand does not.
  *
  * @param {string} folder
  */
@@ -151,6 +151,13 @@ function writeTools(folder) {
   const command = join(root, "packages/brooklet/bin/brooklet.js");
   const runner = join(root, "node_modules/esbuild/bin/esbuild");
   writeFile(join(tools, "brooklet"), `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(command)} "$@"\n`);
+  const npx = [
+    "#!/bin/bash",
+    `if [ "$1" = brooklet ]; then exec ${quoted(process.execPath)} ${quoted(command)} "\${@:2}"; fi`,
+    'echo "a sample may run npx for brooklet alone: say no-run" >&2',
+    "exit 1",
+  ];
+  writeFile(join(tools, "npx"), `${npx.join("\n")}\n`);
   const node = [
     "#!/bin/bash",
     'case "$1" in *.ts)',
@@ -162,7 +169,7 @@ function writeTools(folder) {
   writeFile(join(tools, "node"), `${node.join("\n")}\n`);
   for (const name of FOREIGN)
     writeFile(join(tools, name), `#!/bin/sh\necho "a sample may not run ${name}: say no-run" >&2\nexit 1\n`);
-  for (const name of ["brooklet", "node", ...FOREIGN]) chmodSync(join(tools, name), 0o755);
+  for (const name of ["brooklet", "npx", "node", ...FOREIGN]) chmodSync(join(tools, name), 0o755);
 }
 
 /**
