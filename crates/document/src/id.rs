@@ -1,6 +1,8 @@
 //! Document ids: `id:<namespace>:<type>:[n=<number>|g=<group>]:<local>`.
 //!
 //! An id is its exact text; the parts are read from it once. Which types exist is the schema's business.
+use std::borrow::Cow;
+
 use brooklet_task::limits::{GROUP_BYTES, ID_BYTES};
 use brooklet_task::{Code, Rejection};
 
@@ -149,6 +151,37 @@ impl DocumentId {
     }
 }
 
+/// What stands between a document type and a content cluster where an id says which of several has the document
+/// (docs/decisions/0166). No id that is given may have it: it is an illegal code point.
+pub const CLUSTER_MARK: char = '\u{1}';
+
+/// An id as it is shown: without the content cluster that it may name.
+#[must_use]
+pub fn shown_id(id: &str) -> Cow<'_, str> {
+    match id.split_once(CLUSTER_MARK) {
+        None => Cow::Borrowed(id),
+        Some((before, cluster)) => {
+            let rest = cluster.find(':').map_or("", |end| &cluster[end..]);
+            Cow::Owned([before, rest].concat())
+        }
+    }
+}
+
+/// The content cluster that an id names.
+#[must_use]
+pub fn cluster_of_id(id: &str) -> Option<&str> {
+    let (_, cluster) = id.split_once(CLUSTER_MARK)?;
+    Some(&cluster[..cluster.find(':').unwrap_or(cluster.len())])
+}
+
+/// An id that names none, with a content cluster.
+#[must_use]
+pub fn id_in_cluster(id: &str, cluster: &str) -> String {
+    let ends = id.match_indices(':').nth(2);
+    let (before, rest) = id.split_at(ends.map_or(id.len(), |(end, _)| end));
+    format!("{before}{CLUSTER_MARK}{cluster}{rest}")
+}
+
 impl std::fmt::Display for DocumentId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
@@ -230,6 +263,21 @@ mod tests {
 
     fn message(text: &str) -> String {
         DocumentId::parse(text).unwrap_err().message
+    }
+
+    #[test]
+    fn a_cluster_stands_behind_the_type_and_is_not_shown() {
+        for id in ["id:n:t::", "id:n:t:g=a:1", "id:n:t:n=7:a:b:c", "id:n:t:g=t:id:n:t::x"] {
+            assert_eq!((shown_id(id).as_ref(), cluster_of_id(id)), (id, None));
+            let stored = id_in_cluster(id, "hot-1");
+            assert!(stored.starts_with("id:n:t\u{1}hot-1:"), "{stored:?}");
+            assert_eq!((shown_id(&stored).as_ref(), cluster_of_id(&stored)), (id, Some("hot-1")));
+            assert!(DocumentId::parse(&stored).is_err(), "no id that is given can name one");
+        }
+        // Of what is no id nothing is made that is one.
+        for text in ["", "\u{1}", "a\u{1}b", "id:n:t\u{1}", "id:n\u{1}x"] {
+            assert!(DocumentId::parse(&shown_id(text)).is_err(), "{text:?}");
+        }
     }
 
     #[test]

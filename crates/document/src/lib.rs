@@ -27,7 +27,7 @@ pub mod update;
 pub use data_type::{DataType, StructField, StructType};
 pub use document_types::DocumentTypes;
 pub use format::Format;
-pub use id::{DocumentId, Location};
+pub use id::{CLUSTER_MARK, DocumentId, Location, cluster_of_id, id_in_cluster, shown_id};
 pub use operation::{Operation, read_operation};
 pub use operation::{operation_target, read_feed_put, read_feed_remove, unknown_type};
 pub use operation_kind::OperationKind;

@@ -3,6 +3,8 @@
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
+use crate::id::shown_id;
+
 /// Most bits that tell the shards of a group apart.
 pub const SHARD_BITS_MAX: u32 = 16;
 
@@ -35,7 +37,8 @@ impl Shard {
     /// Whether the document of this id is in it.
     #[must_use]
     pub fn holds(&self, id: &str) -> bool {
-        shard_hash(id) & ((1 << self.bits) - 1) == self.number
+        // The documents of all content clusters that have one id are together.
+        shard_hash(&shown_id(id)) & ((1 << self.bits) - 1) == self.number
     }
 }
 

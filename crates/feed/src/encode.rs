@@ -1,10 +1,8 @@
 //! A request to write a document blindly → the operation the tail stores. What looks at the document first is
 //! `mutate.rs`.
-use std::sync::Arc;
-
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
 use brooklet_document::json::{ReadOptions, read_fields};
-use brooklet_document::{Document, DocumentId, Value, unknown_type};
+use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
@@ -64,11 +62,10 @@ impl<'a> OperationRequest<'a> {
 /// # Errors
 /// If the id, the type, the body or a value is not what the schema allows.
 pub fn encode(application: &Application, request: &OperationRequest<'_>, time: u64) -> Result<Encoded, Rejection> {
-    let id = DocumentId::parse(request.id)?;
-    let schema = schema_of(application, &id)?;
+    let (schema, id) = application.schema_of(request.id)?;
     let operation = match request.kind {
         1 => return put(application, schema, &id, request, time),
-        3 if request.condition.is_empty() => Operation::Remove(id.as_str().to_owned()),
+        3 if request.condition.is_empty() => Operation::Remove(schema.stored_id(id.as_str()).into_owned()),
         3 => return Err(needs_document("A condition on a remove")),
         _ => return Err(needs_document("A partial update")),
     };
@@ -93,10 +90,10 @@ fn put(
     let mut fields = body.fields;
     schema.allowed_values().iter().try_for_each(|of| of.check(&fields))?;
     fields.extend(made(schema, Write { id: id.as_str(), time }, &fields, request.embeddings)?);
-    let document = Document { id: id.as_str().to_owned(), fields };
+    let document = Document { id: schema.stored_id(id.as_str()).into_owned(), fields };
     let encoded = seal(schema, id, (Operation::Put(document), time), body.ignored);
     let limit = application
-        .cluster_of(&schema.name)
+        .cluster_of(schema)
         .and_then(|cluster| cluster.max_document_bytes)
         .map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
     if encoded.operation.len() > limit {
@@ -150,8 +147,7 @@ pub fn embeddings_wanted(
     application: &Application,
     request: &OperationRequest<'_>,
 ) -> Result<Vec<EmbeddingWanted>, Rejection> {
-    let id = DocumentId::parse(request.id)?;
-    let schema = schema_of(application, &id)?;
+    let (schema, id) = application.schema_of(request.id)?;
     if request.kind != 1 || schema.made_fields().all(|field| !field.script.asks_models()) {
         return Ok(Vec::new());
     }
@@ -168,13 +164,6 @@ pub(crate) fn options(application: &Application) -> ReadOptions {
 fn seal(schema: &Schema, id: &DocumentId, (operation, time): (Operation, u64), ignored: Vec<String>) -> Encoded {
     let operation = StoredOperation { schema: schema.stored_as().into(), time, operation };
     Encoded { schema: schema.name.clone(), operation: operation.encode(&id.partition_key()), ignored }
-}
-
-pub(crate) fn schema_of<'a>(application: &'a Application, id: &DocumentId) -> Result<&'a Arc<Schema>, Rejection> {
-    let name = id.document_type();
-    application
-        .schema(name)
-        .ok_or_else(|| unknown_type(name, application.schemas.iter().map(|schema| schema.name.as_str())))
 }
 
 fn needs_document(what: &str) -> Rejection {

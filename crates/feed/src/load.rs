@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use brooklet_document::json::ReadOptions;
 use brooklet_document::{
-    Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove, unknown_type,
+    Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove, shown_id,
+    unknown_type,
 };
-use brooklet_schema::Application;
+use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, PartitionVersion, StoredOperation, StoredSchema};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
@@ -21,7 +22,7 @@ use crate::change::last_of_each;
 use crate::compact::{Compact, stored_schemas};
 use crate::encode::{made, options};
 use crate::indexing::Write;
-use crate::mutate::{MICROS_PER_SECOND, Target};
+use crate::mutate::{MICROS_PER_SECOND, Target, stored_id};
 use crate::split::write_rejection;
 
 /// Bytes of JSON read before the thread is given back.
@@ -30,6 +31,8 @@ const STEP_BYTES: usize = 256 << 10;
 /// The task.
 pub struct Load {
     place: PartitionVersion,
+    /// The only content cluster that is written; empty: all that have the types.
+    cluster: String,
     /// µs since the epoch.
     now: u64,
     /// The first segment number that is free, if segments are to be written.
@@ -87,16 +90,21 @@ impl Load {
         let now = reader.u64()?;
         let first_segment = Some(reader.u32()?).filter(|number| *number > 0);
         let left = reader.varint()?;
+        // Empty: every content cluster that has a type.
+        let cluster = if reader.remaining() > 0 { reader.text()?.to_owned() } else { String::new() };
         reader.end()?;
-        let types = application.schemas.iter().map(|schema| {
+        let is_meant = |schema: &&Arc<Schema>| cluster.is_empty() || schema.cluster == cluster;
+        let types = application.schemas.iter().filter(is_meant).map(|schema| {
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
             Ok(Type { target: Target::new(application, schema)?, stored_as: schema.stored_as().into(), embeds })
         });
+        let types = types.collect::<Result<_, Rejection>>()?;
         Ok(Load {
             place,
+            cluster,
             now,
             first_segment,
-            types: types.collect::<Result<_, Rejection>>()?,
+            types,
             schemas: stored_schemas(application),
             options: options(application),
             at: 0,
@@ -116,12 +124,19 @@ impl Load {
         while self.left > 0 && self.at < end {
             let mut reader = Reader::new(&self.operations[self.at..]);
             let object = reader.bytes()?;
-            let read = read(object, &self.place.key, &self.types, self.options, self.now, &self.left_for_later);
+            let read = read(
+                object,
+                (&self.place.key, &self.cluster),
+                &self.types,
+                self.options,
+                self.now,
+                &self.left_for_later,
+            );
             self.at += reader.position();
             self.left -= 1;
             let outcome = match read {
-                Ok(Read::Write(operation, ignored_fields)) => {
-                    self.loaded.push(operation);
+                Ok(Read::Write(operations, ignored_fields)) => {
+                    self.loaded.extend(operations);
                     Outcome::Loaded { ignored_fields }
                 }
                 Ok(Read::NotStored(ignored_fields)) => Outcome::NotStored { ignored_fields },
@@ -150,7 +165,11 @@ impl Load {
         self.outcomes.iter().for_each(|outcome| outcome.write(&mut writer));
         let Some(writing) = self.writing else {
             writer.u8(2);
-            let last = last_of_each(self.loaded);
+            let mut last = last_of_each(self.loaded);
+            if self.types.iter().any(|of| of.target.schema.is_shared) {
+                // What is done in several content clusters follows one another: the host commits it at once.
+                last.sort_by(|one, other| shown_id(one.id()).cmp(&shown_id(other.id())));
+            }
             writer.varint(last.len() as u64);
             for operation in &last {
                 writer.text(operation.id());
@@ -199,14 +218,15 @@ impl Outcome {
 
 /// What an operation asks for.
 enum Read {
-    Write(StoredOperation, bool),
+    /// What is stored, of a document type in several content clusters in each whose selections take the document.
+    Write(Vec<StoredOperation>, bool),
     NotStored(bool),
     Later(OperationKind, DocumentId, String),
 }
 
 fn read(
     object: &[u8],
-    key: &str,
+    (key, cluster): (&str, &str),
     types: &[Type],
     options: ReadOptions,
     now: u64,
@@ -218,9 +238,10 @@ fn read(
         return Err(Rejection::new(Code::InvalidDocument, message));
     }
     let name = id.document_type();
-    let known = types.iter().find(|of| of.target.schema.name == name);
+    let mut all = types.iter().filter(|of| of.target.schema.name == name);
     let names = types.iter().map(|of| of.target.schema.name.as_str());
-    let of = known.ok_or_else(|| unknown_type(name, names))?;
+    let of =
+        all.next().ok_or_else(|| if cluster.is_empty() { unknown_type(name, names) } else { not_in(name, cluster) })?;
     let condition = if kind == OperationKind::Remove { read_feed_remove(object)? } else { None };
     let by_its_own = kind == OperationKind::Update || (kind == OperationKind::Put && of.embeds);
     let condition = condition.filter(|text| !text.is_empty());
@@ -228,7 +249,11 @@ fn read(
         return Ok(Read::Later(kind, id, condition.unwrap_or_default()));
     }
     if kind == OperationKind::Remove {
-        return Ok(Read::Write(of.stored(Operation::Remove(id.as_str().to_owned()), now), false));
+        let removes = std::iter::once(of).chain(all).map(|of| {
+            let stored = stored_id(&of.target.schema, &id)?;
+            Ok(of.stored(Operation::Remove(stored), now))
+        });
+        return Ok(Read::Write(removes.collect::<Result<_, Rejection>>()?, false));
     }
     let body = read_feed_put(&*of.target.schema, &id, object, options)?;
     if body.condition.is_some_and(|condition| !condition.is_empty()) {
@@ -238,15 +263,45 @@ fn read(
     of.target.check_values(&fields, None)?;
     fields.extend(made(&of.target.schema, Write { id: id.as_str(), time: now }, &fields, &[])?);
     let ignored = !body.ignored.is_empty();
-    if !of.target.stores(&id, &fields, (now / MICROS_PER_SECOND) as i64)? {
-        return Ok(Read::NotStored(ignored));
+    let of_all: Vec<&Type> = std::iter::once(of).chain(all).collect();
+    let puts = puts(&of_all, (key, &id), fields, now)?;
+    Ok(if puts.is_empty() { Read::NotStored(ignored) } else { Read::Write(puts, ignored) })
+}
+
+fn not_in(name: &str, cluster: &str) -> Rejection {
+    let (name, cluster) = (Rejection::quote(name), Rejection::quote(cluster));
+    let message = format!("There is no document type '{name}' in cluster '{cluster}'");
+    Rejection::new(Code::InvalidDocument, message)
+}
+
+/// What a put stores: in each content cluster of its type whose selections take the document.
+fn puts(
+    of_all: &[&Type],
+    (key, id): (&str, &DocumentId),
+    fields: Vec<(String, Value)>,
+    now: u64,
+) -> Result<Vec<StoredOperation>, Rejection> {
+    let seconds = (now / MICROS_PER_SECOND) as i64;
+    let mut taking = Vec::with_capacity(of_all.len());
+    for of in of_all {
+        if of.target.stores(id, &fields, seconds)? {
+            taking.push(*of);
+        }
     }
-    let bytes_at_most = id.as_str().len() + name.len() + bytes_at_most(&fields);
-    let operation = of.stored(Operation::Put(Document { id: id.as_str().to_owned(), fields }), now);
-    if bytes_at_most > of.target.bytes_max {
-        of.target.check_size(&id, operation.encode(key).len())?;
+    let bytes_at_most = bytes_at_most(&fields);
+    let (mut fields, mut puts) = (Some(fields), Vec::with_capacity(taking.len()));
+    for (at, of) in taking.iter().enumerate() {
+        // The last takes the values themselves.
+        let own = if at + 1 == taking.len() { fields.take() } else { fields.clone() };
+        let document = Document { id: stored_id(&of.target.schema, id)?, fields: own.unwrap_or_default() };
+        let bytes_at_most = document.id.len() + of.stored_as.len() + bytes_at_most;
+        let operation = of.stored(Operation::Put(document), now);
+        if bytes_at_most > of.target.bytes_max {
+            of.target.check_size(id, operation.encode(key).len())?;
+        }
+        puts.push(operation);
     }
-    Ok(Read::Write(operation, ignored))
+    Ok(puts)
 }
 
 impl Type {

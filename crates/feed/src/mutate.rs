@@ -15,7 +15,7 @@ use brooklet_document::json::{ReadOptions, read_fields, read_update};
 use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::unread::mark_unread;
 use brooklet_document::update::Update;
-use brooklet_document::{Document, DocumentId, Value};
+use brooklet_document::{Document, DocumentId, Value, shown_id};
 use brooklet_schema::{AllowedValues, Application, Schema};
 use brooklet_segment::{
     Gaps, Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation,
@@ -25,7 +25,7 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
 
 use crate::cursor::{Fetched, Of, find};
-use crate::encode::{OperationRequest, made, options, schema_of};
+use crate::encode::{OperationRequest, made, options};
 use crate::indexing::{Write, make_fields};
 
 pub(crate) const MICROS_PER_SECOND: u64 = 1_000_000;
@@ -33,7 +33,9 @@ pub(crate) const MICROS_PER_SECOND: u64 = 1_000_000;
 /// The task.
 pub struct Mutate {
     name: PartitionName,
+    /// As it is shown, and as it is stored.
     id: DocumentId,
+    stored_id: String,
     target: Target,
     change: Change,
     condition: Option<Selection>,
@@ -102,12 +104,12 @@ impl Mutate {
         let now = reader.u64()?;
         let pending = reader.bytes()?;
         let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
-        let id = DocumentId::parse(request.id)?;
+        let (schema, id) = application.schema_of(request.id)?;
         if id.partition_key() != place.key {
             let message = format!("Document '{id}' is not in partition '{}'", Rejection::quote(&place.key));
             return Err(Rejection::new(Code::InvalidDocument, message));
         }
-        let schema = schema_of(application, &id)?;
+        let stored_id = stored_id(schema, &id)?;
         let body = Body::read(application, schema, (&id, now), &request)?;
         let from_url = (!request.condition.is_empty()).then_some(request.condition);
         let condition = from_url.or(body.condition.as_deref().filter(|text| !text.is_empty()));
@@ -122,6 +124,7 @@ impl Mutate {
             create: request.create.or(body.create).unwrap_or(false),
             ignored: body.ignored,
             id,
+            stored_id,
             now,
             state: State::Found(None),
             outlines,
@@ -153,7 +156,7 @@ impl Mutate {
     /// The last operation of the tail on the document decides; without one, the segments of its type are looked through.
     fn look_up(&mut self, outline: Outline) {
         let name = self.target.schema.stored_as();
-        self.state = match outline.newest(self.id.as_str()) {
+        self.state = match outline.newest(&self.stored_id) {
             Some(number) => State::Tail(number),
             None => {
                 let of_type = outline.segments().iter().filter(|segment| segment.header.schema == name);
@@ -165,7 +168,7 @@ impl Mutate {
 
     fn take_operation(&mut self, stored: &[u8]) -> Result<(), Rejection> {
         let operation = StoredOperation::decode(self.name.key(), stored)?;
-        if operation.id() != self.id.as_str() {
+        if operation.id() != self.stored_id {
             return Err(Rejection::corrupt("An operation of the tail on another document"));
         }
         self.state = State::Found(self.target.document_of(operation));
@@ -180,7 +183,7 @@ impl Mutate {
                 let mut found = None;
                 let mut gaps = Gaps::default();
                 for segment in &segments {
-                    let ordinal = gaps.note(find(segment, self.id.as_str(), &mut self.fetched))?.flatten();
+                    let ordinal = gaps.note(find(segment, &self.stored_id, &mut self.fetched))?.flatten();
                     if let Some(ordinal) = ordinal.filter(|ordinal| segment.liveness.get(*ordinal as usize)) {
                         found = Some((segment, ordinal));
                     }
@@ -211,7 +214,7 @@ impl Mutate {
     fn write(&mut self, document: Option<Document>) -> Result<Written, Rejection> {
         let exists = document.is_some();
         self.check_condition(document.as_ref())?;
-        let id = self.id.as_str().to_owned();
+        let id = self.stored_id.clone();
         let change = std::mem::replace(&mut self.change, Change::Remove);
         let changed = match change {
             Change::Remove => return Ok(Written::Operation(Operation::Remove(id))),
@@ -329,9 +332,9 @@ impl Body {
 
 impl Target {
     pub(crate) fn new(application: &Application, schema: &Arc<Schema>) -> Result<Target, Rejection> {
-        let stored = application.stored_selection(&schema.name);
+        let stored = application.stored_selection(schema);
         let stored = stored.map(|text| Selection::parse(&text, application, Code::InvalidApplication)).transpose()?;
-        let limit = application.cluster_of(&schema.name).and_then(|cluster| cluster.max_document_bytes);
+        let limit = application.cluster_of(schema).and_then(|cluster| cluster.max_document_bytes);
         let bytes_max = limit.map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
         Ok(Target { schema: schema.clone(), stored, bytes_max, allowed: schema.allowed_values() })
     }
@@ -349,7 +352,8 @@ impl Target {
         // All is made again where that is cheap.
         let embeds = self.schema.made_fields().any(|field| field.script.asks_models());
         let only: Option<&dyn Fn(&str) -> bool> = if embeds && changed.is_some() { Some(&is_updated) } else { None };
-        let made = make_fields(&self.schema, Write { id: &document.id, time }, &document.fields, embeddings, only)?;
+        let id = &shown_id(&document.id);
+        let made = make_fields(&self.schema, Write { id, time }, &document.fields, embeddings, only)?;
         if made.wanted.is_empty() {
             // What nothing is made of any more is gone.
             document.fields.retain(|(name, _)| !made.ran.contains(name));
@@ -395,6 +399,18 @@ impl Target {
         let message = format!("Document '{id}' takes {bytes} bytes, at most {} are allowed", self.bytes_max);
         Err(Rejection::new(Code::TooLarge, message))
     }
+}
+
+/// The id under which a document of a schema is stored.
+pub(crate) fn stored_id(schema: &Schema, id: &DocumentId) -> Result<String, Rejection> {
+    let stored = schema.stored_id(id.as_str());
+    if stored.len() > limits::ID_BYTES {
+        let (length, most) = (stored.len(), limits::ID_BYTES);
+        let message =
+            format!("Document id length {length} with its content cluster is longer than max length of {most}");
+        return Err(Rejection::new(Code::InvalidDocument, message));
+    }
+    Ok(stored.into_owned())
 }
 
 /// Whether an update is of a field, or of something in it.

@@ -2,8 +2,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use brooklet_document::DocumentTypes;
 use brooklet_document::json::FieldTypes;
+use brooklet_document::{DocumentId, DocumentTypes, cluster_of_id, shown_id, unknown_type};
+use brooklet_task::Rejection;
 
 use crate::cluster::ContentCluster;
 use crate::generator::GeneratorConfig;
@@ -57,22 +58,51 @@ pub struct Application {
 }
 
 impl Application {
-    /// The schema of that name.
+    /// The schema of that name; of a type in several content clusters that of the first.
     #[must_use]
     pub fn schema(&self, name: &str) -> Option<&Arc<Schema>> {
         self.schemas.iter().find(|schema| schema.name == name)
     }
 
-    /// The cluster that stores the document type of that name.
+    /// The schema of a type in a content cluster.
     #[must_use]
-    pub fn cluster_of(&self, document_type: &str) -> Option<&ContentCluster> {
-        self.clusters.iter().find(|cluster| cluster.types.iter().any(|config| config.name == document_type))
+    pub fn schema_in(&self, name: &str, cluster: &str) -> Option<&Arc<Schema>> {
+        self.schemas.iter().find(|schema| schema.name == name && schema.cluster == cluster)
     }
 
-    /// The selection of the documents of a type that are stored, if not all are: that of its cluster and its own.
+    /// What an id means as it is stored, which may name a content cluster: the schema, and the id without that.
+    ///
+    /// # Errors
+    /// If it is no id, or there is no such type.
+    pub fn schema_of(&self, stored_id: &str) -> Result<(&Arc<Schema>, DocumentId), Rejection> {
+        let shown = DocumentId::parse(&shown_id(stored_id))?;
+        let (name, cluster) = (shown.document_type(), cluster_of_id(stored_id));
+        let is_it = |schema: &&Arc<Schema>| schema.name == name && schema.marked_cluster() == cluster;
+        let found = self.schemas.iter().find(is_it);
+        match found.or_else(|| self.schema(name).filter(|_| cluster.is_none())) {
+            Some(schema) => Ok((schema, shown)),
+            None => Err(unknown_type(name, DocumentTypes::names(self).iter().copied())),
+        }
+    }
+
+    /// The content cluster that stores the documents of a schema.
+    #[must_use]
+    pub fn cluster_of(&self, schema: &Schema) -> Option<&ContentCluster> {
+        self.clusters.iter().find(|cluster| cluster.name == schema.cluster)
+    }
+
+    /// The selection of the documents of a schema that are stored, if not all are: that of its cluster and its own.
+    #[must_use]
+    pub fn stored_selection(&self, schema: &Schema) -> Option<String> {
+        self.cluster_of(schema)?.stored_selection(&schema.name)
+    }
+}
+
+impl ContentCluster {
+    /// The selection of the documents of a type that it stores, if not all are.
     #[must_use]
     pub fn stored_selection(&self, document_type: &str) -> Option<String> {
-        let cluster = self.cluster_of(document_type)?;
+        let cluster = self;
         let own = cluster.types.iter().find(|config| config.name == document_type)?.selection.as_deref();
         let said = |selection: Option<&'_ str>| selection.filter(|text| !text.trim().is_empty()).map(str::to_owned);
         match (said(cluster.selection.as_deref()), said(own)) {
@@ -88,7 +118,9 @@ impl DocumentTypes for Application {
     }
 
     fn names(&self) -> Vec<&str> {
-        self.schemas.iter().map(|schema| schema.name.as_str()).collect()
+        let mut names: Vec<&str> = self.schemas.iter().map(|schema| schema.name.as_str()).collect();
+        names.dedup();
+        names
     }
 
     fn is_a(&self, document_type: &str, ancestor: &str) -> bool {

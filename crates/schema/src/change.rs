@@ -1,4 +1,6 @@
 //! From one deployed application to the next: what would lose or damage stored documents is refused.
+use std::collections::BTreeSet;
+
 use brooklet_document::DataType;
 use brooklet_task::{Code, Rejection};
 
@@ -34,7 +36,7 @@ pub struct Refeed {
 /// A change that is refused where a stored document has a value of the field: only the host can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnlessStored {
-    /// The schema.
+    /// The schema, by the type in the ids of its stored documents.
     pub schema: String,
     /// The field.
     pub field: String,
@@ -89,11 +91,9 @@ impl Application {
             change.notes.push(format!("Content cluster '{}' is removed: its documents are deleted.", cluster.name));
         }
         for old in &self.schemas {
-            let name = &old.name;
-            let cluster = self.cluster_of(name).map_or("", |cluster| cluster.name.as_str());
-            let new = next.schema(name);
-            let next_cluster = next.cluster_of(name).map(|cluster| cluster.name.as_str());
-            let stays = next_cluster == Some(cluster);
+            let (name, cluster) = (&old.name, old.cluster.as_str());
+            let stays = next.schema_in(name, cluster).is_some();
+            let new = next.schema_in(name, cluster).or_else(|| next.schema(name));
             if !stays && next.clusters.iter().any(|known| known.name == cluster) {
                 let what = format!(
                     "Schema '{name}' is removed in content cluster '{cluster}'. This will cause loss of all data in this schema"
@@ -103,16 +103,27 @@ impl Application {
             }
             match new {
                 Some(new) if stays => fields(old, new, next, (cluster, today), &mut change),
-                Some(_) => change.notes.push(format!(
+                Some(new) if self.schema_in(name, &new.cluster).is_some() => change.notes.push(format!(
+                    "Schema '{name}' is removed in cluster '{cluster}': its documents there are deleted."
+                )),
+                Some(new) => change.notes.push(format!(
                     "Schema '{name}' moves from cluster '{cluster}' to '{}': its documents are deleted.",
-                    next_cluster.unwrap_or_default()
+                    new.cluster
                 )),
                 None => change.notes.push(format!("Schema '{name}' is removed: its documents are deleted.")),
             }
         }
-        for new in next.schemas.iter().filter(|new| self.schema(&new.name).is_none()) {
-            change.notes.push(format!("Schema '{}' is added.", new.name));
+        for new in next.schemas.iter().filter(|new| self.schema_in(&new.name, &new.cluster).is_none()) {
+            if self.schema(&new.name).is_none() {
+                change.notes.push(format!("Schema '{}' is added.", new.name));
+            } else if new.is_shared {
+                let (name, cluster) = (&new.name, &new.cluster);
+                change.notes.push(format!("Schema '{name}' is added in cluster '{cluster}', without documents."));
+            }
         }
+        // What is so in several clusters is said once.
+        let mut said = BTreeSet::new();
+        change.notes.retain(|note| said.insert(note.clone()));
         Ok(change)
     }
 
@@ -172,7 +183,7 @@ fn fields(old: &Schema, new: &Schema, next: &Application, (cluster, today): (&st
                 change.notes.push(format!("{what}: it is unset in stored documents until they are fed again"));
                 continue;
             }
-            type_change(next.allows(&[FIELD_TYPE_CHANGE], today), what, (schema, name, cluster), change);
+            type_change(next.allows(&[FIELD_TYPE_CHANGE], today), what, (old, name, cluster), change);
         } else if before.indexing != after.indexing && stored(&before) {
             change
                 .notes
@@ -187,17 +198,18 @@ fn fields(old: &Schema, new: &Schema, next: &Application, (cluster, today): (&st
     }
 }
 
-fn type_change(is_allowed: bool, what: String, (schema, field, cluster): (&str, &str, &str), change: &mut Change) {
+fn type_change(is_allowed: bool, what: String, (of, field, cluster): (&Schema, &str, &str), change: &mut Change) {
+    let schema = &of.name;
     if is_allowed {
         change.notes.push(format!("{what}: values of the old type read as unset until the documents are fed again"));
         let message = format!("Document type '{schema}': {what}");
-        let (document_type, cluster) = (schema.to_owned(), cluster.to_owned());
+        let (document_type, cluster) = (schema.clone(), cluster.to_owned());
         change.refeed.push(Refeed { name: FIELD_TYPE_CHANGE, document_type, cluster, message });
         return;
     }
     let refusal = format!("{what}. Stored documents have values of the old type, which would read as unset");
     change.unless_stored.push(UnlessStored {
-        schema: schema.to_owned(),
+        schema: of.stored_type().into_owned(),
         field: field.to_owned(),
         refusal: demand(FIELD_TYPE_CHANGE, &refusal) + ", or give the field a new name and feed it",
         warning: format!(

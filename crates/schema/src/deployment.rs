@@ -2,6 +2,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use brooklet_document::legal_text::is_legal;
 use brooklet_document::selection::Selection;
 use brooklet_task::{Code, Rejection};
 
@@ -118,7 +119,7 @@ impl Application {
         let mut objections = Vec::new();
         for (cluster, places) in self.clusters.iter().zip(places) {
             for (config, place) in cluster.types.iter().zip(places) {
-                let Some(selection) = self.stored_selection(&config.name) else { continue };
+                let Some(selection) = cluster.stored_selection(&config.name) else { continue };
                 Selection::parse(&selection, self, Code::InvalidApplication)
                     .map_err(|error| place.reject(format!("document type '{}': {}", config.name, error.message)))?;
             }
@@ -160,9 +161,20 @@ fn served(
             let of_streaming = validate::streaming(found, &cluster.config.name)?;
             found.schema.check_allowed_values(&found.place)?;
             let mut schema = found.schema.clone();
+            let own = Arc::make_mut(&mut schema);
+            own.cluster.clone_from(&cluster.config.name);
+            own.is_marked = schemas.iter().any(|other| other.name == config.name);
+            own.is_shared = is_shared(clusters, &config.name);
+            if own.is_shared && own.cluster.contains(|c: char| c == ':' || !is_legal(c)) {
+                let name = Rejection::quote(&config.name);
+                return Err(place.unsupported(format!(
+                    "the id '{}' of a content cluster with document type '{name}', which others have too",
+                    Rejection::quote(&own.cluster)
+                )));
+            }
             match config.mode {
                 Mode::Streaming => remarks.warnings.extend(of_streaming),
-                Mode::StoreOnly => Arc::make_mut(&mut schema).document_only = true,
+                Mode::StoreOnly => own.document_only = true,
             }
             schemas.push(schema);
         }
@@ -171,6 +183,12 @@ fn served(
         remarks.warn(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
     }
     Ok(schemas)
+}
+
+/// Whether several clusters have a document type.
+fn is_shared(clusters: &[Cluster], document_type: &str) -> bool {
+    let has = |cluster: &&Cluster| cluster.config.types.iter().any(|config| config.name == document_type);
+    clusters.iter().filter(has).nth(1).is_some()
 }
 
 /// Gives rank profiles the inputs that types of query profiles declare, where they have none of the name themselves.

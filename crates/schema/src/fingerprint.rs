@@ -27,6 +27,9 @@ impl Schema {
 
 fn add_schema(hash: &mut Hash, schema: &Schema) {
     hash.text(&schema.name);
+    if schema.is_shared {
+        hash.text(&schema.cluster);
+    }
     hash.number(schema.fields.len());
     for field in &schema.fields {
         add_field(hash, field);

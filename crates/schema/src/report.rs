@@ -20,18 +20,23 @@ impl Application {
     #[must_use]
     pub fn report_of(&self, change: &Change) -> String {
         let schemas = list(&self.schemas, |schema| {
-            let cluster = self.cluster_of(&schema.name).map_or("", |cluster| cluster.name.as_str());
+            let cluster = schema.cluster.as_str();
             let fields = list(&schema.fields, |field| field_report(schema, field));
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
-            let expiry = self.expiry(&schema.name).map_or_else(String::new, |(selection, seconds)| {
+            let expiry = self.expiry(schema).map_or_else(String::new, |(selection, seconds)| {
                 let selection = quoted(&selection);
                 format!(",\"garbageCollection\":{{\"selection\":{selection},\"intervalSeconds\":{seconds}}}")
+            });
+            // Where it is not the name.
+            let stored = schema.marked_cluster().map_or_else(String::new, |_| {
+                let stored = quoted(&schema.stored_type());
+                format!(",\"storedType\":{stored}")
             });
             let profiles = list(&schema.rank_profiles, |profile| quoted(&profile.name));
             let (name, cluster) = (quoted(&schema.name), quoted(cluster));
             format!(
                 "{{\"name\":{name},\"cluster\":{cluster},\"fields\":{fields},\"rankProfiles\":{profiles},\
-                 \"embeds\":{embeds}{expiry}}}"
+                 \"embeds\":{embeds}{expiry}{stored}}}"
             )
         });
         let clusters = list(&self.clusters, |cluster| {
@@ -79,12 +84,12 @@ impl Application {
         )
     }
 
-    /// Which documents of a type are removed by and by, and how often it is looked, seconds. A document of which the
+    /// Which documents of a schema are removed by and by, and how often it is looked, seconds. A document of which the
     /// selection cannot be told (a field is not set) stays.
     #[must_use]
-    pub fn expiry(&self, document_type: &str) -> Option<(String, u32)> {
-        let seconds = self.cluster_of(document_type)?.garbage_collection_s?;
-        let stored = self.stored_selection(document_type)?;
+    pub fn expiry(&self, schema: &Schema) -> Option<(String, u32)> {
+        let seconds = self.cluster_of(schema)?.garbage_collection_s?;
+        let stored = self.stored_selection(schema)?;
         Some((format!("not ({stored})"), seconds))
     }
 }

@@ -37,6 +37,12 @@ pub struct Schema {
     pub raw_as_base64_in_summary: bool,
     /// Only a document: it can be stored and got, not queried.
     pub document_only: bool,
+    /// The content cluster that has its documents. A document type in several is a schema for each of them.
+    pub cluster: String,
+    /// Other clusters of the application have documents of the type too.
+    pub is_shared: bool,
+    /// Its documents are stored under ids that name the cluster: another one has, or had, those that do not.
+    pub is_marked: bool,
 }
 
 impl Schema {

@@ -1,6 +1,8 @@
 //! The names that schemas have where documents are stored: in operations and in segments.
 use std::borrow::Cow;
 
+use brooklet_document::{CLUSTER_MARK, id_in_cluster};
+
 use crate::application::Application;
 use crate::schema::Schema;
 
@@ -11,6 +13,11 @@ pub const REMOVED: &str = "";
 const REMOVED_MARK: char = '-';
 /// What stands between the name of a schema and its life.
 const LIFE_MARK: char = '@';
+
+/// The name of a type whose documents are stored with their content cluster in their ids.
+pub(crate) fn marked(name: &str, cluster: &str) -> String {
+    format!("{name}{CLUSTER_MARK}{cluster}")
+}
 
 /// The schema of the segments of removed documents of the schema stored under this name: where that has a life (`note@7`),
 /// they go with it.
@@ -26,15 +33,30 @@ pub fn is_of_removed(schema: &str) -> bool {
 }
 
 impl Schema {
+    /// The document type in the ids of its stored documents: its name, or that with the content cluster.
+    #[must_use]
+    pub fn stored_type(&self) -> Cow<'_, str> {
+        if self.is_marked { Cow::Owned(marked(&self.name, &self.cluster)) } else { Cow::Borrowed(&self.name) }
+    }
+
+    /// The content cluster that the ids of its stored documents name.
+    #[must_use]
+    pub fn marked_cluster(&self) -> Option<&str> {
+        self.is_marked.then_some(self.cluster.as_str())
+    }
+
+    /// The id under which a document of this id is stored.
+    #[must_use]
+    pub fn stored_id<'i>(&self, shown: &'i str) -> Cow<'i, str> {
+        if self.is_marked { Cow::Owned(id_in_cluster(shown, &self.cluster)) } else { Cow::Borrowed(shown) }
+    }
+
     /// The name that operations and segments of its documents have: with the life, so that those of an earlier one are
     /// never taken for its own.
     #[must_use]
     pub fn stored_as(&self) -> Cow<'_, str> {
-        if self.life == 0 {
-            Cow::Borrowed(&self.name)
-        } else {
-            Cow::Owned(format!("{}{LIFE_MARK}{}", self.name, self.life))
-        }
+        let name = self.stored_type();
+        if self.life == 0 { name } else { Cow::Owned(format!("{name}{LIFE_MARK}{}", self.life)) }
     }
 }
 

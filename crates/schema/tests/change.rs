@@ -1,4 +1,7 @@
 //! Which deploys may follow another.
+use std::sync::Arc;
+
+use brooklet_document::DataType;
 use brooklet_schema::{Application, History};
 
 fn application(fields: &str, more: &[(&str, &str)]) -> Application {
@@ -94,7 +97,7 @@ fn an_override_is_there_until_its_last_day_and_no_longer_than_a_month() {
 #[test]
 fn schemas_and_types_are_remembered_from_deployment_to_deployment() {
     let deployed = |before: Option<&Application>, mut next: Application, number: u32| {
-        let history = History::after(before, &next, number);
+        let history = History::after(before, &mut next, number);
         assert_eq!(History::decode(&history.encode()).expect("as it was written"), history);
         next.remember(history);
         next
@@ -127,4 +130,101 @@ fn the_fingerprint_looks_into_structs() {
         application("", &[("schemas/u.sd", &schema)]).fingerprint()
     };
     assert_ne!(with("int"), with("long"));
+}
+
+/// A package in which these content clusters have the type `t`, each with what else is said of it there.
+fn in_clusters(clusters: &[(&str, &str)], overrides: &str) -> Application {
+    let contents: Vec<String> = clusters
+        .iter()
+        .map(|(name, more)| {
+            format!(
+                "<content id='{name}' version='1.0'><redundancy>1</redundancy><documents><document type='t' \
+                 mode='streaming' {more}/></documents></content>"
+            )
+        })
+        .collect();
+    let services = format!("<services>{}</services>", contents.concat());
+    let allowed = format!("<validation-overrides>{overrides}</validation-overrides>");
+    let files = [
+        ("services.xml", services.as_str()),
+        ("schemas/t.sd", "schema t { document t { field a type int { indexing: attribute } } }"),
+        ("validation-overrides.xml", &allowed),
+    ];
+    let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    Application::deploy(&files).expect("deploys")
+}
+
+const GOES: &str = "<allow until='2026-12-01'>content-cluster-removal</allow>";
+
+#[test]
+fn a_type_in_several_clusters_is_a_schema_in_each_and_documents_keep_their_names() {
+    let deployed = |before: Option<&Application>, mut next: Application, number: u32| {
+        let history = History::after(before, &mut next, number);
+        assert_eq!(History::decode(&history.encode()).expect("as it was written"), history);
+        next.remember(history);
+        next
+    };
+    let stored = |of: &Application| -> Vec<(String, String)> {
+        of.schemas.iter().map(|of| (of.cluster.clone(), of.stored_as().replace('\u{1}', "/"))).collect()
+    };
+    let of = |cluster: &str, stored: &str| (cluster.to_owned(), stored.to_owned());
+    let one = deployed(None, in_clusters(&[("x", "")], ""), 1);
+    assert_eq!(stored(&one), [of("x", "t@1")]);
+    assert_eq!((one.schemas[0].is_shared, one.schemas[0].is_marked), (false, false));
+    // A second cluster begins without documents, wherever it stands in services.xml.
+    let two = deployed(Some(&one), in_clusters(&[("y", "selection='t.a &gt; 3'"), ("x", "")], ""), 2);
+    assert_eq!(stored(&two), [of("y", "t/y@2"), of("x", "t@1")]);
+    assert_eq!(two.stored_selection(&two.schemas[0]).as_deref(), Some("t.a > 3"));
+    assert_eq!(two.stored_selection(&two.schemas[1]), None);
+    let notes = one.change_to(&two, None).expect("nothing goes").notes;
+    assert_eq!(notes, ["Schema 't' is added in cluster 'y', without documents."]);
+    // The one that goes takes its documents along, the other keeps its own: under the names they have.
+    let without = in_clusters(&[("y", "")], GOES);
+    let removal = two.change_to(&in_clusters(&[("y", "")], ""), None).expect_err("documents go").message;
+    assert!(removal.starts_with("content-cluster-removal: Content cluster 'x' is removed."), "{removal}");
+    assert_eq!(
+        two.change_to(&without, None).expect("allowed").notes,
+        [
+            "Content cluster 'x' is removed: its documents are deleted.",
+            "Schema 't' is removed in cluster 'x': its documents there are deleted."
+        ]
+    );
+    let left = deployed(Some(&two), without, 3);
+    assert_eq!(stored(&left), [of("y", "t/y@2")]);
+    assert_eq!(left.schemas[0].stored_id("id:n:t::1"), "id:n:t\u{1}y::1");
+    assert_eq!(left.history.as_ref().map(History::erased_from), Some(3));
+    // What comes back has nothing of before.
+    let back = deployed(Some(&left), in_clusters(&[("x", ""), ("y", "")], ""), 4);
+    assert_eq!(stored(&back), [of("x", "t@4"), of("y", "t/y@2")]);
+    let same = deployed(Some(&back), in_clusters(&[("y", ""), ("x", "")], ""), 5);
+    assert_eq!(stored(&same), [of("y", "t/y@2"), of("x", "t@4")]);
+    // A type that moves to another cluster is another, as ever.
+    let moved = deployed(Some(&one), in_clusters(&[("z", "")], GOES), 2);
+    assert_eq!(stored(&moved), [of("z", "t@2")]);
+}
+
+#[test]
+fn a_field_keeps_its_type_in_each_cluster() {
+    let before = in_clusters(&[("x", ""), ("y", "")], "");
+    let mut after = in_clusters(&[("x", ""), ("y", "")], "");
+    for schema in &mut after.schemas {
+        Arc::make_mut(schema).fields[0].data_type = DataType::String;
+    }
+    let change = before.change_to(&after, None).expect("if there are no values");
+    let schemas: Vec<&str> = change.unless_stored.iter().map(|of| of.schema.as_str()).collect();
+    assert_eq!(schemas, ["t", "t\u{1}y"]);
+}
+
+#[test]
+fn an_id_of_a_cluster_that_ids_cannot_hold_is_refused_by_name() {
+    let services = "<services><content id='x' version='1.0'><redundancy>1</redundancy><documents><document type='t' \
+                    mode='streaming'/></documents></content><content id='y:z' version='1.0'><redundancy>1</redundancy><documents>\
+                    <document type='t' mode='streaming'/></documents></content></services>";
+    let files = [("services.xml", services), ("schemas/t.sd", "schema t { document t { } }")];
+    let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    let refusal = Application::deploy(&files).expect_err("a name that an id cannot hold").message;
+    assert!(
+        refusal.contains("the id 'y:z' of a content cluster with document type 't', which others have too"),
+        "{refusal}"
+    );
 }

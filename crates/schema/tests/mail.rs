@@ -29,7 +29,7 @@ fn field(schema: &Schema, name: &str) -> Field {
 #[test]
 fn clusters_and_report() {
     let application = application();
-    let cluster = application.cluster_of("note").expect("cluster");
+    let cluster = application.cluster_of(application.schema("note").expect("schema")).expect("cluster");
     assert_eq!(cluster.name, "mail");
     assert!(cluster.types.iter().all(|config| config.mode == Mode::Streaming));
     assert!(!application.ignore_undefined_fields);

@@ -29,10 +29,6 @@ const OTHERS: &[Other] = &[
     },
     Other { reason: "expressions in linear time look at nothing around", ids: &["indexing-made-28"] },
     Other { reason: "a text cannot be made binary: the reference says so when it is fed", ids: &["indexing-made-63"] },
-    Other {
-        reason: "a type is in one cluster: a hit for each cluster that has a document would need the document twice",
-        ids: &["two-clusters", "two-clusters-selection", "two-clusters-store-only"],
-    },
     Other { reason: "there is nothing to federate: a group is in one place", ids: &["services-federation"] },
     Other {
         reason: "documents would not be what the application makes of them: Java code cannot be run",

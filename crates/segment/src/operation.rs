@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use brooklet_document::encode::{decode_fields, encode_fields};
-use brooklet_document::{Document, DocumentId};
+use brooklet_document::{Document, DocumentId, shown_id};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -37,7 +37,7 @@ pub struct StoredOperation {
 }
 
 impl StoredOperation {
-    /// The id of the document.
+    /// The id of the document, as it is stored: with its content cluster where others have one of the same id.
     #[must_use]
     pub fn id(&self) -> &str {
         match &self.operation {
@@ -71,7 +71,7 @@ impl StoredOperation {
     pub fn decode(key: &str, stored: &[u8]) -> Result<StoredOperation, Rejection> {
         let (mut reader, time, schema, id) = begin(key, stored)?;
         let (schema, id) = (schema.into(), id.to_owned());
-        if DocumentId::parse(&id)?.partition_key() != key {
+        if DocumentId::parse(&shown_id(&id))?.partition_key() != key {
             return Err(Rejection::corrupt("An operation of another partition"));
         }
         let operation = match reader.u8()? {

@@ -208,7 +208,10 @@ impl Core {
         let change = current.map(|current| current.change_to(application, today)).transpose()?;
         let change = change.unwrap_or_default();
         match deployment {
-            Some(number) => application.remember(History::after(current, application, number)),
+            Some(number) => {
+                let history = History::after(current, application, number);
+                application.remember(history);
+            }
             // Nobody looks whether there are values.
             None => change.demand_nothing()?,
         }

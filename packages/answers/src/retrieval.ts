@@ -58,8 +58,8 @@ export interface RetrievalRequest extends RetrievalOptions {
 export interface RetrievalSource {
   /** The hits of a search, the best first. */
   search(parameters: SearchParameters): Promise<readonly Hit[]>;
-  /** The fields of one document as they are stored; nothing if it is gone. */
-  stored(documentId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
+  /** The fields of one document as they are stored, in the content cluster of its hit; nothing if it is gone. */
+  stored(documentId: string, cluster?: string): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
 /** Searches, and gives the passages for a question. Throws a `RangeError` where what is asked cannot be. */
@@ -193,7 +193,7 @@ class TextReader {
     if (this.#abridged.length === 0) return hits.map((hit) => this.#textsOf(hit, {}));
     return await Promise.all(
       hits.map(async (hit) => {
-        const stored = await this.#source.stored(hit.id);
+        const stored = await this.#source.stored(hit.id, hit.source);
         return this.#textsOf(hit, Object.fromEntries(this.#abridged.map((name) => [name, stored?.[name]])));
       }),
     );

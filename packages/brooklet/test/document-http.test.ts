@@ -69,7 +69,13 @@ const DIFFERENCES: readonly Difference[] = [
 ];
 
 const vectors = fileURLToPath(new URL("../../../test-vectors", import.meta.url));
-const FILES = ["document-v1.json", "document-v1-more.json", "document-v1-types.json", "document-v1-documented.json"];
+const FILES = [
+  "document-v1.json",
+  "document-v1-more.json",
+  "document-v1-types.json",
+  "document-v1-documented.json",
+  "document-v1-clusters.json",
+];
 const conversations = FILES.flatMap((name) => {
   const read = JSON.parse(readFileSync(join(vectors, "http", name), "utf8")) as Recorded;
   const { application, documented = false } = read;

@@ -65,8 +65,8 @@ async function run(...words: readonly string[]): Promise<Ran> {
 }
 
 /** All documents as they are written, by their ids. */
-async function content(url: string): Promise<ReadonlyMap<string, string>> {
-  const answer = await fetch(`${url}/document/v1/?cluster=mail&stream=true`, {
+async function content(url: string, cluster = "mail"): Promise<ReadonlyMap<string, string>> {
+  const answer = await fetch(`${url}/document/v1/?cluster=${cluster}&stream=true`, {
     headers: { accept: "application/jsonl" },
   });
   const lines = (await answer.text()).split("\n").filter((line) => line.startsWith('{"put":'));
@@ -131,6 +131,57 @@ test("values of every type are exported as lines that a Vespa's parser has read"
   const lines = readFileSync(join(directory, "feed.jsonl"), "utf8").trimEnd().split("\n");
   expect(lines.toSorted()).toEqual(TAKEN.map(({ exported }) => exported).toSorted());
   expect(TAKEN.length).toBeGreaterThan(100);
+});
+
+test("documents of several content clusters move in and out, each in its own", async () => {
+  const copies = join(import.meta.dirname, "../../../test-vectors/applications/copies");
+  const from = await served(copies);
+  const { request } = connect({ url: from.url });
+  const put = (place: string, cluster: string, title: string): Promise<unknown> =>
+    request({
+      method: "POST",
+      target: `/document/v1/n/song/${place}?cluster=${cluster}`,
+      body: JSON.stringify({ fields: { title, plays: 20 } }),
+      isRepeatable: true,
+    });
+  for (const place of ["docid/1", "group/a/1", "number/17/1"]) {
+    await put(place, "hot", `hot ${place}`);
+    await put(place, "archive", `archive ${place}`);
+  }
+  await put("group/b/2", "hot", "only hot");
+  await put("number/17/3", "archive", "only archive");
+  const of = async (url: string): Promise<readonly (readonly string[])[]> =>
+    await Promise.all(["hot", "archive"].map(async (cluster) => [...(await content(url, cluster)).values()].sort()));
+  const all = await of(from.url);
+  expect(all.map(({ length }) => length)).toEqual([4, 4]);
+
+  const directory = join(folder(), "out");
+  const exported = await run("export", directory, "--to", "vespa", "--url", from.url);
+  expect(exported).toMatchObject({ code: 0, warned: "" });
+  expect(exported.printed.join("\n")).toContain("vespa feed --route '[Content:cluster=archive]'");
+  const lines = ["hot", "archive"].map((name) => readFileSync(join(directory, `feed-${name}.jsonl`), "utf8"));
+  expect(lines.map((text) => text.trimEnd().split("\n").sort())).toEqual(all);
+  const fed = await served(join(directory, "application"));
+  for (const name of ["hot", "archive"]) {
+    const file = join(directory, `feed-${name}.jsonl`);
+    expect(await run("feed", file, "--cluster", name, "--url", fed.url)).toMatchObject({ code: 0 });
+  }
+  expect(await of(fed.url)).toEqual(all);
+  expect(await run("feed", join(directory, "feed-hot.jsonl"), "--cluster", "attic", "--url", fed.url)).toMatchObject({
+    code: 1,
+  });
+
+  const to = await served(copies);
+  expect(await run("import", from.url, "--from", "vespa", "--url", to.url)).toMatchObject({ code: 0 });
+  expect(await of(to.url)).toEqual(all);
+  // A copy reaches documents with a group, a number, and neither.
+  for (const place of ["docid/", "group/a/", "group/b/", "number/17/"]) {
+    const target = `/document/v1/n/song/${place}?cluster=hot&destinationCluster=archive&selection=true`;
+    await connect({ url: to.url }).request({ method: "POST", target, isRepeatable: true });
+  }
+  const copied = (await of(to.url))[1] ?? [];
+  expect(copied.length).toBe(5);
+  expect(copied.filter((line) => line.includes('"archive ')).length).toBe(0);
 });
 
 interface StandIn {

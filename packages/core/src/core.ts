@@ -15,6 +15,7 @@ import { writePlace } from "./place.ts";
 import { type Live, ResidentQuery } from "./query.ts";
 import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
+import { type StoredTypes, storedIdsOf, storedTypesOf } from "./stored-ids.ts";
 import type {
   Answer,
   CompactBounds,
@@ -108,6 +109,8 @@ export interface DeployReport {
     readonly rankProfiles?: readonly string[];
     /** Whether putting a document of it takes embeddings. */
     readonly embeds?: boolean;
+    /** The type in the ids of its stored documents, where that is not its name: it names the content cluster. */
+    readonly storedType?: string;
   }[];
   readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
   /** The embedders of services.xml, with the settings that were given, in order. */
@@ -170,6 +173,7 @@ export class Core implements Engine {
   readonly #options: CoreOptions;
   #live: Live | undefined;
   #package: PackageBytes | undefined;
+  #storedTypes: StoredTypes = new Map();
 
   constructor(options: CoreOptions) {
     this.#options = options;
@@ -182,10 +186,11 @@ export class Core implements Engine {
   deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): DeployReport {
     const { instance } = this.#now();
     const given = facts === undefined ? applicationPackage : withFacts(applicationPackage, facts);
-    const report = instance.call(() => instance.core.deploy(given));
+    const report = JSON.parse(instance.call(() => instance.core.deploy(given))) as DeployReport;
     this.#package = applicationPackage.slice() as PackageBytes;
     this.#live = { instance };
-    return JSON.parse(report) as DeployReport;
+    this.#storedTypes = storedTypesOf(report);
+    return report;
   }
 
   /**
@@ -205,6 +210,11 @@ export class Core implements Engine {
   undeploy(): void {
     this.#live = undefined;
     this.#package = undefined;
+    this.#storedTypes = new Map();
+  }
+
+  storedIds(id: string, cluster?: string): readonly string[] | undefined {
+    return storedIdsOf(this.#storedTypes, id, cluster);
   }
 
   /** What has to be kept of the deployed application beside its package. */
@@ -286,7 +296,11 @@ export class Core implements Engine {
   }
 
   load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult> {
-    const writer = writePlace(place).u64(nowMicros).u32(firstFreeSegment).varint(load.count);
+    const writer = writePlace(place)
+      .u64(nowMicros)
+      .u32(firstFreeSegment)
+      .varint(load.count)
+      .text(load.cluster ?? "");
     return this.#open(TASK_KIND.load, writer, decodeLoad, { input: load.operations, room });
   }
 

@@ -70,6 +70,7 @@ export {
 export { encodeQuery } from "./query.ts";
 export { ResultRoom } from "./result-room.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
+export { CLUSTER_MARK, shownId, shownType, storedTypesOf } from "./stored-ids.ts";
 export {
   type Answer,
   type BlockRef,

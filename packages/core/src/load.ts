@@ -37,6 +37,8 @@ export interface Load {
   readonly operations: Uint8Array;
   /** For the host: the ids of their documents, where somebody asks for them. */
   readonly ids?: readonly string[];
+  /** The only content cluster that is written; nothing: all that have the types. */
+  readonly cluster?: string;
 }
 
 /** An operation of a load that has to be written by its own. */

@@ -78,6 +78,8 @@ export interface OperationRequest {
   readonly kind: "put" | "update" | "remove";
   readonly rawPath: string;
   readonly id: string;
+  /** The id is that of one stored document, which may name its content cluster: no other is meant. */
+  readonly isStored?: true;
   /** What the request says beside its body, whose own word counts if it is `undefined`. */
   readonly create: boolean | undefined;
   readonly condition: string;
@@ -122,6 +124,8 @@ export interface SearchRequest {
 export interface GetRequest {
   readonly rawPath: string;
   readonly id: string;
+  /** The id is that of one stored document, which may name its content cluster: no other is meant. */
+  readonly isStored?: true;
   readonly fieldSet: string;
   readonly tensorFormat: string;
 }
@@ -142,7 +146,7 @@ export interface ShardBits {
 
 /** What is visited of a partition, and how it is shown. */
 export interface Visit {
-  /** Document types that are visited. */
+  /** Types of stored documents that are visited, with their content cluster where their ids name it. */
   readonly types: readonly string[];
   /** Namespace of the ids; empty: any. */
   readonly namespace: string;
@@ -262,6 +266,11 @@ export interface EvaluationRequest {
 
 /** What a partition asks of the core. */
 export interface Engine {
+  /**
+   * The ids under which a document is stored whose type is, or was, in several content clusters, of all or of one; nothing: under
+   * its own alone.
+   */
+  storedIds?(id: string, cluster?: string): readonly string[] | undefined;
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: OperationRequest): Task<readonly EmbeddingWanted[]>;
   /** Opens a query (`encodeQuery`). */

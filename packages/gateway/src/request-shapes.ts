@@ -32,6 +32,8 @@ export interface SearchBody extends OfGroup, Omit<AskedSearch, "text" | "near" |
 /** The parameters of a feed. */
 export interface FeedParameters {
   readonly timeout?: string;
+  /** The only content cluster that is written. */
+  readonly cluster?: string;
 }
 
 /** A name that is put into a query. */
@@ -180,6 +182,7 @@ export const TAIL_PARAMETERS: z.ZodType<TailParameters> = object({
 /** The parameters of `POST /brooklet/v1/feed`. */
 export const FEED_PARAMETERS: z.ZodType<FeedParameters> = object({
   timeout: z.string({ error: TIME }).refine(isTimeSpan, { error: TIME }).exactOptional(),
+  cluster: texts("the id of a content cluster").exactOptional(),
 });
 
 /** The parameters of a route that takes none. */

@@ -9,6 +9,7 @@ import type { VisitProgress } from "./continuation.ts";
 import type { DocumentPath } from "./document-path.ts";
 import { echo } from "./echo.ts";
 import type { DocumentParameters } from "./parameters.ts";
+import { demandType, storedType } from "./stored-types.ts";
 import type { VisitPlan } from "./visit-session.ts";
 
 type ContentCluster = DeployReport["clusters"][number];
@@ -16,6 +17,9 @@ type ContentCluster = DeployReport["clusters"][number];
 /** What a request about many documents means. */
 export interface DocumentSet {
   readonly plan: VisitPlan;
+  /** The content cluster that it is in, and its document types. */
+  readonly cluster: string;
+  readonly types: readonly string[];
   /** What a continuation is bound to: all that decides which documents are in which bucket. */
   readonly scope: string;
 }
@@ -35,8 +39,10 @@ export function readDocumentSet(
   const period = readPeriod(parameters);
   const key = path.group?.partition;
   const { concurrency, ...form } = shown;
+  const types = path.type === undefined ? cluster.types : [path.type];
+  const application = demandApplication(context.cluster);
   const visit: Visit = {
-    types: path.type === undefined ? cluster.types : [path.type],
+    types: types.map((type) => storedType(application, cluster, type)),
     namespace: path.namespace ?? "",
     selection,
     ...form,
@@ -45,16 +51,14 @@ export function readDocumentSet(
   const buckets =
     space === "global" ? [] : bucketsOf(context, key).filter((bucket) => bucket % slice.slices === slice.sliceId);
   const scope = JSON.stringify([cluster.name, path.type, path.namespace, key, slice.slices, slice.sliceId]);
-  return { plan: { visit, key, buckets, concurrency }, scope };
+  return { plan: { visit, key, buckets, concurrency }, cluster: cluster.name, types, scope };
 }
 
 /** The cluster that is meant: named, or the only one there is. */
 function clusterOf(path: DocumentPath, name: string | undefined, context: GatewayContext): ContentCluster {
   const cluster = name === undefined ? onlyCluster(path, context) : demandContentCluster(context.cluster, name);
-  if (path.type === undefined || cluster.types.includes(path.type)) return cluster;
-  const known = cluster.types.map((type) => `'${type}'`).join(", ");
-  const message = `There is no document type '${echo(path.type)}' in cluster '${cluster.name}', only ${known}`;
-  throw new ServiceError("BAD_REQUEST", message);
+  if (path.type !== undefined) demandType(cluster, path.type);
+  return cluster;
 }
 
 function onlyCluster(path: DocumentPath, context: GatewayContext): ContentCluster {

@@ -198,7 +198,7 @@ test("of a retrieval the place and the value of what is wrong are told", async (
 });
 
 describe("/brooklet/v1/feed", () => {
-  const table = { timeout: ["10s", "500ms", "7", " 1 s", "1e2ms", "3µs"] };
+  const table = { timeout: ["10s", "500ms", "7", " 1 s", "1e2ms", "3µs"], cluster: ["mail"] };
   test("has each parameter in the table", () => {
     expect(Object.keys(table)).toEqual(Object.keys((FEED_PARAMETERS as unknown as z.ZodObject).shape));
   });
@@ -209,6 +209,16 @@ describe("/brooklet/v1/feed", () => {
     const { status, text } = await send(`/brooklet/v1/feed?timeout=${encodeURIComponent(timeout)}`, "");
     const message = `timeout: expected a time span such as 500ms, 10s or 10, got ${JSON.stringify(timeout)}`;
     expect([status, messageOf(text)]).toEqual([400, message]);
+  });
+  test.each(table.cluster)("takes cluster=%s", async (cluster) => {
+    expect((await send(`/brooklet/v1/feed?cluster=${cluster}`, "")).status).toBe(200);
+  });
+  test.each([
+    ["", 'cluster: expected the id of a content cluster, got ""'],
+    ["attic", "Your Vespa deployment has no content cluster 'attic', only 'mail'"],
+  ])("refuses cluster=%o", async (cluster, expected) => {
+    const { status, text } = await send(`/brooklet/v1/feed?cluster=${cluster}`, "");
+    expect([status, messageOf(text)]).toEqual([400, expected]);
   });
   test("refuses others by name", async () => {
     const { status, text } = await send("/brooklet/v1/feed?timout=1s", "");

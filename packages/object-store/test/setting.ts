@@ -27,12 +27,12 @@ export function openMemory(): SqlConnection {
   return betterSqlite3(new Database(":memory:"));
 }
 
-/** A package of streaming schemas. */
-export function packageOf(schemas: Readonly<Record<string, string>>): Uint8Array {
+/** A package of streaming schemas, in one content cluster unless it is said. */
+export function packageOf(schemas: Readonly<Record<string, string>>, given?: string): Uint8Array {
   const documents = Object.keys(schemas).map((name) => `<document type="${name}" mode="streaming"/>`);
   const services = `<services version="1.0"><content id="all" version="1.0"><redundancy>1</redundancy>
     <documents>${documents.join("")}</documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
-  const files: Record<string, string> = { "services.xml": services };
+  const files: Record<string, string> = { "services.xml": given ?? services };
   for (const [name, text] of Object.entries(schemas)) files[`schemas/${name}.sd`] = text;
   const writer = new Writer().varint(Object.keys(files).length);
   for (const [path, text] of Object.entries(files)) writer.text(path).text(text);

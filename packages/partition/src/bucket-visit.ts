@@ -138,7 +138,13 @@ export async function applyToSelected(
       const before = walk.position;
       const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - documents), step.bytesMax);
       const ids = idsOf(page);
-      const requests = ids.map((id) => ({ ...operation, id, create: false, condition: visit.selection }));
+      const requests = ids.map((id) => ({
+        ...operation,
+        id,
+        isStored: true as const,
+        create: false,
+        condition: visit.selection,
+      }));
       const timeLeftMs = Math.max(deadline.remainingMs, VISIT_TURN_MS);
       const outcomes = await place.partition(page.key).applyRun(requests, timeLeftMs, isFailure);
       const last = outcomes.at(-1);

@@ -148,6 +148,8 @@ export interface FeedOptions {
   readonly heldBytes?: number;
   /** The partitions that may be written; operations on documents of others are refused. Any, unless it is said. */
   readonly keys?: ReadonlySet<PartitionKey>;
+  /** The only content cluster that is written; all that have the types, unless it is said. */
+  readonly cluster?: string;
   /** When it is aborted nobody waits for the outcomes: what is not begun is not done. */
   readonly gone?: AbortSignal;
 }

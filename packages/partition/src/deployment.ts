@@ -9,6 +9,7 @@ import {
   fileOfPackage,
   type PackageBytes,
   ServiceError,
+  shownType,
   type UnlessStored,
   withHistory,
   withOutlines,
@@ -141,7 +142,7 @@ export async function hasStoredValue(stored: StoredDocuments, schema: string, fi
   const visit = {
     types: [schema],
     namespace: "",
-    selection: `not (${schema}.${field} == null)`,
+    selection: `not (${shownType(schema)}.${field} == null)`,
     fieldSet: "[id]",
     tensorFormat: "",
     format: "json",

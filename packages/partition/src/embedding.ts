@@ -114,7 +114,7 @@ export async function applyWhereEmbedded(
   let turn = Promise.resolve();
   const outcomes = await Promise.all(
     ids.map((id) => {
-      const request = { ...operation, id, create: false, condition: visit.selection };
+      const request = { ...operation, id, isStored: true as const, create: false, condition: visit.selection };
       const applied = place.partition(key).apply(request, EMBEDDED_MS, undefined, turn);
       turn = applied.then(({ status }) => {
         if (isFailure(status)) throw new Error("the document before was not written");

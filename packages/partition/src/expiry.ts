@@ -63,7 +63,7 @@ export class Expiry {
   }
 
   async #expire(): Promise<void> {
-    for (const { name, garbageCollection } of this.#options.report()?.schemas ?? []) {
+    for (const { name: type, storedType: name = type, garbageCollection } of this.#options.report()?.schemas ?? []) {
       if (garbageCollection === undefined) {
         this.#dueMs.delete(name);
         continue;

@@ -40,6 +40,8 @@ export interface FeedPlace {
   /** Takes the bytes over: they may be gone afterwards. */
   load(key: PartitionKey, load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]>;
   apply(key: PartitionKey, request: OperationRequest, timeoutMs: number, caller: Caller): Promise<Outcome>;
+  /** The ids under which a document is stored that is in several content clusters, of one of these. */
+  readonly storedIds?: (id: string, cluster: string) => readonly string[] | undefined;
 }
 
 /** An operation that has to be written by its own. */
@@ -90,7 +92,7 @@ export async function* feedPlace(
 /** The state of a feed. */
 class FeedRun {
   readonly #place: FeedPlace;
-  readonly #options: Required<Omit<FeedOptions, "gone" | "keys">> & Pick<FeedOptions, "keys">;
+  readonly #options: Required<Omit<FeedOptions, "gone" | "keys" | "cluster">> & Pick<FeedOptions, "keys" | "cluster">;
   /** Whether anybody listens. */
   readonly #listener: AbortController = new AbortController();
   readonly #queues = new FeedQueues();
@@ -281,9 +283,11 @@ class FeedRun {
     });
   }
 
-  async #loadNow(key: PartitionKey, { load, numbers, ids }: Batch): Promise<void> {
+  async #loadNow(key: PartitionKey, { load: batch, numbers, ids }: Batch): Promise<void> {
     const outcomes = new Map<number, LoadOutcome>();
-    for (const outcome of await this.#place.load(key, load, this.#options.timeoutMs)) {
+    const { cluster, timeoutMs } = this.#options;
+    const load = cluster === undefined ? batch : { ...batch, cluster };
+    for (const outcome of await this.#place.load(key, load, timeoutMs)) {
       outcomes.set(outcome.index, outcome);
     }
     const apart: Apart[] = [];
@@ -309,7 +313,7 @@ class FeedRun {
     const applyNext = async (): Promise<void> => {
       for (const document of documents) {
         for (const { number, id, kind, condition, body } of document) {
-          const request = { kind, rawPath: "", id, create: undefined, condition, body };
+          const request = { kind, rawPath: "", ...this.#target(id), create: undefined, condition, body };
           if (this.#isStopped) return;
           const caller = { gone: this.#listener.signal };
           const outcome = await this.#place.apply(key, request, this.#options.timeoutMs, caller).catch(failedOutcome);
@@ -319,6 +323,13 @@ class FeedRun {
       }
     };
     await Promise.all(Array.from({ length: Math.min(limits.FEED_APART, byDocument.size) }, applyNext));
+  }
+
+  /** The document that is meant: of one content cluster, where the feed is for that alone. */
+  #target(id: string): Pick<OperationRequest, "id" | "isStored"> {
+    const { cluster } = this.#options;
+    const [stored] = cluster === undefined ? [] : (this.#place.storedIds?.(id, cluster) ?? []);
+    return stored === undefined ? { id } : { id: stored, isStored: true };
   }
 
   #tellAll({ numbers, ids }: Batch, outcome: Outcome): void {

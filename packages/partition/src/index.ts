@@ -1,5 +1,6 @@
 /** Partitions: the loop between a task of the core and a store, and the cluster in one thread. `…/threads` has that of several, `…/objects` that of a platform. */
 export type { GeneratorConfig, LanguageModelConfig, SearchChainConfig } from "@brooklet/core";
+export { shownType } from "@brooklet/core";
 export { BucketHost, type BucketHostOptions, type DeployableEngine } from "./bucket-host.ts";
 export type {
   Answer,

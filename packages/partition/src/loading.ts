@@ -7,7 +7,15 @@
  * been decided on a document that the load replaces; then nothing is committed, and the load is done again.
  */
 
-import type { Engine, Load, LoadedOperation, LoadResult, Place, ServiceError } from "@brooklet/core";
+import {
+  type Engine,
+  type Load,
+  type LoadedOperation,
+  type LoadResult,
+  type Place,
+  type ServiceError,
+  shownId,
+} from "@brooklet/core";
 import type { Bucket, Partitions, StoredManifest } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import type { LoadOutcome } from "./cluster.ts";
@@ -131,7 +139,14 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
       continue;
     }
     try {
-      await Promise.all(loaded.operations.map(({ id, bytes }) => bucket.write(key, bytes, { id, decided: true })));
+      const { engine } = place;
+      const written = loaded.operations.map(({ id, bytes }) => {
+        const shown = shownId(id);
+        // Those of several content clusters follow one another.
+        const unit = engine.storedIds?.(shown) !== undefined && { unit: shown };
+        return bucket.write(key, bytes, { id, decided: true, ...unit });
+      });
+      await Promise.all(written);
     } catch (error) {
       return outcomesOf(loaded.outcomes, place.failure(error));
     }

@@ -169,7 +169,13 @@ export class LocalCluster implements Cluster {
       surroundings,
       onProblem: onProblem ?? (() => undefined),
     });
-    this.#quotas = options.quotas && new GroupQuotas(options.quotas, (key) => this.usage(key));
+    this.#quotas =
+      options.quotas &&
+      new GroupQuotas(
+        options.quotas,
+        (key) => this.usage(key),
+        (id) => this.#engine.storedIds?.(id),
+      );
   }
 
   partition(key: PartitionKey): EmbeddingHandle {
@@ -227,6 +233,7 @@ export class LocalCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
+      storedIds: (id, cluster) => this.#engine.storedIds?.(id, cluster),
       load: async (key, load, timeoutMs) => {
         const work = async (of: Load): Promise<readonly LoadOutcome[]> =>
           (await this.#gate.elsewhere?.(key)?.load(of, timeoutMs)) ??

@@ -39,12 +39,16 @@ interface Begun {
   readonly isWrite?: true;
 }
 
+/** What a write comes to, or why it is refused; `base` settles with the write that it was decided on. */
+type Decided = { readonly base: Promise<void> } & ({ readonly mutation: Mutation } | { readonly refused: Outcome });
+
 /** A write that was decided: what with, and what it will have come to. */
 interface Started {
   readonly decided: number;
   readonly outcome: Promise<Outcome>;
 }
 
+const NOT_FOUND = 404;
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
 
@@ -134,15 +138,33 @@ export class Partition {
   }
 
   #queue(request: OperationRequest, deadline: Deadline, run: object | undefined): Begun {
+    const ids = request.isStored === true ? undefined : this.#engine.storedIds?.(request.id);
+    if (ids === undefined) return this.#write(request, this.#decided(request, deadline, run), run);
+    // In several content clusters: nothing is queued before all is decided, and all of it is one transaction.
+    const decided = ids.map((id) => {
+      const own = { ...request, id, isStored: true as const };
+      return { own, decided: this.#decided(own, deadline, run) };
+    });
+    const wanting = decided.find((one) => "mutation" in one.decided && one.decided.mutation.wanted !== undefined);
+    if (wanting !== undefined) return this.#write(wanting.own, wanting.decided, run);
+    return together(decided.map((one) => this.#write(one.own, one.decided, run, request.id)));
+  }
+
+  #decided(request: OperationRequest, deadline: Deadline, run: object | undefined): Decided {
     const base = this.#bucket.settled(this.#key, request.id, run);
-    let mutation: Mutation;
     try {
-      mutation = this.#decide(request, deadline);
+      return { base, mutation: this.#decide(request, deadline) };
     } catch (refusal) {
       // A condition may have been refused for a write that nobody else can see yet.
-      return { outcome: failedOutcome(this.#failure(refusal)), committed: base };
+      return { base, refused: failedOutcome(this.#failure(refusal)) };
     }
-    const { operation, ignoredFields, ignoredOperation, wanted } = mutation;
+  }
+
+  /** Queues what a write was decided to be. What is queued of one `unit` in a row is one transaction. */
+  #write(request: OperationRequest, decided: Decided, run: object | undefined, unit?: string): Begun {
+    const { base } = decided;
+    if ("refused" in decided) return { outcome: decided.refused, committed: base };
+    const { operation, ignoredFields, ignoredOperation, wanted } = decided.mutation;
     if (wanted !== undefined) return { outcome: { status: WANTS_EMBEDDINGS, wanted }, committed: Promise.resolve() };
     const outcome = {
       status: 200,
@@ -151,7 +173,7 @@ export class Partition {
     };
     if (operation === undefined || request.trial === true) return { outcome, committed: base };
     const removes = request.kind === "remove";
-    const about = { id: request.id, decided: true, removes, ...(run && { run }) };
+    const about = { id: request.id, decided: true, removes, ...(run && { run }), ...(unit && { unit }) };
     return { outcome, committed: this.#bucket.write(this.#key, operation, about), isWrite: true };
   }
 
@@ -181,7 +203,16 @@ export class Partition {
     } catch (error) {
       throw this.#failure(error);
     }
-    return this.#read((place) => this.#engine.get(place, request), Deadline.in(timeoutMs, start), start);
+    const deadline = Deadline.in(timeoutMs, start);
+    const ids = request.isStored === true ? undefined : this.#engine.storedIds?.(request.id);
+    const [own = request, ...others] = (ids ?? []).map((id) => ({ ...request, id }));
+    let answer = this.#read((place) => this.#engine.get(place, own), deadline, start);
+    // Of several content clusters the first that has it.
+    for (const other of others) {
+      if (answer.status !== NOT_FOUND) break;
+      answer = this.#read((place) => this.#engine.get(place, other), deadline, start);
+    }
+    return answer;
   }
 
   /** A search of this partition alone, which its caller disposes of. */
@@ -283,6 +314,22 @@ export class Partition {
       }
     }
   }
+}
+
+/** What one operation comes to that was done in several content clusters: what was refused in one is told. */
+function together(all: readonly Begun[]): Begun {
+  const outcomes = all.map(({ outcome }) => outcome);
+  const committed = Promise.all(all.map((one) => one.committed)).then(() => undefined);
+  const isWrite = all.some((one) => one.isWrite) ? ({ isWrite: true } as const) : {};
+  const refused = outcomes.find(({ status }) => status !== 200);
+  if (refused !== undefined) {
+    const isDone = all.some((one) => one.isWrite);
+    return { outcome: isDone ? { ...refused, outcome: "unknown" } : refused, committed, ...isWrite };
+  }
+  const ignoredFields = outcomes.some((one) => one.ignoredFields);
+  const ignoredOperation = outcomes.every((one) => one.ignoredOperation);
+  const ignored = { ...(ignoredFields && { ignoredFields }), ...(ignoredOperation && { ignoredOperation }) };
+  return { outcome: { status: 200, ...ignored }, committed, ...isWrite };
 }
 
 function failed(error: unknown): Started {

@@ -121,7 +121,13 @@ export class ThreadCluster implements Cluster {
       surroundings,
       onProblem,
     });
-    this.#quotas = options.quotas && new GroupQuotas(options.quotas, (key) => this.usage(key));
+    this.#quotas =
+      options.quotas &&
+      new GroupQuotas(
+        options.quotas,
+        (key) => this.usage(key),
+        (id) => this.#engine.storedIds?.(id),
+      );
     this.#health = new Health({
       cluster: this,
       buckets: this.#threads.map((_, thread) => thread),
@@ -165,6 +171,7 @@ export class ThreadCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
+      storedIds: (id, cluster) => this.#engine.storedIds?.(id, cluster),
       load: async (key, load, timeoutMs) => {
         const whole = (own: Load): Promise<readonly LoadOutcome[]> => {
           // Copied, as a group that has become large is asked once more.

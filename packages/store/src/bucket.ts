@@ -39,6 +39,8 @@ export interface WriteContext {
   readonly run?: object;
   /** Whether it only removes, which goes on when the device is full. */
   readonly removes?: boolean;
+  /** What is queued of one unit in a row is one transaction. */
+  readonly unit?: string;
 }
 
 /** What is known of a run. */
@@ -52,6 +54,7 @@ interface Waiting extends TailEntry {
   readonly base: Waiting | undefined;
   readonly run: Run | undefined;
   readonly removes: boolean;
+  readonly unit: string | undefined;
   /** Runs that end if it fails. */
   readonly watchers: Run[];
   readonly committed: Promise<void>;
@@ -144,7 +147,8 @@ export class Bucket {
     });
     const base = context.decided ? this.#newest.get(place) : undefined;
     const watchers = run === undefined ? [] : [run];
-    const waiting: Waiting = { key, bytes, place, base, run, removes, watchers, committed, done, failed };
+    const { unit } = context;
+    const waiting: Waiting = { key, bytes, place, base, run, removes, unit, watchers, committed, done, failed };
     this.#queue.push(waiting);
     if (context.id !== "") this.#newest.set(place, waiting);
     this.#schedule();
@@ -355,10 +359,13 @@ export class Bucket {
   /** The oldest writes, as many as one transaction may hold. */
   #take(): Waiting[] {
     let [count, bytes] = [0, 0];
+    let last: Waiting | undefined;
     for (const waiting of this.#queue) {
       bytes += waiting.bytes.length;
-      if (count > 0 && (count === COMMIT_OPERATIONS || bytes > COMMIT_BYTES)) break;
+      const isOne = waiting.unit !== undefined && waiting.unit === last?.unit && waiting.key === last.key;
+      if (count > 0 && !isOne && (count >= COMMIT_OPERATIONS || bytes > COMMIT_BYTES)) break;
       count += 1;
+      last = waiting;
     }
     return this.#queue.splice(0, count);
   }

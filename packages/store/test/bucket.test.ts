@@ -57,6 +57,22 @@ test("a transaction takes at most 1024 writes, and their order is kept", async (
   expect(operations.map(({ bytes: [low = 0, high = 0] }) => low + (high << 8))).toEqual(numbers);
 });
 
+test("writes of one unit that follow one another are never in two transactions", async () => {
+  const bucket = bucketOn(faulty().open);
+  const lengths: number[] = [];
+  const append = bucket.store.append.bind(bucket.store);
+  bucket.store.append = (batch) => {
+    lengths.push(batch.length);
+    append(batch);
+  };
+  const write = (index: number, unit?: string): Promise<void> =>
+    bucket.write("g:a", Uint8Array.of(index % 256), { id: `${index}`, decided: false, ...(unit && { unit }) });
+  const single = Array.from({ length: 1_023 }, (_, index) => write(index));
+  const pair = [write(2_000, "pair"), write(2_001, "pair"), write(2_002, "pair")];
+  await Promise.all([...single, ...pair, write(3_000), write(3_001, "other")]);
+  expect(lengths).toEqual([1_026, 2]);
+});
+
 test("numbers of partitions are those of their bucket and of no other", async () => {
   const bucket = bucketOn(faulty().open);
   await Promise.all(["g:a", "g:b", "g:c"].map((key) => bucket.write(key, Uint8Array.of(1))));

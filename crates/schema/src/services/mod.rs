@@ -393,15 +393,6 @@ impl<'f, 'a> Reader<'f, 'a> {
         if cluster.config.types.iter().any(|config| config.name == document_type) {
             return Ok(());
         }
-        let known = self.services.clusters.iter();
-        for (config, first) in known.flat_map(|cluster| cluster.config.types.iter().zip(&cluster.places)) {
-            if config.name == document_type {
-                return Err(place.unsupported(format!(
-                    "document type '{shown}' in several content clusters (it is in one at {first}; a document is stored once, so \
-                     name one of them)"
-                )));
-            }
-        }
         let selection = node.attribute("selection").map(str::to_owned);
         cluster.config.types.push(DocumentTypeConfig { name: document_type.to_owned(), mode, selection });
         cluster.places.push(place);

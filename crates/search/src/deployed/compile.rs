@@ -43,11 +43,10 @@ impl Deployed {
         let (trees, onnx) = (application.models.clone(), application.onnx_files.clone());
         let models = Rc::new(ModelFiles { trees, onnx });
         for schema in &application.schemas {
-            let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
             let mut deployed = DeployedSchema {
                 schema: schema.clone(),
-                cluster,
-                snippets: application.cluster_of(&schema.name).map(|of| of.snippets.clone()).unwrap_or_default(),
+                cluster: schema.cluster.clone(),
+                snippets: application.cluster_of(schema).map(|of| of.snippets.clone()).unwrap_or_default(),
                 stored: StoredSchema::new(schema),
                 profiles: Vec::new(),
                 uncompiled: BTreeMap::new(),

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::unread::{is_unread, written_name};
-use brooklet_document::{Document, DocumentId};
+use brooklet_document::{Document, DocumentId, cluster_of_id, shown_id};
 use brooklet_rank::Program;
 use brooklet_rank::distance::DistanceMetric;
 use brooklet_rank::match_data::{FieldId, FieldInfo, RankProperties};
@@ -100,7 +100,7 @@ impl Deployed {
         self.models.get_or_init(|| model_functions::models(&self.application))
     }
 
-    /// The schema of that name.
+    /// The schema of that name; of a type in several content clusters that of the first.
     #[must_use]
     pub fn schema(&self, name: &str) -> Option<&Rc<DeployedSchema>> {
         self.schemas.iter().find(|schema| schema.schema.name == name)
@@ -111,17 +111,23 @@ impl Deployed {
         self.schemas.iter().find(|schema| schema.stored.name == name)
     }
 
-    /// Whether a removed document was one of a deployed schema for whose name `includes` holds, by the name of its segment:
+    /// The schema whose documents are stored under such ids.
+    pub(crate) fn of_stored_id(&self, id: &str) -> Result<Option<&Rc<DeployedSchema>>, Rejection> {
+        let (shown, cluster) = (DocumentId::parse(&shown_id(id))?, cluster_of_id(id));
+        let is_it = |schema: &Schema| schema.name == shown.document_type() && cluster == schema.marked_cluster();
+        Ok(self.schemas.iter().find(|of| is_it(&of.schema)))
+    }
+
+    /// Whether a removed document was one of a deployed schema for which `includes` holds, by the name of its segment:
     /// not of an earlier life of that.
     pub(crate) fn knew(
         &self,
         segment_schema: &str,
         id: &str,
-        includes: impl Fn(&str) -> bool,
+        includes: impl Fn(&Schema) -> bool,
     ) -> Result<bool, Rejection> {
-        let id = DocumentId::parse(id)?;
-        let of = self.schema(id.document_type());
-        Ok(of.is_some_and(|of| removed_of(&of.stored.name) == segment_schema && includes(&of.schema.name)))
+        let of = self.of_stored_id(id)?;
+        Ok(of.is_some_and(|of| removed_of(&of.stored.name) == segment_schema && includes(&of.schema)))
     }
 }
 

@@ -27,6 +27,7 @@ impl ExplainedDocument {
         let Some(id) = &plan.presentation.explain_id else { return Ok(()) };
         let mut gaps = Gaps::default();
         for (schema, run) in runs.iter().enumerate() {
+            let id = &plan.schemas[schema].schema.schema.stored_id(id);
             for (index, view) in run.views.iter().enumerate() {
                 let found = gaps.note(find_id(&view.segment.header, id, &mut reads.segment(&view.segment)))?.flatten();
                 if let Some(ordinal) = found.filter(|ordinal| view.alive.get(*ordinal as usize)) {

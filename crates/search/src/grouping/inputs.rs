@@ -1,7 +1,7 @@
 //! What expressions read of documents: the columns of attributes where there are some, else the documents themselves.
 use std::rc::Rc;
 
-use brooklet_document::Value;
+use brooklet_document::{Value, shown_id};
 use brooklet_segment::{Gaps, Halt, read_document, read_id};
 
 use super::columns::{Column, Texts, elements_of};
@@ -156,7 +156,8 @@ impl Inputs {
         let header = &view.segment.header;
         for ordinal in ordinals.iter().filter(|_| with_ids || !sources.is_empty()) {
             if with_ids {
-                self.ids.extend(gaps.note(read_id(header, *ordinal, &mut reads.segment(&view.segment)))?);
+                let id = gaps.note(read_id(header, *ordinal, &mut reads.segment(&view.segment)))?;
+                self.ids.extend(id.map(|id| shown_id(&id).into_owned()));
             }
             if sources.is_empty() {
                 continue;

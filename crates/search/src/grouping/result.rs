@@ -1,6 +1,6 @@
 //! The answer of a request as it goes over the wire, written of the groups and hits that are shown.
-use brooklet_document::ValueWriter;
 use brooklet_document::json::{encode_base64, print_double};
+use brooklet_document::{ValueWriter, shown_id};
 use brooklet_kernel::score_key;
 use brooklet_query::grouping::GroupValue;
 
@@ -163,7 +163,7 @@ impl Walker<'_> {
     fn hit(&self, hit: &HeldHit, out: &mut dyn ValueWriter) {
         out.begin_object();
         out.key("id");
-        out.string(hit.id.as_deref().unwrap_or_default());
+        out.string(&shown_id(hit.id.as_deref().unwrap_or_default()));
         out.key("relevance");
         out.double(hit.score);
         out.key("source");

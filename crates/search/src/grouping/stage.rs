@@ -2,6 +2,7 @@
 //! they show, and the answer is written.
 use std::rc::Rc;
 
+use brooklet_document::shown_id;
 use brooklet_segment::{Gaps, Halt, read_id};
 use brooklet_task::{Rejection, Want};
 
@@ -238,7 +239,8 @@ impl Grouping {
             if hit.fields.is_some() {
                 continue;
             }
-            let place = (hit.view as usize, hit.ordinal, hit.id.as_deref().unwrap_or_default());
+            let id = shown_id(hit.id.as_deref().unwrap_or_default());
+            let place = (hit.view as usize, hit.ordinal, &*id);
             if let Some(fields) = gaps.note(found.fields(hit.schema as usize, place, class, reads))? {
                 more += fields.as_ref().map_or(0, Vec::len);
                 hit.fields = Some(fields.map(Rc::from));
@@ -264,8 +266,9 @@ impl Grouping {
         for first in groups.firsts[*next..end].iter_mut().filter(|first| first.fields.len() < classes.len()) {
             let (schema, (view, ordinal)) = (first.schema as usize, first.place);
             let mut fields = Vec::with_capacity(classes.len());
+            let id = shown_id(&first.id);
             for class in &classes {
-                let of_class = found.fields(schema, (view as usize, ordinal, &first.id), class.as_deref(), reads);
+                let of_class = found.fields(schema, (view as usize, ordinal, &id), class.as_deref(), reads);
                 fields.extend(gaps.note(of_class)?.map(|of_class| of_class.map(Rc::from)));
             }
             if fields.len() == classes.len() {

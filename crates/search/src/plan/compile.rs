@@ -138,7 +138,7 @@ fn timeout_of_searched(
     if let Some(timeout_ms) = query.timeout_ms {
         return Ok(timeout_ms.min(limits::TIMEOUT_MAX_MS));
     }
-    let mut of_clusters = searched.iter().filter_map(|of| deployed.application.cluster_of(&of.schema.name));
+    let mut of_clusters = searched.iter().filter_map(|of| deployed.application.cluster_of(&of.schema));
     let by_cluster = of_clusters.find_map(|cluster| cluster.query_timeout_ms);
     Ok(properties.timeout_ms()?.or(by_cluster).unwrap_or(limits::TIMEOUT_MS))
 }
@@ -211,9 +211,16 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
     let all = deployed.schemas.iter().filter(|schema| !schema.schema.document_only);
     let all: Vec<Rc<DeployedSchema>> = all.cloned().collect();
     let mut schemas = all.clone();
-    // A name that is both means the schema: clusters are often called as their main schema.
+    // A name that is both means the schema: clusters are often called as their main schema. Of a schema that several clusters
+    // have it means that of the cluster.
     let known = |schema: &DeployedSchema, name: &str| {
-        schema.schema.name == name || (schema.cluster == name && deployed.schema(name).is_none())
+        let is_schema = schema.schema.name == name;
+        let is_cluster = schema.cluster == name;
+        let has_own = |of: &&Rc<DeployedSchema>| of.cluster == name && of.schema.name == name;
+        match deployed.schemas.iter().find(has_own) {
+            Some(own) if own.schema.is_shared => is_schema && is_cluster,
+            _ => is_schema || (is_cluster && deployed.schema(name).is_none()),
+        }
     };
     let lists = [(query.sources.clone(), true), (list("model.sources"), true), (list("model.restrict"), false)];
     for (names, or_cluster) in lists {
@@ -222,7 +229,8 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
             if or_cluster { known(schema, name) } else { schema.schema.name == name }
         };
         if let Some(name) = names.iter().find(|name| !all.iter().any(|schema| known(schema, name))) {
-            let valid: Vec<&str> = all.iter().map(|schema| schema.schema.name.as_str()).collect();
+            let mut valid: Vec<&str> = all.iter().map(|schema| schema.schema.name.as_str()).collect();
+            valid.dedup();
             let message = format!(
                 "Could not resolve source ref '{}'. Valid source refs are {}.",
                 Rejection::quote(name),

@@ -1,5 +1,6 @@
 //! From what was found to the answer: the window of hits is cut, and everything is rendered. One partition's answer and
 //! that of many are made here, by the same steps.
+use brooklet_document::shown_id;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 
@@ -82,7 +83,7 @@ pub(crate) fn refuse(rejection: &Rejection, rendering: &Rendering) -> Vec<u8> {
 
 fn shown(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
     ShownHit {
-        id: hit.id.clone().unwrap_or_default(),
+        id: shown_id(hit.id.as_deref().unwrap_or_default()).into_owned(),
         relevance: hit.score,
         source: plan.schemas[hit.schema].schema.cluster.clone(),
         fields: hit.content.fields.clone(),

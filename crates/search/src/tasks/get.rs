@@ -1,9 +1,10 @@
 //! Getting one document by its id.
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
-use brooklet_document::{DocumentId, unknown_type};
+use brooklet_document::{shown_id, unknown_type};
 use brooklet_segment::{Gaps, Halt, Outlines, PartitionVersion, find_id};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
@@ -19,6 +20,7 @@ use crate::resident::residency::Residency;
 /// The task: the answer is JSON with a status.
 pub struct Get {
     path: String,
+    /// As it is shown.
     id: String,
     asked: Result<DocumentRequest, Rejection>,
     tensors: TensorFormat,
@@ -28,6 +30,8 @@ pub struct Get {
 
 /// What is asked for, and by which way it is looked for.
 struct DocumentRequest {
+    /// As it is stored.
+    id: String,
     schema: Rc<DeployedSchema>,
     fields: FieldChoice,
     way: Way,
@@ -59,20 +63,22 @@ impl Get {
         let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
         let mut reads = Reads::new(residency);
         let asked = asked_for(deployed, &place, &id, &field_set).map(|(schema, fields)| {
+            let stored = schema.schema.stored_id(&shown_id(&id)).into_owned();
             let way = match Loading::begin(&place, &mut reads).done() {
                 Some(partition) => Way::Resident(partition.clone()),
-                None => Way::Lookup(Lookup::begin(&place, &id, schema.clone(), outlines)),
+                None => Way::Lookup(Lookup::begin(&place, &stored, schema.clone(), outlines)),
             };
-            DocumentRequest { schema, fields, way }
+            DocumentRequest { id: stored, schema, fields, way }
         });
+        let id = shown_id(&id).into_owned();
         Ok(Get { path, id, asked, tensors, reads, answer: None })
     }
 
     /// Works until something is missing or the document was read.
     fn look_up(&mut self) -> Result<Want, Halt> {
-        let Ok(DocumentRequest { schema, fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
+        let Ok(DocumentRequest { id, schema, fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
         let standing = match way {
-            Way::Resident(partition) => find(partition, &schema.stored.name, &self.id, &mut self.reads)?,
+            Way::Resident(partition) => find(partition, &schema.stored.name, id, &mut self.reads)?,
             Way::Lookup(lookup) => {
                 let want = lookup.step(&mut self.reads)?;
                 let Some(standing) = lookup.done() else { return Ok(want) };
@@ -127,13 +133,15 @@ fn asked_for(
     field_set: &str,
 ) -> Result<(Rc<DeployedSchema>, FieldChoice), Rejection> {
     let invalid = |message: String| Rejection::new(Code::InvalidDocument, message);
-    let id = DocumentId::parse(id)?;
+    let (of, id) = deployed.application.schema_of(id)?;
     if id.partition_key() != place.key {
         return Err(invalid(format!("Document '{}' is not in partition '{}'", id.as_str(), place.key)));
     }
     let name = id.document_type();
     let schema = deployed
-        .schema(name)
+        .schemas
+        .iter()
+        .find(|schema| Arc::ptr_eq(&schema.schema, of))
         .ok_or_else(|| unknown_type(name, deployed.schemas.iter().map(|schema| schema.schema.name.as_str())))?;
     let fields = match FieldSet::parse(field_set)? {
         // The type before the whole document is not looked at.

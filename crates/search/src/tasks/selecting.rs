@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use brooklet_document::selection::{Selection, Subject};
-use brooklet_document::{DocumentId, Location};
+use brooklet_document::{DocumentId, Location, shown_id};
 use brooklet_kernel::Bitmap;
 use brooklet_segment::{Gaps, Halt, read_document, read_id, read_time};
 
@@ -116,7 +116,7 @@ impl Selecting {
             let document = read_document(header, ordinal, &|name| fields.contains(name), blocks)?;
             (document.id, document.fields)
         };
-        let id = DocumentId::parse(&id)?;
+        let id = DocumentId::parse(&shown_id(&id))?;
         Ok(selection.selects(&Subject { id: &id, fields: &fields, now: self.now })?)
     }
 

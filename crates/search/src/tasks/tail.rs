@@ -6,6 +6,7 @@
 use std::rc::Rc;
 
 use brooklet_document::json::JsonWriter;
+use brooklet_document::shown_id;
 use brooklet_document::unread::is_unread;
 use brooklet_segment::{Manifest, Operation, PartitionVersion, StoredOperation};
 use brooklet_task::bytes::Writer;
@@ -19,6 +20,8 @@ struct Shown {
     /// Its place in the order.
     place: String,
     id: String,
+    /// Its content cluster, where others have the type too.
+    cluster: Option<String>,
     time: u64,
     is_put: bool,
     bytes: usize,
@@ -51,7 +54,7 @@ impl Tail {
         // Of a schema that is not deployed any more, or of an earlier life of one, nothing is known.
         let Some(schema) = self.deployed.stored_as(&decoded.schema) else { return Ok(None) };
         let is_meant = place > request.after
-            && request.includes_type(&schema.schema.name)
+            && request.includes(&schema.schema)
             && (request.namespace.is_empty() || namespace_of(&id) == request.namespace)
             && request.period.includes(time);
         if !is_meant {
@@ -67,7 +70,15 @@ impl Tail {
             Operation::Remove(_) => (false, [].as_slice()),
         };
         let selected = request.selects(&id, fields)?;
-        Ok(selected.then_some(Shown { place, id, time, is_put, bytes: stored.len() }))
+        let cluster = schema.schema.is_shared.then(|| schema.cluster.clone());
+        Ok(selected.then_some(Shown {
+            place,
+            id: shown_id(&id).into_owned(),
+            cluster,
+            time,
+            is_put,
+            bytes: stored.len(),
+        }))
     }
 }
 
@@ -129,6 +140,10 @@ impl Shown {
         json.begin_object();
         json.key(if self.is_put { "put" } else { "remove" });
         json.string(&self.id);
+        if let Some(cluster) = &self.cluster {
+            json.key("cluster");
+            json.string(cluster);
+        }
         if self.time > 0 {
             json.key("timestamp");
             json.integer(i64::try_from(self.time).unwrap_or(i64::MAX));

@@ -11,7 +11,8 @@ use std::sync::Arc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::selection::{Selection, Subject};
-use brooklet_document::{Document, DocumentId, Shard, Value};
+use brooklet_document::{Document, DocumentId, Shard, Value, shown_id};
+use brooklet_schema::Schema;
 use brooklet_segment::{
     Gaps, Halt, Operation, PartitionVersion, StoredOperation, ordinal_after, read_document, read_id, read_time,
 };
@@ -120,11 +121,11 @@ impl Request {
         locations.is_some_and(|locations| !locations.iter().any(|location| location.partition_key() == key))
     }
 
-    /// Whether documents of a type are visited.
-    pub(super) fn includes_type(&self, name: &str) -> bool {
+    /// Whether documents of a schema are visited.
+    pub(super) fn includes(&self, schema: &Schema) -> bool {
         let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
-        let is_named = self.format == PageFormat::Operations || self.types.iter().any(|of| of == name);
-        is_named && types.is_none_or(|types| types.contains(name))
+        let is_named = self.format == PageFormat::Operations || self.types.iter().any(|of| *of == schema.stored_type());
+        is_named && types.is_none_or(|types| types.contains(&schema.name))
     }
 
     /// Whether the selection looks at the field of that name.
@@ -135,7 +136,7 @@ impl Request {
     /// Whether a document is selected.
     pub(super) fn selects(&self, id: &str, fields: &[(String, Value)]) -> Result<bool, Rejection> {
         let Some(selection) = &self.selection else { return Ok(true) };
-        let id = DocumentId::parse(id)?;
+        let id = DocumentId::parse(&shown_id(id))?;
         selection.selects(&Subject { id: &id, fields, now: self.now_seconds })
     }
 
@@ -219,7 +220,7 @@ impl Visit {
         for view in &partition.views {
             // A type that is not deployed any more has no documents to show, and neither has an earlier life of one.
             let Some(schema) = self.deployed.stored_as(&view.segment.header.schema) else { continue };
-            if !self.request.includes_type(&schema.schema.name) {
+            if !self.request.includes(&schema.schema) {
                 continue;
             }
             let fields = self.request.field_set.choice(schema);
@@ -307,7 +308,7 @@ impl Visit {
         let removed = header.is_of_removed();
         let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
         shown &= request.shard.is_none_or(|shard| shard.holds(id));
-        shown &= !removed || self.deployed.knew(&header.schema, id, |name| request.includes_type(name))?;
+        shown &= !removed || self.deployed.knew(&header.schema, id, |schema| request.includes(schema))?;
         let is_stored = request.format == PageFormat::Operations;
         let time =
             (shown && (is_stored || !request.period.is_always())).then(|| read_time(header, *ordinal, &mut blocks));
@@ -347,8 +348,7 @@ impl Visit {
 
 /// The name that operations on a document have for its schema.
 fn schema_of(deployed: &Deployed, id: &str) -> Result<Option<Arc<str>>, Rejection> {
-    let id = DocumentId::parse(id)?;
-    Ok(deployed.schema(id.document_type()).map(|of| of.stored.name.as_str().into()))
+    Ok(deployed.of_stored_id(id)?.map(|of| of.stored.name.as_str().into()))
 }
 
 impl Page {
@@ -381,7 +381,7 @@ impl Page {
         };
         self.text.begin_object();
         self.text.key(key);
-        self.text.string(id);
+        self.text.string(&shown_id(id));
         self.text.key("fields");
         render_fields(fields, &request.render, &mut self.text);
         self.text.end_object();
@@ -408,7 +408,7 @@ impl Page {
         }
         self.text.begin_object();
         self.text.key("remove");
-        self.text.string(id);
+        self.text.string(&shown_id(id));
         self.text.end_object();
         self.end_shown(id, request);
     }

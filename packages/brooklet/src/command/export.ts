@@ -1,14 +1,15 @@
 /**
  * `brooklet export --to vespa DIR`: the deployed application package and all its documents, as files that a Vespa takes
- * (`vespa deploy DIR/application`, `vespa feed DIR/feed.jsonl`), or this project again.
+ * (`vespa deploy DIR/application`, `vespa feed DIR/feed.jsonl`), or this project again. Of a document type in several content clusters
+ * each has a file of its own, for a route to it.
  */
 import { once } from "node:events";
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { deployedFiles } from "./inspection/deployed-files.ts";
 import type { Server } from "./server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
-import { clusterLines, contentClusters } from "./visit.ts";
+import { clusterLines, contentClusters, sharesTypes } from "./visit.ts";
 
 /** Options of the command. */
 export interface ExportCommand extends Server {
@@ -26,11 +27,28 @@ export async function runExport(directory: string, command: ExportCommand, surro
   }
   mkdirSync(directory, { recursive: true });
   const files = await exportApplication(command, join(directory, "application"));
-  const feed = join(directory, "feed.jsonl");
   const clusters = await contentClusters(command);
-  const documents = await exportDocuments(command, clusters, feed, surroundings);
-  if (command.json === true) surroundings.print(JSON.stringify({ files, documents }));
-  else surroundings.print(`${files} files in ${join(directory, "application")}, ${documents} documents in ${feed}`);
+  // An operation of a feed names no content cluster: each has a file of its own where several have a type.
+  const isApart = await sharesTypes(command, clusters);
+  const feeds = isApart
+    ? clusters.map((name) => ({ name: `feed-${name}.jsonl`, clusters: [name] }))
+    : [{ name: "feed.jsonl", clusters }];
+  let documents = 0;
+  for (const feed of feeds) {
+    if (basename(feed.name) !== feed.name) throw new ServerFailure(`the server named a file outside: ${feed.name}`);
+    documents += await exportDocuments(command, feed.clusters, join(directory, feed.name), surroundings);
+  }
+  if (command.json === true) {
+    surroundings.print(JSON.stringify({ files, documents }));
+    return;
+  }
+  const where = isApart ? join(directory, "feed-CLUSTER.jsonl") : join(directory, "feed.jsonl");
+  surroundings.print(`${files} files in ${join(directory, "application")}, ${documents} documents in ${where}`);
+  if (!isApart) return;
+  const route = clusters.map(
+    (name) => `  vespa feed --route '[Content:cluster=${name}]' ${join(directory, `feed-${name}.jsonl`)}`,
+  );
+  surroundings.print(["Each content cluster has documents of its own:", ...route].join("\n"));
 }
 
 /** Writes the files of the deployed package. Returns how many. */

@@ -166,6 +166,7 @@ function addFeed(program: Command, surroundings: Surroundings): void {
     .option("--data <dir>", "a data directory that is fed without a server, instead")
     .option("--app <dir>", "application package to deploy there before")
     .option("--threads <count>", "threads that write there", whole)
+    .option("--cluster <name>", "the only content cluster that is written, of a type that several have")
     .option(
       "--concurrency <count>",
       "operations under way at a time, where the server takes them one by one",

@@ -7,6 +7,11 @@ export interface Server {
   readonly key?: string;
 }
 
+/** A server, and the only content cluster of it that is fed; all that have the types, unless it is said. */
+export interface FeedTarget extends Server {
+  readonly cluster?: string;
+}
+
 /** What the client of the SDK takes of it. */
 export function serverOf({ url, key }: Server): Server {
   return key === undefined ? { url } : { url, key };

@@ -117,6 +117,20 @@ export async function contentClusters(server: Server): Promise<string[]> {
   return names;
 }
 
+/** Whether a document type is in several content clusters: each has documents of its own there, under the same ids. */
+export async function sharesTypes(server: Server, clusters: readonly string[]): Promise<boolean> {
+  const types: string[] = [];
+  for (const cluster of clusters.length > 1 ? clusters : []) {
+    // Which there are is told to whoever asks for one that cannot be.
+    const path = `/document/v1/-/-/docid/?cluster=${encodeURIComponent(cluster)}`;
+    const answer = await fetch(`${server.url}${path}`, { headers: shown(server) });
+    const { message = "" } = (await answer.json()) as { readonly message?: string };
+    const [, known = ""] = message.split(", only ");
+    types.push(...[...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name));
+  }
+  return new Set(types).size < types.length;
+}
+
 interface StreamLine {
   readonly put?: unknown;
   readonly continuation?: { readonly token?: string; readonly percentFinished?: number };

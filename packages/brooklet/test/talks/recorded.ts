@@ -31,6 +31,7 @@ export const HTTP_FILES: readonly string[] = [
   "document-v1-more.json",
   "document-v1-types.json",
   "document-v1-documented.json",
+  "document-v1-clusters.json",
 ];
 
 /** Reads one of them. */

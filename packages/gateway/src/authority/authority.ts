@@ -3,23 +3,24 @@
  * several. It is made for a caller before anything of a request is read, and what lies outside of it is refused in one sentence
  * before anything is opened, so that a group that is another's and one that is not there cannot be told apart.
  */
-import type {
-  Answer,
-  Cluster,
-  Erasure,
-  FedOperation,
-  FeedOptions,
-  MassOperation,
-  MassOutcome,
-  PartitionHandle,
-  PartitionKey,
-  Purge,
-  QueryHandle,
-  SearchRequest,
-  SearchScope,
-  Visit,
-  VisitPage,
-  VisitStep,
+import {
+  type Answer,
+  type Cluster,
+  type Erasure,
+  type FedOperation,
+  type FeedOptions,
+  type MassOperation,
+  type MassOutcome,
+  type PartitionHandle,
+  type PartitionKey,
+  type Purge,
+  type QueryHandle,
+  type SearchRequest,
+  type SearchScope,
+  shownType,
+  type Visit,
+  type VisitPage,
+  type VisitStep,
 } from "@brooklet/partition";
 import { type Grant, ServiceError, VERBS, type Verb } from "@brooklet/wire";
 import { type DocumentPath, inGroup } from "../document-path.ts";
@@ -327,7 +328,7 @@ export class Authority {
 
   #checkTypes(types: readonly string[]): void {
     const { schemas } = this.grant ?? {};
-    if (schemas !== undefined && !types.every((type) => schemas.includes(type))) throw outside();
+    if (schemas !== undefined && !types.every((type) => schemas.includes(shownType(type)))) throw outside();
   }
 
   #checkScope({ keys }: SearchScope): void {

@@ -18,6 +18,7 @@ import {
   serviceErrorOf,
 } from "../failure.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
+import { demandType, isShared, routedTo, type Target, targetIn } from "../stored-types.ts";
 import { splitTarget } from "../target.ts";
 import { traceOf, withTrace } from "../trace.ts";
 
@@ -100,7 +101,8 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   }
   await context.documents.enter();
   try {
-    const asked = { rawPath: path.raw, id, fieldSet, tensorFormat, ...(isEventual && { isEventual }) };
+    const target = inCluster(path, cluster, context) ?? { id };
+    const asked = { rawPath: path.raw, ...target, fieldSet, tensorFormat, ...(isEventual && { isEventual }) };
     const answer = await context.access.partition(group.partition, "get").get(asked, leftMs(call, timeout));
     // What was read too late is not told either: the clock decides, not how it was read.
     if (answer.status === 504 || leftMs(call, timeout) <= 0)
@@ -119,6 +121,31 @@ function isElsewhere({ type = "" }: DocumentPath, name: string, { cluster }: Gat
   return !asked.types.includes(type) && others.some(({ types }) => types.includes(type));
 }
 
+/** The only document that is meant, where a content cluster is named, and others have the type too. */
+function inCluster(path: DocumentPath, name: string | undefined, { cluster }: GatewayContext): Target | undefined {
+  const application = demandApplication(cluster);
+  const { type = "" } = path;
+  if (name === undefined || !isShared(application, type)) return undefined;
+  const found = demandContentCluster(cluster, name);
+  demandType(found, type);
+  return targetIn(application, found, path);
+}
+
+/** Where a write goes that names a content cluster, or a route to one; nothing: to all that have its type. */
+function destinationOf(
+  path: DocumentPath,
+  parameters: DocumentParameters,
+  context: GatewayContext,
+): Target | undefined {
+  const route = parameters.text("route");
+  const application = context.cluster.application();
+  const { type = "" } = path;
+  // Where there is one way only, a route is read and means nothing.
+  if (application === undefined || !isShared(application, type)) return undefined;
+  const routed = route === undefined ? undefined : routedTo(application, type, route);
+  return inCluster(path, parameters.text("cluster") ?? routed?.name, context);
+}
+
 async function write(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
   const { call, parameters, path, id } = request;
   const answer: DocumentAnswer = { pathId: path.raw, id };
@@ -126,8 +153,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
   const kind = WRITES[call.method as keyof typeof WRITES];
   const timeout = readTimeout(parameters, context.limits.documentTimeoutMs);
   const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
-  // A route chooses among clusters of a real deployment; here there is one way, so it is read and means nothing.
-  parameters.text("route");
+  const target = destinationOf(path, parameters, context) ?? { id };
   const create = kind === "remove" ? undefined : parameters.choice("create");
   const condition = parameters.text("condition") ?? "";
   const group = groupOf(path, context);
@@ -137,7 +163,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
   try {
     body = kind === "remove" ? undefined : await context.bodies.read(call, bodyKind(context));
     if (body?.bytes.length === 0) throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
-    const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
+    const operation = { kind, rawPath: path.raw, ...target, create, condition, body: body?.bytes ?? NO_BYTES };
     const outcome = await context.access.partition(group.partition, kind).apply(operation, leftMs(call, timeout), call);
     if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
     const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), call.arrivedMs) };

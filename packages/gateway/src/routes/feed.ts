@@ -4,10 +4,10 @@
  * the client accepts those, else at the end as one JSON document with the failures. A client that does not read its
  * answers is read no further.
  */
-import type { FedOperation } from "@brooklet/partition";
+import type { FedOperation, FeedOptions } from "@brooklet/partition";
 import { causeOf, type ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
-import { demandApplication, type GatewayContext } from "../context.ts";
+import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
@@ -51,13 +51,18 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     // Before the method, by which clients find out whether they can feed in bulk.
     context.access.demandFeed();
     if (call.method !== "POST") return plainFailure(MethodRefused.only(call.method, "POST"));
-    const { timeout } = ownParameters(call, context, FEED_PARAMETERS);
+    const { timeout, cluster } = ownParameters(call, context, FEED_PARAMETERS);
     const timeoutMs = timeout === undefined ? context.limits.documentTimeoutMs : timeSpanMs(timeout);
     const isLines = prefersJsonLines(call.header("accept"));
     demandApplication(context.cluster);
+    if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
     const input = context.bodies.stream(call);
     await context.feeds.enter();
-    const told = feed(input, context, Math.min(timeoutMs, context.limits.documentTimeoutMs), call.gone);
+    const told = feed(input, context, {
+      timeoutMs: Math.min(timeoutMs, context.limits.documentTimeoutMs),
+      ...(cluster !== undefined && { cluster }),
+      ...(call.gone !== undefined && { gone: call.gone }),
+    });
     if (!isLines) return await document(told, onDefect);
     const cause = new Map<number, unknown>();
     return { status: 200, headers: { "content-type": JSON_LINES }, body: lines(told, onDefect, cause), cause };
@@ -70,15 +75,10 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
 async function* feed(
   input: AsyncIterable<Uint8Array>,
   context: GatewayContext,
-  timeoutMs: number,
-  gone: AbortSignal | undefined,
+  how: Omit<FeedOptions, "heldBytes" | "keys">,
 ): AsyncGenerator<readonly FedOperation[], void, undefined> {
   try {
-    yield* context.access.feed(input, {
-      timeoutMs,
-      heldBytes: context.limits.feedHeldBytes,
-      ...(gone === undefined ? {} : { gone }),
-    });
+    yield* context.access.feed(input, { ...how, heldBytes: context.limits.feedHeldBytes });
   } finally {
     context.feeds.leave();
   }

@@ -11,6 +11,7 @@ import type { VisitProgress } from "../continuation.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { GROUPS_PARAMETERS } from "../request-shapes.ts";
+import { storedTypes } from "../stored-types.ts";
 import { sessionMs } from "./visit.ts";
 
 /** Groups of an answer, unless it is said. */
@@ -94,7 +95,7 @@ function afterPartition({ partition, after }: VisitPosition): VisitPosition {
 }
 
 function visitOfAll({ cluster }: GatewayContext): Visit {
-  const types = demandApplication(cluster).clusters.flatMap((one) => one.types);
+  const types = storedTypes(demandApplication(cluster));
   return { types, namespace: "", selection: "", fieldSet: "[id]", tensorFormat: "", format: "json" };
 }
 

@@ -6,20 +6,20 @@ import type { MassOperation, MassOutcome, Outcome, VisitPosition } from "@brookl
 import { ServiceError } from "@brooklet/wire";
 import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
-import { demandContentCluster, type GatewayContext } from "../context.ts";
+import type { GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
 import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
 import type { DocumentParameters } from "../parameters.ts";
 import { traceOf } from "../trace.ts";
 import { type DocumentSet, readContinuation } from "../visit-request.ts";
-import { VisitSession } from "../visit-session.ts";
 import { sessionMs } from "./visit.ts";
 
 const TIME_CHUNK_MS = 60_000;
 /** Bytes of ids of one step. */
-const STEP_BYTES = 1 << 20;
-const DOCUMENTS_MAX = 2 ** 31 - 1;
+export const STEP_BYTES: number = 1 << 20;
+/** No bound of its own. */
+export const DOCUMENTS_MAX: number = 2 ** 31 - 1;
 
 /** Answers an operation on many documents. */
 export async function answerMassOperation(
@@ -37,7 +37,8 @@ export async function answerMassOperation(
     chunkMs: parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS,
   };
   const from = await readContinuation(parameters, set, context);
-  if (call.method === "POST") return await answerCopy(path, parameters, context, { set, from, time, traceLevel });
+  if (call.method === "POST")
+    return await (await import("./copy.ts")).answerCopy(path, parameters, context, { set, from, time, traceLevel });
   const kind = call.method === "PUT" ? "update" : "remove";
   await context.visits.enter();
   const startedAtMs = performance.now();
@@ -60,69 +61,17 @@ export async function answerMassOperation(
 }
 
 /** How long a request works: so long from when it begins, but not beyond a moment. */
-interface WorkTime {
+export interface WorkTime {
   readonly chunkMs: number;
   readonly latestMs: number;
 }
 
 /** When work that begins now has to end. Throws if it is too late to begin. */
-function endOf({ chunkMs, latestMs }: WorkTime): number {
+export function endOf({ chunkMs, latestMs }: WorkTime): number {
   const nowMs = performance.now();
   const endMs = Math.min(nowMs + chunkMs, latestMs);
   if (endMs > nowMs) return endMs;
   throw new ServiceError("TIMED_OUT", "No time left to visit any bucket", { outcome: "not_applied" });
-}
-
-interface Chunk {
-  readonly set: DocumentSet;
-  readonly from: VisitProgress | undefined;
-  readonly time: WorkTime;
-  readonly traceLevel: number;
-}
-
-/**
- * Copies documents to a content cluster. A document type is in one cluster here: to that its documents need not be
- * copied, they are found and counted; in any other nothing knows what they are.
- */
-async function answerCopy(
-  path: DocumentPath,
-  parameters: DocumentParameters,
-  context: GatewayContext,
-  { set, from, time, traceLevel }: Chunk,
-): Promise<Reply> {
-  const destination = demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
-  const { plan } = set;
-  const unknown = plan.visit.types.find((type) => !destination.types.includes(type));
-  if (unknown !== undefined) {
-    const known = destination.types.map((type) => `'${type}'`).join(", ");
-    const message = `There is no document type '${unknown}' in cluster '${destination.name}', only ${known}`;
-    throw new ServiceError("BAD_REQUEST", message);
-  }
-  const visit = { ...plan.visit, fieldSet: "[id]" };
-  await context.cluster.checkVisit(visit);
-  await context.visits.enter();
-  try {
-    const session = new VisitSession(context.access, { ...plan, visit }, from);
-    const startedAtMs = performance.now();
-    const endMs = endOf(time);
-    let documents = 0;
-    let damage: string | undefined;
-    const leftMs = (): number => endMs - performance.now();
-    while (session.progress !== undefined && damage === undefined && leftMs() > 0) {
-      const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs() };
-      const page = await session.next(bounds, false);
-      documents += page.documents;
-      damage = page.damage;
-    }
-    const { progress } = session;
-    const message = damage === undefined ? {} : { message: damage };
-    const more = progress && { continuation: await context.continuations.write(set.scope, progress) };
-    const trace = traceOf(traceLevel, "copy ended", startedAtMs);
-    const answer = { pathId: path.raw, documentCount: documents, ...trace, ...message, ...more };
-    return jsonReply(damage === undefined ? 200 : 500, answer, DOCUMENT_JSON);
-  } finally {
-    context.visits.leave();
-  }
 }
 
 async function readUpdate(call: Call, context: GatewayContext): Promise<HeldBody> {

@@ -23,6 +23,7 @@ import { ownParameters, withOwnBody } from "../own-request.ts";
 import type { Parameter } from "../parameters.ts";
 import { NO_PARAMETERS, RETRIEVAL, type RetrievalBody, SEARCH, type SearchBody } from "../request-shapes.ts";
 import { searchAnswer, withQuery } from "../search/searching.ts";
+import { targetIn } from "../stored-types.ts";
 
 const LIMIT_DEFAULT = 10;
 
@@ -113,7 +114,7 @@ async function retrieved(
   };
   return await retrievePassages(schemaOf(schema, context), question, request, {
     search: async (parameters) => hitsOf(await searchIn(group, parameters, call, context)),
-    stored: (documentId) => storedOf(documentId, group, context),
+    stored: (documentId, source) => storedOf(documentId, group, context, source),
   });
 }
 
@@ -146,8 +147,18 @@ function hitsOf({ status, body }: Answer): readonly Hit[] {
 }
 
 /** The fields of a document as they are stored; nothing if it is gone by now. */
-async function storedOf(id: string, group: string, context: GatewayContext): Promise<Hit["fields"]> {
-  const request = { rawPath: "/brooklet/v1/retrieve", id, fieldSet: "", tensorFormat: "" };
+async function storedOf(
+  id: string,
+  group: string,
+  context: GatewayContext,
+  source: string | undefined,
+): Promise<Hit["fields"]> {
+  const application = demandApplication(context.cluster);
+  const cluster = application.clusters.find(({ name }) => name === source);
+  const [, namespace = "", type = ""] = id.split(":", 3);
+  const path = { raw: "", id, namespace, type };
+  const target = cluster === undefined ? { id } : targetIn(application, cluster, path);
+  const request = { rawPath: "/brooklet/v1/retrieve", ...target, fieldSet: "", tensorFormat: "" };
   const { status, body } = await context.access
     .partition(`g:${group}`, "search")
     .get(request, context.limits.documentTimeoutMs);

@@ -10,6 +10,7 @@ import { groupOf } from "../document-path.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { TAIL_PARAMETERS } from "../request-shapes.ts";
+import { storedTypes } from "../stored-types.ts";
 import { sessionMs } from "./visit.ts";
 
 /** Operations of an answer, unless it is said. */
@@ -63,10 +64,9 @@ export async function answerTail(
 
 /** The operations on documents of all types, or of those that are granted. */
 function tailOf(selection: string, { cluster, access }: GatewayContext): Visit {
-  const types = demandApplication(cluster).clusters.flatMap((one) => one.types);
   const { schemas } = access.grant ?? {};
   return {
-    types: schemas === undefined ? types : types.filter((type) => schemas.includes(type)),
+    types: storedTypes(demandApplication(cluster), (type) => schemas?.includes(type) ?? true),
     namespace: "",
     selection,
     fieldSet: "",

@@ -139,6 +139,7 @@ export class ObjectCluster implements Cluster {
     const place: FeedPlace = {
       loadBytes: OBJECT_LOAD_BYTES,
       split: (chunk) => splitChunk(this.#engine, chunk),
+      storedIds: (id, cluster) => this.#engine.storedIds?.(id, cluster),
       load: (key, load, timeoutMs) =>
         loadShards(this.#maps, key, load, (shard, sent) =>
           this.#asked(key, shard, true, (group) => group.load(sent, this.#waiting(timeoutMs, shard))),

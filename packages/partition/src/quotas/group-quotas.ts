@@ -54,12 +54,23 @@ const decoder = new TextDecoder();
 export class GroupQuotas {
   readonly #limits: GroupQuotaLimits;
   readonly #usage: (key: PartitionKey) => Promise<GroupUsage>;
+  readonly #storedIds: (id: string) => readonly string[] | undefined;
   readonly #known = new Map<PartitionKey, Known>();
 
-  /** `usage` counts what a group has. */
-  constructor(limits: GroupQuotaLimits, usage: (key: PartitionKey) => Promise<GroupUsage>) {
+  /** `usage` counts what a group has; `storedIds` are those of a document that is in several content clusters. */
+  constructor(
+    limits: GroupQuotaLimits,
+    usage: (key: PartitionKey) => Promise<GroupUsage>,
+    storedIds: (id: string) => readonly string[] | undefined = () => undefined,
+  ) {
     this.#limits = limits;
     this.#usage = usage;
+    this.#storedIds = storedIds;
+  }
+
+  /** How many documents a write may add: one in each content cluster that has its type. */
+  #copies(id: string, isOne = false): number {
+    return isOne ? 1 : (this.#storedIds(id)?.length ?? 1);
   }
 
   /** A partition that is written to within its quota. */
@@ -79,7 +90,9 @@ export class GroupQuotas {
     work: (load: Load) => Promise<readonly LoadOutcome[]>,
   ): Promise<readonly LoadOutcome[]> {
     if (key === OF_NOBODY) return await work(load);
-    const growth = grown(load.count, load.operations.length);
+    const isOne = load.cluster !== undefined;
+    const copies = load.ids?.reduce((sum, id) => sum + this.#copies(id, isOne), 0) ?? load.count;
+    const growth = grown(copies, load.operations.length * (copies / load.count));
     const known = this.#of(key);
     if ((await this.#take(key, known, growth)) === undefined)
       return await this.#admitted(known, growth, () => work(load));
@@ -100,7 +113,8 @@ export class GroupQuotas {
     const known = this.#of(key);
     if (request.kind === "remove" || request.trial === true) return await this.#changing(known, work);
     try {
-      const growth = grown(1, request.body.length);
+      const copies = this.#copies(request.id, request.isStored);
+      const growth = grown(copies, request.body.length * copies);
       const taken = await this.#takeFor(key, known, growth, request.id, partition);
       return taken instanceof Error ? failedOutcome(taken) : await this.#admitted(known, taken, work);
     } catch (error) {
@@ -125,8 +139,10 @@ export class GroupQuotas {
         count: 1,
         operations: new Writer().bytes(operation).finish().slice(),
         ...(load.ids && { ids: [id] }),
+        ...(load.cluster !== undefined && { cluster: load.cluster }),
       };
-      const growth = grown(1, operation.length);
+      const copies = this.#copies(id, load.cluster !== undefined);
+      const growth = grown(copies, operation.length * copies);
       const taken = isRemove(operation) ? NOTHING : await this.#takeFor(key, known, growth, id, partition);
       if (taken instanceof Error) {
         outcomes.push({ index, outcome: failedOutcome(taken) });

@@ -32,7 +32,10 @@ export async function loadShards(
     const parts = byShard(maps, key, ids, left);
     await Promise.all(
       parts.map(async ({ shard, indexes }) => {
-        const reply = await ask(shard, { ...loadOf(all, indexes), ids: indexes.map((index) => ids[index] ?? "") });
+        const reply = await ask(shard, {
+          ...loadOf(all, indexes, load),
+          ids: indexes.map((index) => ids[index] ?? ""),
+        });
         if ("result" in reply) {
           outcomes.push(...reply.result.map((told) => ({ ...told, index: indexes[told.index] ?? 0 })));
           return;
@@ -69,10 +72,10 @@ function operationsOf({ count, operations }: Load): Uint8Array[] {
   return Array.from({ length: count }, () => reader.bytes());
 }
 
-function loadOf(all: readonly Uint8Array[], indexes: readonly number[]): Load {
+function loadOf(all: readonly Uint8Array[], indexes: readonly number[], { cluster }: Load): Load {
   const writer = new Writer();
   for (const index of indexes) writer.bytes(all[index] ?? new Uint8Array());
-  return { count: indexes.length, operations: writer.finish().slice() };
+  return { count: indexes.length, operations: writer.finish().slice(), ...(cluster !== undefined && { cluster }) };
 }
 
 /** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */

@@ -112,7 +112,7 @@ export async function applyToShards(
     const reader = new Reader(page.body);
     for (let left = page.documents; left > 0; left -= 1) {
       const id = reader.text();
-      const request = { ...operation, id, create: false, condition: visit.selection };
+      const request = { ...operation, id, isStored: true as const, create: false, condition: visit.selection };
       const outcome = await group.partition.apply(request, Math.max(deadline.remainingMs, 1));
       if (isFailure(outcome.status)) return { documents, next: from, failure: outcome };
       documents += 1;

@@ -2,7 +2,7 @@
  * The shards of a large group: several partitions that share its documents by a hash of their ids (docs/decisions/0079). What is
  * said here is a fact on disk: it must never change.
  */
-import { ServiceError, type ShardBits } from "@brooklet/core";
+import { ServiceError, type ShardBits, shownId } from "@brooklet/core";
 import { bucketOf, type Sql, storedPartition } from "@brooklet/store";
 import type { PartitionKey } from "../cluster.ts";
 
@@ -34,10 +34,13 @@ export const WHOLE: ShardRecord = { number: 0, made: 0, bits: 0, isOpen: true, c
 
 const encoder = new TextEncoder();
 
-/** The hash of a document id: FNV-1a of its bytes, with all bits mixed into the low ones. The core has the same. */
+/**
+ * The hash of a document id: FNV-1a of its bytes, with all bits mixed into the low ones. The core has the same. Documents of
+ * several content clusters that are shown under one id are together.
+ */
 export function shardHash(id: string): number {
   let hash = 0x811c9dc5;
-  for (const byte of encoder.encode(id)) hash = Math.imul(hash ^ byte, 0x01000193);
+  for (const byte of encoder.encode(shownId(id))) hash = Math.imul(hash ^ byte, 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

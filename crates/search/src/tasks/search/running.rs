@@ -1,7 +1,7 @@
 //! The runs of a search, a schema each, with what shows their hits.
 use std::rc::Rc;
 
-use brooklet_document::Format;
+use brooklet_document::{Format, shown_id};
 use brooklet_segment::{Gaps, Halt, gather, read_id};
 use brooklet_task::{Code, Rejection};
 
@@ -220,7 +220,7 @@ impl Running {
         let of = run.plan.clone();
         let HitLocation { view, ordinal } = hit.content;
         let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
-        let id = hit.id.as_deref().unwrap_or_default();
+        let id = &shown_id(hit.id.as_deref().unwrap_or_default());
         // Both note what they miss before one of them halts.
         let explanation = match self.explainers.get_mut(hit.schema).filter(|_| explains) {
             Some(explainer) => explainer.explain(spot, reads).map(Some),

@@ -1,5 +1,6 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
 import { BrookletError } from "@brooklet/client";
+import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { deployDirectory } from "../../application-directory.ts";
 import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
@@ -14,7 +15,7 @@ const HELD_BYTES = 96 << 20;
 
 /** Feeds a data directory, which nobody else may have open. */
 export async function* feedDirectory(
-  command: { readonly data: string; readonly app?: string; readonly threads?: number },
+  command: { readonly data: string; readonly app?: string; readonly threads?: number; readonly cluster?: string },
   input: AsyncIterable<Uint8Array>,
   surroundings: Surroundings,
 ): FedBatches {
@@ -33,13 +34,22 @@ export async function* feedDirectory(
     if (cluster.application() === undefined) {
       throw new UsageError(`nothing is deployed in ${command.data}: give the application package with --app`);
     }
-    yield* cluster.feed(input, { timeoutMs: TIMEOUT_MS, heldBytes: HELD_BYTES });
+    const only = command.cluster === undefined ? {} : { cluster: command.cluster };
+    demandCluster(cluster.application(), command.cluster);
+    yield* cluster.feed(input, { timeoutMs: TIMEOUT_MS, heldBytes: HELD_BYTES, ...only });
   } catch (error) {
     if (ServiceError.is(error) && error.status === 400) throw new UsageError(error.message, { cause: error });
     throw error;
   } finally {
     await cluster.close();
   }
+}
+
+/** Throws unless there is a content cluster of that name, where one is named. */
+function demandCluster(application: DeployReport | undefined, name: string | undefined): void {
+  const names = application?.clusters.map((one) => one.name) ?? [];
+  if (name === undefined || names.includes(name)) return;
+  throw new UsageError(`there is no content cluster '${name}', only ${names.join(", ")}`);
 }
 
 /** Whether the server takes feeds in bulk. Throws where there is none: a whole feed would fail operation by operation. */

@@ -7,7 +7,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
-import { type Server, shown } from "../server.ts";
+import { type FeedTarget, shown } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -46,7 +46,11 @@ interface Sent {
 }
 
 /** Feeds a server; what comes of each operation, in no order. */
-export async function* feedServer(server: Server, input: AsyncIterable<Uint8Array>, waits: Waits = WAITS): FedBatches {
+export async function* feedServer(
+  server: FeedTarget,
+  input: AsyncIterable<Uint8Array>,
+  waits: Waits = WAITS,
+): FedBatches {
   const queue = new Queue(input);
   for (let silent = 0; ; ) {
     const stream = new FeedStream(server, queue);
@@ -61,6 +65,11 @@ export async function* feedServer(server: Server, input: AsyncIterable<Uint8Arra
     await pause(waitMs(waits, failures));
   }
   if (queue.failure !== undefined) throw queue.failure;
+}
+
+/** The query of the path of a feed that is for one content cluster alone. */
+function queryOf({ cluster }: FeedTarget): string {
+  return cluster === undefined ? "" : `?cluster=${encodeURIComponent(cluster)}`;
 }
 
 /** What is to be sent: first what was sent before, then the operations of the feed. */
@@ -139,7 +148,7 @@ class FeedStream {
   hasTold = false;
   /** Why the stream ended before its end. */
   fault: unknown;
-  readonly #server: Server;
+  readonly #server: FeedTarget;
   readonly #queue: Queue;
   /** From the first of which it is not known what came of it. */
   readonly #sent = new Map<number, Sent>();
@@ -151,7 +160,7 @@ class FeedStream {
   #isStopped = false;
   #wake: (() => void) | undefined;
 
-  constructor(server: Server, queue: Queue) {
+  constructor(server: FeedTarget, queue: Queue) {
     this.#server = server;
     this.#queue = queue;
   }
@@ -207,7 +216,7 @@ class FeedStream {
     const stream = session.request({
       ":method": "POST",
       ...shown(this.#server),
-      ":path": new URL(this.#server.url).pathname.replace(/\/$/, "") + FEED_PATH,
+      ":path": new URL(this.#server.url).pathname.replace(/\/$/, "") + FEED_PATH + queryOf(this.#server),
       accept: "application/jsonl",
       "content-type": "application/jsonl",
     });

@@ -2,8 +2,8 @@
 import { BrookletError, type Client, type FeedOutcome, feed } from "@brooklet/client";
 import type { FedOperation } from "@brooklet/partition";
 import { connect } from "../../node/connect.ts";
-import { type Server, serverOf } from "../server.ts";
-import type { Surroundings } from "../surroundings.ts";
+import { type FeedTarget, type Server, serverOf } from "../server.ts";
+import { type Surroundings, UsageError } from "../surroundings.ts";
 import { feedDirectory, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
 import { checkReadable, openFeed, type ReadShare } from "./feed-input.ts";
@@ -15,7 +15,7 @@ import { type FeedRequest, feedRequest } from "./feed-source.ts";
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
 /** Options of the command. */
-export interface FeedCommand extends FeedReportOptions, Server {
+export interface FeedCommand extends FeedReportOptions, FeedTarget {
   /** A data directory that is fed without a server, instead. */
   readonly data?: string;
   /** An application package to deploy there before. */
@@ -47,6 +47,7 @@ export async function runFeed(file: string, command: FeedCommand, surroundings: 
   const input = openFeed(file, surroundings.input, read);
   if (skipped > 0) surroundings.warn(`${skipped} operations were done before; going on after them`);
   if (command.data === undefined && !(await takesFeeds(command))) {
+    if (command.cluster !== undefined) throw new UsageError(`${command.url} takes no feeds for one content cluster`);
     await sendAll(readRequests(input, skipped), command, surroundings, { checkpoint, read });
     return;
   }

@@ -8,9 +8,9 @@ import { splitBytes } from "../feed/feed-objects.ts";
 import { FeedReport, type FeedReportOptions, isFinal } from "../feed/feed-report.ts";
 import { FEED_PATH, feedServer } from "../feed/feed-server.ts";
 import { memberText } from "../feed/feed-source.ts";
-import type { Server } from "../server.ts";
+import type { FeedTarget, Server } from "../server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "../surroundings.ts";
-import { contentClusters } from "../visit.ts";
+import { contentClusters, sharesTypes } from "../visit.ts";
 import { VespaCheckpoint } from "./vespa-checkpoint.ts";
 import { type VespaVisit, vespaPages } from "./vespa-visit.ts";
 
@@ -44,13 +44,15 @@ export async function runImportVespa(
   if (checkpoint.isBegun) surroundings.warn("going on where an earlier import ended");
   const report = new FeedReport(command, surroundings);
   const visits: VespaVisit[] = [];
-  for (const cluster of await contentClusters(source)) {
+  const clusters = await contentClusters(source);
+  const own = await ownClusters(command);
+  for (const cluster of clusters) {
     for (let slice = 0; slice < slices; slice += 1) {
       visits.push({ cluster, slices, slice, ...(selection !== undefined && { selection }) });
     }
   }
   const imported = await Promise.allSettled(
-    visits.map((visit) => importSlice(source, visit, command, report, checkpoint)),
+    visits.map((visit) => importSlice(source, visit, targetOf(command, visit.cluster, own), report, checkpoint)),
   );
   surroundings.progress("");
   const failed = imported.find((slice) => slice.status === "rejected");
@@ -65,11 +67,23 @@ export async function runImportVespa(
   throw new CommandFailed();
 }
 
+/** The content clusters of the target that have documents of their own under the same ids. */
+async function ownClusters(target: Server): Promise<readonly string[]> {
+  const clusters = await contentClusters(target);
+  return (await sharesTypes(target, clusters)) ? clusters : [];
+}
+
+/** Where the documents of a content cluster go: to that of the same name, where several have a type. */
+function targetOf({ url, key }: Server, cluster: string, own: readonly string[]): FeedTarget {
+  const server = key === undefined ? { url } : { url, key };
+  return own.includes(cluster) ? { ...server, cluster } : server;
+}
+
 /** Imports a slice, a page after the other: the next is read when the documents of the one before are stored. */
 async function importSlice(
   source: Server,
   visit: VespaVisit,
-  target: Server,
+  target: FeedTarget,
   report: FeedReport,
   checkpoint: VespaCheckpoint,
 ): Promise<void> {
