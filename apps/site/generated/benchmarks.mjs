@@ -89,7 +89,7 @@ function newestOf(records) {
     for (const corpus of new Set(rows.map((row) => row["corpus"] ?? "")))
       newest.set(corpus, { corpus, name, rows: rows.filter((row) => row["corpus"] === corpus) });
   }
-  const place = (/** @type {string} */ corpus) => [..."vth"].indexOf(corpus[0] ?? "");
+  const place = (/** @type {string} */ corpus) => "vth".indexOf(corpus[0] ?? "") + (/^[vth]\d/.test(corpus) ? 0 : 9);
   const size = ({ rows: [first] = /** @type {readonly Row[]} */ ([]) }) => Number(first?.["documents"]);
   return [...newest.values()].sort((one, other) => place(one.corpus) - place(other.corpus) || size(one) - size(other));
 }
@@ -159,8 +159,8 @@ function modelPlots(model, rows, source) {
   );
   return [
     `## ${model}: one text after another, by callers`,
-    `${source} ${first?.["version"]}, ${first?.["documents"]} texts. A session on every core is quickest for one caller on an idle machine; sessions on one core each do
-more where several ask. A pool that adapts is what an embedder has unless its threads are set ([models](models.md#embedders)); \`npm run bench:models -- --record\` measures yours.`,
+    `${source} ${first?.["version"]}, ${first?.["documents"]} texts. A session on every core can be quickest for one caller where nothing else runs; sessions on one core
+each do more where several ask. A pool that adapts is what an embedder has unless its threads are set ([models](models.md#embedders)); \`npm run bench:models -- --record\` measures yours.`,
     ...plots,
     `| | callers | p50 ms | p95 ms | processor ms a text | texts/s |\n|---|---:|---:|---:|---:|---:|\n${table.join("\n")}`,
   ];

@@ -52,7 +52,7 @@ export function barPlot({ title, unit, note, bars }) {
 }
 
 /** A plot of lines: its height, and the room for scales at the left and for names at the right. */
-const LINES = { height: 260, left: 52, right: 128, top: 14, bottom: 44 };
+const LINES = { height: 276, left: 52, right: 128, top: 30, bottom: 44 };
 /** Names of lines are so far apart at least. */
 const NAME = 16;
 /** How lines that are not ours are told apart without their colours. */
@@ -91,7 +91,7 @@ export function linePlot({ title, unit, along, note, lines }) {
   for (const place of places)
     ticks.push(`<text class="scale" x="${x(place)}" y="${height - bottom + 18}">${place}</text>`);
   ticks.push(`<text class="scale" x="${(left + WIDTH - right) / 2}" y="${height - 6}">${escaped(along)}</text>`);
-  ticks.push(`<text class="scale end" x="${left - 8}" y="${top - 2}">${escaped(unit)}</text>`);
+  ticks.push(`<text class="scale end" x="${left - 8}" y="${top - 16}">${escaped(unit)}</text>`);
   const names = apart(lines.map(({ points }) => y(points.at(-1)?.[1] ?? from)));
   const drawn = lines.map(({ label, isOurs, points }, index) => {
     const kind = isOurs ? "ours" : "other";
