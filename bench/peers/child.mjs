@@ -16,6 +16,9 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { readCorpus } from "./corpus.mjs";
 
+/** The words of a query of a kind; one by words and vectors asks for those of a query of two words. */
+const wordsAsked = ({ words }, kind) => words?.[kind === "hybrid" ? "words-2" : kind];
+
 const [, , driver, variant, corpusPath, folder] = process.argv;
 const { drivers } = await import(`./drivers/${driver}.mjs`);
 const corpus = readCorpus(corpusPath);
@@ -69,7 +72,7 @@ const requests = {
     for (let turn = from; turn < from + count; turn += 1) {
       const query = corpus.queries[turn % corpus.queries.length];
       const start = performance.now();
-      const found = await peer.search(kind, { ...query, words: query.words?.[kind] });
+      const found = await peer.search(kind, { ...query, words: wordsAsked(query, kind) });
       ms.push(performance.now() - start);
       answers.push(found);
     }
@@ -100,7 +103,7 @@ const requests = {
   async erase({ group, kind }) {
     const { ms } = await timed(() => peer.erase(group));
     const query = corpus.queries.find((one) => one.group === group);
-    const left = await peer.search(kind, { ...query, words: query.words?.[kind] });
+    const left = await peer.search(kind, { ...query, words: wordsAsked(query, kind) });
     return { ms, left: left.length };
   },
   memory: async () => memory(),
