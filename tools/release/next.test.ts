@@ -60,7 +60,7 @@ async function freePort(): Promise<number> {
  * Starts a server in a folder with an empty database; what its route and its page answer after one note was written. What the
  * server printed is the error, where it does not.
  */
-async function answersOf(folder: string, ...words: readonly string[]): Promise<readonly [unknown, string | undefined]> {
+async function answersOf(folder: string, ...words: readonly string[]): Promise<Answers> {
   rmSync(join(folder, "data"), { recursive: true, force: true });
   const port = String(await freePort());
   const env = environment({ PORT: port, HOSTNAME: "127.0.0.1" });
@@ -79,16 +79,36 @@ async function answersOf(folder: string, ...words: readonly string[]): Promise<r
   }
 }
 
-async function ask(address: string): Promise<readonly [unknown, string | undefined]> {
+/** What its route finds, what its page shows, and what a route over an object store counts. */
+type Answers = readonly [unknown, string | undefined, unknown];
+
+async function ask(address: string): Promise<Answers> {
   const body = JSON.stringify({ id: "n1", title: "the deposit" });
   const written = await fetch(`${address}/notes`, { method: "POST", body });
   if (!written.ok) throw new Error(`the route answers ${written.status}`);
   const found: unknown = await (await fetch(`${address}/notes?text=deposit`)).json();
   const page = await (await fetch(address)).text();
-  return [found, /<li>([^<]*)</.exec(page)?.[1]];
+  const shared: unknown = await (await fetch(`${address}/shared`)).json();
+  return [found, /<li>([^<]*)</.exec(page)?.[1], shared];
 }
 
-const FOUND = [["the deposit"], "the deposit"];
+const FOUND = [["the deposit"], "the deposit", 1];
+
+/** A route over an object store, as docs/object-store.md has it for functions. */
+const SHARED = `import { open, schema, text } from "brooklet";
+import { memoryObjectStore, s3At } from "brooklet/object-store";
+
+const note = schema("note", { title: text() });
+const address = process.env.BROOKLET_STORE;
+const opened = open({ store: address === undefined ? memoryObjectStore() : s3At(address), schemas: [note] });
+
+export async function GET() {
+  const alice = (await opened).group("alice");
+  await alice.put(note, "n1", { title: "the deposit" });
+  const { totalCount } = await alice.search(note, { text: "deposit" });
+  return Response.json(totalCount);
+}
+`;
 
 beforeAll(() => {
   emptyProject(project);
@@ -99,7 +119,11 @@ beforeAll(() => {
   const layout = `export default function Layout({ children }: { children: React.ReactNode }) {
     return <html lang="en"><body>{children}</body></html>;
   }`;
-  for (const [path, text] of [...filesOfPage(), ["app/layout.tsx", layout] as const]) {
+  const added = [
+    ["app/layout.tsx", layout],
+    ["app/shared/route.ts", `export const dynamic = "force-dynamic";\n${SHARED}`],
+  ] as const;
+  for (const [path, text] of [...filesOfPage(), ...added]) {
     mkdirSync(join(project, dirname(path)), { recursive: true });
     writeFileSync(join(project, path), text);
   }

@@ -16,9 +16,11 @@ export {
   removeSnapshot,
   type S3Access,
   type S3Answer,
+  type S3Credentials,
   S3Error,
   type S3Options,
   type S3Request,
+  type S3Role,
   type S3Transport,
   type SnapshotOptions,
   type StoreSnapshot,
@@ -28,3 +30,4 @@ export {
   type WriteOutcome,
 } from "@brooklet/object-store";
 export { s3 } from "./node/s3.ts";
+export { s3At } from "./node/s3-address.ts";

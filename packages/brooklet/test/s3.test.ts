@@ -6,6 +6,7 @@ import { AwsClient } from "aws4fetch";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { REQUIRED, startS3, versitygw } from "../../object-store/test/servers.ts";
 import { nodeTransport, Signer, s3 } from "../src/node/s3.ts";
+import type { S3Credentials } from "../src/object-store.ts";
 
 const ACCESS = { accessKeyId: "key", secretAccessKey: "secret/+=", region: "eu-central-1" };
 
@@ -34,9 +35,10 @@ describe("a signature", () => {
     ];
     const all = [{}, { "if-none-match": "*" }, { "if-match": '"abc"  d' }, { range: "bytes=0-9" }];
     for (const sessionToken of [undefined, "token=="]) {
-      const access = { ...ACCESS, ...(sessionToken !== undefined && { sessionToken }) };
-      const other = new AwsClient({ ...access, service: "s3", retries: 0 });
-      const signer = new Signer(access);
+      const { region, ...keys } = ACCESS;
+      const access = { ...keys, ...(sessionToken !== undefined && { sessionToken }) };
+      const other = new AwsClient({ ...access, region, service: "s3", retries: 0 });
+      const signer = new Signer(region);
       for (const [day, name] of names.entries())
         for (const method of ["GET", "PUT", "DELETE"] as const)
           for (const headers of all)
@@ -50,7 +52,7 @@ describe("a signature", () => {
               const target = isListing
                 ? `/bucket/?list-type=2&prefix=${encoded}&start-after=${encoded}`
                 : `/bucket/${path}`;
-              const ours = signer.headersOf({ method, target, headers }, "localhost:9000", now);
+              const ours = signer.headersOf({ method, target, headers }, "localhost:9000", now, access);
               const datetime = ours["x-amz-date"] ?? "";
               const theirs = await other.sign(`http://localhost:9000${target}`, { method, headers, aws: { datetime } });
               expect(ours["authorization"], `${method} ${target}`).toBe(theirs.headers.get("authorization"));
@@ -137,6 +139,26 @@ describe.skipIf(!REQUIRED && versitygw() === undefined)("a store by Node's own c
   afterAll(() => service?.stop());
   for (const [name, check] of testObjectStore(async () => s3({ ...service.options, prefix: "by-node" })))
     test(name, check);
+
+  test.each([
+    ["Node's own client", {}],
+    ["fetch", { fetch }],
+  ])("asks who signs with each request, by %s", async (_, more) => {
+    const { accessKeyId, secretAccessKey, bucket, endpoint = "" } = service.options;
+    const right = { accessKeyId, secretAccessKey };
+    let given: readonly S3Credentials[] = [right, { ...right, secretAccessKey: "ended" }, right, right];
+    const credentials = async () => {
+      const [first = right, ...others] = given;
+      given = others;
+      return first;
+    };
+    const store = s3({ bucket, endpoint, credentials, ...more });
+    expect(await store.log.read("bucket/none", 0)).toBeUndefined();
+    await expect(store.log.read("bucket/none", 0)).rejects.toMatchObject({ status: 403 });
+    expect(await store.log.read("bucket/none", 0)).toBeUndefined();
+    expect(given).toHaveLength(1);
+    await store.close?.();
+  });
 
   test("whose credentials are wrong is told what the service says", async () => {
     const store = s3({ ...service.options, secretAccessKey: "another" });

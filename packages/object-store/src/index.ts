@@ -17,11 +17,14 @@ export { type PostgresClient, postgresObjectStore } from "./postgres.ts";
 export { S3Error, type S3Options, s3ObjectStore } from "./s3.ts";
 export { type Environment, s3OptionsOf } from "./s3-address.ts";
 export {
+  credentialsOf,
   S3_REGION,
   S3_TIMEOUT_MS,
   type S3Access,
   type S3Answer,
+  type S3Credentials,
   type S3Request,
+  type S3Role,
   type S3Transport,
   signedTime,
 } from "./s3-transport.ts";

@@ -22,17 +22,30 @@ export interface S3Answer {
   readonly bytes: Uint8Array;
 }
 
-/** Who signs, for which region, and how long a request may take. */
-export interface S3Access {
-  /** `us-east-1` by default; `auto` for R2. */
-  readonly region?: string;
+/** What requests are signed with. */
+export interface S3Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
+}
+
+/** Who signs, for which region, and how long a request may take. */
+export type S3Access = (S3Credentials | S3Role) & {
+  /** `us-east-1` by default; `auto` for R2. */
+  readonly region?: string;
   /** Milliseconds that a request may take; 10,000 by default. It is then made again. */
   readonly timeoutMs?: number;
   /** The time that requests are signed with; the process's own by default. */
   readonly now?: () => Date;
+};
+
+/** Credentials that end and are given anew, as those of a role of AWS are. */
+export interface S3Role {
+  /**
+   * Credentials that hold now; asked for with each request, so whatever is behind it keeps them while they hold, as the providers of
+   * `@aws-sdk/credential-providers` do.
+   */
+  readonly credentials: () => S3Credentials | Promise<S3Credentials>;
 }
 
 /** Signs requests, sends them, and reads their answers. */
@@ -52,24 +65,37 @@ export function signedTime(now: Date): string {
   return now.toISOString().replace(/[:-]|\.\d+/g, "");
 }
 
+/** What gives the credentials of a request. */
+export function credentialsOf(access: S3Access): S3Role["credentials"] {
+  return "credentials" in access ? access.credentials : () => access;
+}
+
 /** Sends by `fetch`, the platform's own unless another is given. */
 export function fetchTransport(access: S3Access, given?: typeof fetch): S3Transport {
-  const { region = S3_REGION, accessKeyId, secretAccessKey, sessionToken, timeoutMs = S3_TIMEOUT_MS } = access;
-  const client = new AwsClient({
-    accessKeyId,
-    secretAccessKey,
-    ...(sessionToken !== undefined && { sessionToken }),
-    service: "s3",
-    region,
-    // What failed is asked again by who knows what it means.
-    retries: 0,
-  });
+  const { region = S3_REGION, timeoutMs = S3_TIMEOUT_MS } = access;
+  const credentials = credentialsOf(access);
+  let signer: { readonly of: S3Credentials; readonly client: AwsClient } | undefined;
+  const clientOf = (of: S3Credentials): AwsClient => {
+    if (signer?.of === of) return signer.client;
+    const { accessKeyId, secretAccessKey, sessionToken } = of;
+    const client = new AwsClient({
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken !== undefined && { sessionToken }),
+      service: "s3",
+      region,
+      // What failed is asked again by who knows what it means.
+      retries: 0,
+    });
+    signer = { of, client };
+    return client;
+  };
   const ask = given ?? ((...asked: Parameters<typeof fetch>) => fetch(...asked));
   return {
     send: async ({ method, origin, target, headers, body }) => {
       const datetime = signedTime(access.now?.() ?? new Date());
       const what = { method, headers, ...(body && { body }) };
-      const signed = await client.sign(`${origin}${target}`, { ...what, aws: { datetime } });
+      const signed = await clientOf(await credentials()).sign(`${origin}${target}`, { ...what, aws: { datetime } });
       const response = await ask(signed, { signal: AbortSignal.timeout(timeoutMs) });
       const bytes = new Uint8Array(await response.arrayBuffer());
       return { status: response.status, tag: response.headers.get("etag") ?? undefined, bytes };

@@ -15,7 +15,7 @@ import {
 } from "./s3-transport.ts";
 
 /** Where a bucket is, and who may use it. */
-export interface S3Options extends S3Access {
+export type S3Options = S3Access & {
   readonly bucket: string;
   /** Everything is below it; nothing by default. No slash at its ends. */
   readonly prefix?: string;
@@ -27,7 +27,7 @@ export interface S3Options extends S3Access {
   readonly fetch?: typeof fetch;
   /** Signs and sends requests, in place of `fetch`. */
   readonly transport?: S3Transport;
-}
+};
 
 const PLACE_DIGITS = 12;
 const NOT_FOUND = 404;

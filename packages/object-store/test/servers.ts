@@ -7,6 +7,7 @@ import { delimiter, join } from "node:path";
 import process from "node:process";
 import pg from "pg";
 import type { S3Options } from "../src/s3.ts";
+import type { S3Credentials } from "../src/s3-transport.ts";
 
 /** Whether tests fail where a server is not installed; otherwise they are left out. */
 export const REQUIRED: boolean = process.env["BROOKLET_OBJECT_STORES"] === "required";
@@ -40,7 +41,7 @@ export interface Running {
 }
 
 /** An S3 service. */
-export async function startS3(): Promise<Running & { readonly options: S3Options }> {
+export async function startS3(): Promise<Running & { readonly options: S3Options & S3Credentials }> {
   const program = versitygw();
   if (program === undefined) throw new Error("versitygw is not installed");
   const folder = mkdtempSync(join(tmpdir(), "brooklet-s3-"));

@@ -13,8 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
-import { s3OptionsOf } from "@brooklet/object-store";
-import { s3 } from "../node/s3.ts";
+import { s3At } from "../node/s3-address.ts";
 
 /** A place of objects. */
 export interface BackupTarget {
@@ -74,6 +73,6 @@ function syncFolder(path: string): void {
 }
 
 function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarget {
-  const { files } = s3(s3OptionsOf(text, environment));
+  const { files } = s3At(text, environment);
   return { name: text, put: files.put, get: (name) => files.read(name), remove: files.remove };
 }

@@ -1,13 +1,7 @@
 /** The store that an address on the command line names. */
 import process from "node:process";
-import {
-  type Environment,
-  type ObjectStore,
-  type PostgresClient,
-  postgresObjectStore,
-  s3OptionsOf,
-} from "@brooklet/object-store";
-import { s3 } from "../node/s3.ts";
+import { type Environment, type ObjectStore, type PostgresClient, postgresObjectStore } from "@brooklet/object-store";
+import { s3At } from "../node/s3-address.ts";
 import { UsageError } from "./surroundings.ts";
 
 /** What is used of the library of PostgreSQL. */
@@ -27,7 +21,7 @@ const REQUEST_MS = 10_000;
 export async function storeAt(address: string, environment: Environment): Promise<ObjectStore> {
   if (address.startsWith("s3://")) {
     try {
-      return s3(s3OptionsOf(address, environment));
+      return s3At(address, environment);
     } catch (error) {
       throw new UsageError((error as Error).message);
     }

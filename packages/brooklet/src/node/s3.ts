@@ -7,11 +7,13 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import process from "node:process";
 import {
+  credentialsOf,
   type ObjectStore,
   S3_REGION,
   S3_TIMEOUT_MS,
   type S3Access,
   type S3Answer,
+  type S3Credentials,
   type S3Options,
   type S3Request,
   type S3Transport,
@@ -30,6 +32,8 @@ const CONNECTIONS_MAX = 256;
  * ```ts
  * import { s3 } from "brooklet/object-store";
  * const store = s3({ bucket: "mail", prefix: "live", accessKeyId: "…", secretAccessKey: "…", region: "eu-central-1" });
+ * // Where a role gives credentials that end (npm install @aws-sdk/credential-providers):
+ * // s3({ bucket: "mail", region: "eu-central-1", credentials: fromNodeProviderChain() })
  * ```
  */
 export function s3(options: S3Options): ObjectStore {
@@ -41,12 +45,13 @@ export function s3(options: S3Options): ObjectStore {
 
 /** Signs requests for one region; what of the key a day has in common is made once. */
 export class Signer {
-  readonly #access: S3Access;
+  readonly #region: string;
   #day = "";
+  #secret = "";
   #key: Buffer = Buffer.alloc(0);
 
-  constructor(access: S3Access) {
-    this.#access = access;
+  constructor(region: string = S3_REGION) {
+    this.#region = region;
   }
 
   /** The headers to send. `host` is as it is sent. */
@@ -54,8 +59,8 @@ export class Signer {
     { method, target, headers }: Pick<S3Request, "method" | "target" | "headers">,
     host: string,
     now: Date,
+    { accessKeyId, secretAccessKey, sessionToken }: S3Credentials,
   ): Record<string, string> {
-    const { accessKeyId, region = S3_REGION, sessionToken } = this.#access;
     const datetime = signedTime(now);
     const day = datetime.slice(0, 8);
     const all: Record<string, string> = {
@@ -72,9 +77,9 @@ export class Signer {
     const [path, parameters] = query < 0 ? [target, ""] : [target.slice(0, query), target.slice(query + 1)];
     const said = names.map((name) => `${name}:${all[name]?.trim().replace(/\s+/g, " ")}\n`).join("");
     const canonical = `${method}\n${path}\n${parameters}\n${said}\n${names.join(";")}\n${PAYLOAD}`;
-    const scope = `${day}/${region}/s3/aws4_request`;
+    const scope = `${day}/${this.#region}/s3/aws4_request`;
     const digest = createHash("sha256").update(canonical).digest("hex");
-    const signature = createHmac("sha256", this.#keyOf(day, region))
+    const signature = createHmac("sha256", this.#keyOf(day, secretAccessKey))
       .update(`AWS4-HMAC-SHA256\n${datetime}\n${scope}\n${digest}`)
       .digest("hex");
     const credential = `Credential=${accessKeyId}/${scope}, SignedHeaders=${names.join(";")}`;
@@ -82,19 +87,21 @@ export class Signer {
     return all;
   }
 
-  #keyOf(day: string, region: string): Buffer {
-    if (day === this.#day) return this.#key;
-    let key: Buffer | string = `AWS4${this.#access.secretAccessKey}`;
-    for (const part of [day, region, "s3", "aws4_request"]) key = createHmac("sha256", key).update(part).digest();
+  #keyOf(day: string, secret: string): Buffer {
+    if (day === this.#day && secret === this.#secret) return this.#key;
+    let key: Buffer | string = `AWS4${secret}`;
+    for (const part of [day, this.#region, "s3", "aws4_request"]) key = createHmac("sha256", key).update(part).digest();
     this.#key = key as Buffer;
     this.#day = day;
+    this.#secret = secret;
     return this.#key;
   }
 }
 
 /** Sends over connections that are kept. */
 export function nodeTransport(access: S3Access): S3Transport {
-  const signer = new Signer(access);
+  const signer = new Signer(access.region);
+  const credentials = credentialsOf(access);
   const { timeoutMs = S3_TIMEOUT_MS, now } = access;
   const settings = { keepAlive: true, maxSockets: CONNECTIONS_MAX };
   const agents = { "http:": new HttpAgent(settings), "https:": new HttpsAgent(settings) };
@@ -118,7 +125,7 @@ export function nodeTransport(access: S3Access): S3Transport {
   return {
     send: async (request) => {
       const place = placeOf(request.origin);
-      const headers = signer.headersOf(request, place.host, now?.() ?? new Date());
+      const headers = signer.headersOf(request, place.host, now?.() ?? new Date(), await credentials());
       const sent = { ...request, headers };
       try {
         return await exchange(place, sent, timeoutMs);
