@@ -170,6 +170,15 @@ export const GUARDS: readonly Guard[] = [
     name: "nothing is lost, doubled or seen that is not so, whatever is split, lost or late",
   },
   {
+    id: "T2",
+    without: "over an object store, a write that was told not to be done is done when the store answers",
+    file: "packages/object-store/src/object-store-cluster.ts",
+    line: '      if (isLate) throw lateError("not_applied");',
+    instead: "",
+    test: "packages/object-store/test/outcomes.test.ts",
+    name: "a write whose time was over before it was begun is told that it was not done, and is not done when the store answers",
+  },
+  {
     id: "T15",
     without: "a file of a newer release is taken",
     file: "packages/store/src/tables.ts",

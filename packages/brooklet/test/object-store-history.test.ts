@@ -1,9 +1,11 @@
 /**
  * Three servers over one object store, a real S3 service and a real PostgreSQL: clients ask any of them, while servers are killed,
- * stopped for a while (and do not know what happened meanwhile), and the store itself is killed and started again. What the clients
- * saw of each document must have an order that explains it; so must what forks have of snapshots that are taken meanwhile.
+ * stopped for a while (and do not know what happened meanwhile), cut off from the store, have what they send held for a while or arrive
+ * when they have given it up or are gone, and the store itself is killed and started again. What the clients saw of each document must
+ * have an order that explains it; so must what forks have of snapshots that are taken meanwhile.
  *
- * BROOKLET_HISTORY_STEPS asks for more operations (500 of each store), BROOKLET_SEED repeats choices.
+ * BROOKLET_HISTORY_STEPS asks for more operations (500 of each store), BROOKLET_HISTORY_FAULT_STEPS says how many are between two that
+ * go wrong, BROOKLET_HISTORY_TELL_STEPS how often it is told how far it is; BROOKLET_SEED repeats choices.
  */
 import { join } from "node:path";
 import process from "node:process";
@@ -22,13 +24,21 @@ import { serve } from "../src/index.ts";
 import { forkStore, memoryObjectStore, removeSnapshot, takeSnapshot } from "../src/object-store.ts";
 import { ABSENT, type Random, randomFrom, randomWrite, seen, stateOf, written } from "./history-documents.ts";
 import { DocumentHistory, type State } from "./linearizable.ts";
-import { type Asking, applicationFiles, asking, folder, type Served, serveProcess, writeFiles } from "./served.ts";
+import { type Gateway, Pace, Servers, STEPS_MEANWHILE, Trouble } from "./object-store-trouble.ts";
+import { type Asking, applicationFiles, asking, folder, serveWith, writeFiles } from "./served.ts";
 
 const STEPS = Number(process.env["BROOKLET_HISTORY_STEPS"] ?? 500);
 const SEED = Number(process.env["BROOKLET_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const SERVERS = 3;
 const CLIENTS = 6;
-const LIFE_STEPS = 250;
+/** From so many on all that can go wrong does. */
+const MANY_STEPS = 5_000;
+/** Steps between two starts of all servers. */
+const LIFE_STEPS = STEPS < MANY_STEPS ? 500 : 1_000;
+/** Steps between two that go wrong, more or less. */
+const FAULT_STEPS = Number(process.env["BROOKLET_HISTORY_FAULT_STEPS"] ?? (STEPS < MANY_STEPS ? 15 : 60));
+/** How often it is told how far it is. */
+const TELL_STEPS = Number(process.env["BROOKLET_HISTORY_TELL_STEPS"] ?? Number.POSITIVE_INFINITY);
 const GROUPS = ["alice", "bob", "carol", "dave"] as const;
 const NAMES = ["1", "2", "3"] as const;
 const WAIT_MS = 60_000;
@@ -42,11 +52,6 @@ const files = applicationFiles({
   }`,
 });
 const documents = GROUPS.flatMap((group) => NAMES.map((name) => `${group}/${name}`));
-
-interface Gateway {
-  served: Served;
-  ask: Asking;
-}
 
 class World {
   readonly #random: Random;
@@ -74,7 +79,9 @@ class World {
     const begun = this.#now();
     const record = (status?: number): void =>
       this.#history(document).record(written(about, write, status), begun, this.#now());
-    const query = new URLSearchParams({ ...parameters, timeout: "20s" }).toString();
+    // Of some the time is over while they wait for a store that is not reached.
+    const timeout = this.#random(8) === 0 ? `${50 + this.#random(500)}ms` : "20s";
+    const query = new URLSearchParams({ ...parameters, timeout }).toString();
     try {
       const { status, text } = await ask(method, `${pathOf(document)}?${query}`, body);
       if (status === 200 || status === 412) {
@@ -121,8 +128,8 @@ class World {
   }
 
   /** What a fork of a snapshot has: as if it had been read while that was taken. */
-  async readFork(address: string): Promise<void> {
-    const source = await storeAt(address, process.env);
+  async readFork(address: string, environment: Readonly<Record<string, string>>): Promise<void> {
+    const source = await storeAt(address, environment);
     const begun = this.#now();
     const { id } = await takeSnapshot(source);
     const ended = this.#now();
@@ -144,6 +151,17 @@ class World {
     }
     await fork.close();
     this.counts.forks += 1;
+  }
+
+  /** All servers are new: whoever writes takes the bucket over, so that what those before still send comes too late from here on. */
+  async takeOver(gateway: Gateway): Promise<void> {
+    for (const group of GROUPS) {
+      const { status, text } = await gateway.ask("POST", `/document/v1/test/note/group/${group}/seal?timeout=50s`, {
+        fields: { n: 0 },
+      });
+      expect(status, text).toBe(200);
+    }
+    await this.settle(gateway);
   }
 
   /** What was not answered cannot happen any more; what was seen must have been possible. */
@@ -179,106 +197,79 @@ function pathOf(document: string): string {
   return `/document/v1/test/note/group/${group}/${name}`;
 }
 
-/** Servers over a store that is named by an address. */
-class Servers {
-  readonly gateways: Gateway[] = [];
-  readonly #start: () => Promise<Served>;
-
-  constructor(start: () => Promise<Served>) {
-    this.#start = start;
-  }
-
-  async begin(index: number): Promise<void> {
-    const served = await this.#start();
-    this.gateways[index] = { served, ask: asking(served.port) };
-  }
-
-  any(random: Random): Gateway {
-    return this.gateways[random(SERVERS)] as Gateway;
-  }
-
-  async killAll(): Promise<void> {
-    for (const { served } of this.gateways) served.process.kill("SIGKILL");
-    await Promise.all(this.gateways.map(({ served }) => served.ended));
-  }
+/** A store, and how a server reaches it by a port of this machine: an address and variables. */
+interface Reached {
+  readonly store: Running;
+  readonly port: number;
+  readonly at: (port: number) => { readonly address: string; readonly environment: Readonly<Record<string, string>> };
 }
 
-async function history(address: string, store: Running, environment: Readonly<Record<string, string>>): Promise<void> {
+async function history({ store, port, at }: Reached): Promise<void> {
   const random = randomFrom(SEED);
   const application = writeFiles(join(folder(), "application"), files);
-  Object.assign(process.env, environment);
   // Half of the seeds have servers that hand writes to each other.
   const reaching = async (): Promise<readonly string[]> =>
     SEED % 2 === 0 ? ["--peer-address", `http://127.0.0.1:${await freePort()}`] : [];
-  const servers = new Servers(async () =>
-    serveProcess("unused", "--app", application, "--store", address, ...(await reaching())),
-  );
+  const servers = await Servers.over(port, SERVERS, async (near) => {
+    const { address, environment } = at(near);
+    return serveWith(environment, "unused", "--app", application, "--store", address, ...(await reaching()));
+  });
+  const pace = new Pace();
   const world = new World(random);
-  const reached = { kills: 0, pauses: 0, storeKills: 0 };
-  for (let steps = 0; steps < STEPS; ) {
-    for (let index = 0; index < SERVERS; index += 1) await servers.begin(index);
-    // Whoever writes takes the bucket over: what a life before still sends comes too late from here on.
-    for (const group of GROUPS) {
-      const { ask } = servers.any(random);
-      const { status, text } = await ask("POST", `/document/v1/test/note/group/${group}/seal?timeout=50s`, {
-        fields: { n: 0 },
-      });
-      expect(status, text).toBe(200);
+  const direct = at(port);
+  const trouble = new Trouble(random, pace, servers, store, () => world.readFork(direct.address, direct.environment));
+  const tell = (): void =>
+    console.log(`seed ${SEED}: ${pace.steps} steps, ${JSON.stringify({ ...trouble.reached, ...world.counts })}`);
+  try {
+    while (pace.steps < STEPS) {
+      await servers.beginAll();
+      await world.takeOver(servers.any(random));
+      const until = Math.min(pace.steps + LIFE_STEPS, STEPS);
+      const client = async (): Promise<void> => {
+        while (pace.steps < until) {
+          await pace.step();
+          await world.step(servers.any(random));
+        }
+      };
+      await Promise.all([trouble.run(until, FAULT_STEPS), ...Array.from({ length: CLIENTS }, client)]);
+      await servers.killAll();
+      if (pace.steps % TELL_STEPS < LIFE_STEPS) tell();
     }
+    await servers.beginAll();
+    await world.takeOver(servers.any(random));
+    // What arrives now comes too late.
+    trouble.deliverAll();
     await world.settle(servers.any(random));
-    const until = Math.min(steps + LIFE_STEPS, STEPS);
-    const client = async (): Promise<void> => {
-      while (steps < until) {
-        steps += 1;
-        await world.step(servers.any(random));
-      }
-    };
-    const trouble = async (): Promise<void> => {
-      while (steps < until) {
-        await new Promise((resolve) => setTimeout(resolve, 100 + random(300)));
-        const index = random(SERVERS);
-        const { served } = servers.gateways[index] as Gateway;
-        const kind = random(8);
-        if (kind < 3) {
-          reached.kills += 1;
-          served.process.kill("SIGKILL");
-          await servers.begin(index);
-        } else if (kind < 6) {
-          reached.pauses += 1;
-          served.process.kill("SIGSTOP");
-          await new Promise((resolve) => setTimeout(resolve, 200 + random(800)));
-          served.process.kill("SIGCONT");
-        } else if (kind === 6) {
-          reached.storeKills += 1;
-          await store.kill();
-          await new Promise((resolve) => setTimeout(resolve, random(300)));
-          await store.start();
-        } else await world.readFork(address);
-      }
-    };
-    await Promise.all([trouble(), ...Array.from({ length: CLIENTS }, client)]);
-    await servers.killAll();
+  } finally {
+    await servers.close();
   }
-  for (let index = 0; index < SERVERS; index += 1) await servers.begin(index);
-  await world.settle(servers.any(random));
-  await servers.killAll();
-  console.log(`seed ${SEED}: ${JSON.stringify({ ...reached, ...world.counts })}`);
+  tell();
   expect(world.counts.writes).toBeGreaterThan(STEPS / 4);
   expect(world.counts.reads).toBeGreaterThan(STEPS / 8);
-  expect(reached.kills + reached.pauses).toBeGreaterThan(0);
+  const ofLife = Math.min(STEPS, LIFE_STEPS) / (2 * FAULT_STEPS + STEPS_MEANWHILE + CLIENTS);
+  expect(trouble.happened).toBeGreaterThanOrEqual(Math.floor(ofLife));
+  for (const [kind, count] of Object.entries(trouble.reached))
+    if (STEPS >= MANY_STEPS) expect(count, kind).toBeGreaterThan(0);
 }
 
-const timeout = 240_000 + STEPS * 60;
+const timeout = 240_000 + STEPS * 120;
 
 describe.skipIf(!REQUIRED && versitygw() === undefined)("S3", () => {
   test(`what clients of ${SERVERS} servers saw has an order that explains it (seed ${SEED})`, { timeout }, async () => {
     const server = await startS3();
     try {
       const { bucket, accessKeyId, secretAccessKey, endpoint = "" } = server.options;
-      await history(`s3://${bucket}/history`, server, {
-        AWS_ACCESS_KEY_ID: accessKeyId,
-        AWS_SECRET_ACCESS_KEY: secretAccessKey,
-        AWS_ENDPOINT_URL_S3: endpoint,
+      await history({
+        store: server,
+        port: Number(new URL(endpoint).port),
+        at: (port) => ({
+          address: `s3://${bucket}/history`,
+          environment: {
+            AWS_ACCESS_KEY_ID: accessKeyId,
+            AWS_SECRET_ACCESS_KEY: secretAccessKey,
+            AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
+          },
+        }),
       });
     } finally {
       await server.stop();
@@ -290,7 +281,11 @@ describe.skipIf(!REQUIRED && postgresFolder() === undefined)("PostgreSQL", () =>
   test(`what clients of ${SERVERS} servers saw has an order that explains it (seed ${SEED})`, { timeout }, async () => {
     const server = await startPostgres();
     try {
-      await history(`postgres://tester@127.0.0.1:${server.connection.port}/postgres`, server, {});
+      await history({
+        store: server,
+        port: server.connection.port ?? 0,
+        at: (port) => ({ address: `postgres://tester@127.0.0.1:${port}/postgres`, environment: {} }),
+      });
     } finally {
       await server.stop();
     }

@@ -59,8 +59,18 @@ export interface Served {
 
 /** Starts `brooklet serve`. Settles when it listens; a process that ends before that is an error. */
 export async function serveProcess(data: string, ...words: readonly string[]): Promise<Served> {
+  return await serveWith({}, data, ...words);
+}
+
+/** The same with variables of its own beside those of this process. */
+export async function serveWith(
+  environment: Readonly<Record<string, string>>,
+  data: string,
+  ...words: readonly string[]
+): Promise<Served> {
   const child = spawn(process.execPath, [CLI, "serve", "--port", "0", "--data", data, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   let problems = "";

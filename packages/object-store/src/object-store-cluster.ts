@@ -20,7 +20,7 @@ import {
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
-import { encodeFrame, joined } from "./log-object.ts";
+import { joined } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
 import { certain, inTime, isOutdated, lateError, meaningOf, unlessFenced } from "./outcomes.ts";
@@ -28,12 +28,11 @@ import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts"
 import { encodeRecord } from "./record.ts";
 import {
   type About,
-  APPLICATION,
   againWith,
   pauseMs,
+  putApplication,
   randomName,
   readAbout,
-  readApplication,
   readNewest,
   sleep,
 } from "./store-records.ts";
@@ -219,12 +218,7 @@ export class ObjectStoreCluster implements Cluster {
     const report = await this.#inner.deploy(applicationPackage);
     const stored = this.#application;
     if (stored === undefined || stored === before) return report;
-    const { log } = this.#options.store;
-    const bytes = await encodeFrame({ value: { number: stored.number, writer: this.#writer }, blobs: [stored.bytes] });
-    const again = againWith(this.#wait);
-    if ((await again(() => log.append(APPLICATION, stored.number, bytes))) === "won") return report;
-    const there = await readApplication(this.#options.store, stored.number, again);
-    if (there?.writer === this.#writer) return report;
+    if (await putApplication(this.#options.store, stored, this.#writer, againWith(this.#wait))) return report;
     await this.#takeNewest();
     throw deploymentUnderWay();
   }
@@ -301,12 +295,17 @@ export class ObjectStoreCluster implements Cluster {
     timeoutMs: number,
     work: () => Promise<Result>,
   ): Promise<Result> {
-    let isBegun = false;
-    const passed = this.#pass(target, kind, () => {
+    let [isBegun, isLate] = [false, false];
+    const passed = this.#pass(target, kind, async () => {
+      // What its caller was told was not done is not done afterwards.
+      if (isLate) throw lateError("not_applied");
       isBegun = true;
-      return work();
+      return await work();
     });
-    return await inTime(passed, timeoutMs, () => lateError(kind === "write" && isBegun ? "unknown" : "not_applied"));
+    return await inTime(passed, timeoutMs, () => {
+      isLate = true;
+      return lateError(kind === "write" && isBegun ? "unknown" : "not_applied");
+    });
   }
 
   /** Brings what an operation needs, and answers when that is known to be true. */

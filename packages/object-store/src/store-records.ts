@@ -2,6 +2,7 @@
 import { asPackage, type UnsharedBytes } from "@brooklet/core";
 import { type StoredApplication, StoreError } from "@brooklet/store";
 import { damaged, decodeFrame, encodeFrame } from "./log-object.ts";
+import { sameBytes } from "./log-reader.ts";
 import type { ObjectFiles, ObjectStore } from "./object-store.ts";
 import { integer } from "./record.ts";
 
@@ -90,8 +91,23 @@ export async function readNewest(
   }
 }
 
+/** Puts an application behind those there are. Whether it is there now; not if another was put in its place. */
+export async function putApplication(
+  store: ObjectStore,
+  stored: StoredApplication,
+  writer: string,
+  again: Again,
+): Promise<boolean> {
+  const { number, bytes } = stored;
+  const frame = await encodeFrame({ value: { number, writer }, blobs: [bytes] });
+  if ((await again(() => store.log.append(APPLICATION, number, frame))) === "won") return true;
+  const there = await readApplication(store, number, again);
+  // Servers that begin together deploy the same: one of them does it for all.
+  return there !== undefined && (there.writer === writer || sameBytes(there.application.bytes, bytes));
+}
+
 /** An application, and who deployed it. */
-export async function readApplication(
+async function readApplication(
   store: ObjectStore,
   number: number,
   again: Again,

@@ -13,6 +13,8 @@ import type { S3Credentials } from "../src/s3-transport.ts";
 export const REQUIRED: boolean = process.env["BROOKLET_OBJECT_STORES"] === "required";
 const ACCESS = { accessKeyId: "tester", secretAccessKey: "tester-secret" };
 const BUCKET = "brooklet";
+const PORT_MIN = 12_000;
+const PORT_END = 32_000;
 
 /** The program of the S3 service, if it is installed. */
 export function versitygw(): string | undefined {
@@ -141,12 +143,20 @@ class Server {
   }
 }
 
-/** A port that nobody listens at. */
+/**
+ * A port that nobody listens at, and that no connection is given: those have higher numbers on all usual systems. One of those could be
+ * taken while the server that listens at it is being started again, even by a connection to itself.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  return address.port;
+  for (;;) {
+    const port = PORT_MIN + Math.floor(Math.random() * (PORT_END - PORT_MIN));
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }

@@ -81,6 +81,7 @@ export async function put(
   name: string,
   fields: object,
   condition = "",
+  timeoutMs = MINUTE_MS,
 ): Promise<number> {
   const id = `id:test:note:g=${group}:${name}`;
   const body = encoder.encode(JSON.stringify({ fields }));
@@ -92,7 +93,7 @@ export async function put(
     condition,
     body,
   } as const;
-  const outcome = await cluster.partition(`g:${group}`).apply(request, MINUTE_MS);
+  const outcome = await cluster.partition(`g:${group}`).apply(request, timeoutMs);
   if (outcome.status !== 200 && outcome.status !== 412) throw Object.assign(new Error(outcome.message), outcome);
   return outcome.status;
 }

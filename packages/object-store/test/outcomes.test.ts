@@ -1,0 +1,62 @@
+/** What is told of a write or a deployment stays true, whatever comes later. */
+import { expect, test } from "vitest";
+import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { ObjectStore } from "../src/object-store.ts";
+import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
+
+/** A store that can be kept from answering. */
+function stalling(memory: ObjectMemory): { readonly store: ObjectStore; stall(): () => void } {
+  let answers = Promise.resolve();
+  const store = memoryObjectStore(memory, async (work) => {
+    await answers;
+    return work();
+  });
+  const stall = (): (() => void) => {
+    let goOn = (): void => undefined;
+    answers = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    return goOn;
+  };
+  return { store, stall };
+}
+
+test("a write whose time was over before it was begun is told that it was not done, and is not done when the store answers", async () => {
+  const memory = new ObjectMemory();
+  const { store, stall } = stalling(memory);
+  const { cluster: other } = await openCluster(memoryObjectStore(memory));
+  await other.deploy(packageOf({ note: NOTE }));
+  await put(other, "alice", "1", { title: "first", seen: 1 });
+  const { cluster } = await openCluster(store);
+  const goOn = stall();
+  const late = put(cluster, "alice", "1", { title: "late", seen: 2 }, "", 20);
+  await expect(late).rejects.toMatchObject({ code: "TIMED_OUT", outcome: "not_applied" });
+  goOn();
+  // Behind everything that was asked before.
+  await put(cluster, "alice", "2", { title: "second", seen: 3 });
+  expect(await get(cluster, "alice", "1")).toEqual({ title: "first", seen: 1 });
+  expect(await get(other, "alice", "1")).toEqual({ title: "first", seen: 1 });
+});
+
+test("servers that begin together over an empty store deploy the same application once; another is refused", async () => {
+  const memory = new ObjectMemory();
+  const { store, stall } = stalling(memory);
+  const clusters = await Promise.all([1, 2, 3, 4].map(async () => (await openCluster(store)).cluster));
+  const others = `${NOTE.slice(0, NOTE.lastIndexOf("}"))} rank-profile other { first-phase { expression: 1 } } }`;
+  const [same, another] = [packageOf({ note: NOTE }), packageOf({ note: others })];
+  const goOn = stall();
+  const deployed = clusters.map((cluster, index) => cluster.deploy(index < 3 ? same : another));
+  const outcomes = Promise.allSettled(deployed);
+  goOn();
+  const fulfilled = (await outcomes).map(({ status }) => status);
+  const isSame = fulfilled[3] === "rejected";
+  expect(fulfilled).toEqual(
+    isSame ? ["fulfilled", "fulfilled", "fulfilled", "rejected"] : ["rejected", "rejected", "rejected", "fulfilled"],
+  );
+  const refused = (await outcomes).find((outcome) => outcome.status === "rejected");
+  expect(refused).toMatchObject({ reason: { code: "DEPLOYMENT_UNDER_WAY", status: 409 } });
+  // What a server has that begins later is what those have that were not refused.
+  const { cluster: later } = await openCluster(store);
+  const served = clusters.filter((_, index) => fulfilled[index] === "fulfilled");
+  for (const cluster of served) expect(cluster.application()).toEqual(later.application());
+});
