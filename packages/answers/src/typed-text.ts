@@ -37,6 +37,7 @@ export interface TypedText {
 
 /** A phrase: what stands between two quotes, of whatever kind. */
 const PHRASE = /["“”„«»]([^"“”„«»]*)["“”„«»]/g;
+const QUOTE = /["“”„«»]/;
 
 /** Writes what a user typed. Throws a `RangeError` where it is to be taken in a way that there is not. */
 export function typedText(text: TextQuery): TypedText {
@@ -56,10 +57,11 @@ export function typedText(text: TextQuery): TypedText {
     const condition = input("text", text, match === "all" ? ['grammar: "all"'] : []);
     return { condition, parameters: { ...parameters, text: query } };
   }
-  const phrases = [...query.matchAll(PHRASE)].map(([, phrase = ""]) => phrase).filter(hasWord);
-  const words = query.replaceAll(PHRASE, " ");
+  const isQuoted = QUOTE.test(query);
+  const phrases = isQuoted ? [...query.matchAll(PHRASE)].map(([, phrase = ""]) => phrase).filter(hasWord) : [];
+  const words = isQuoted ? query.replaceAll(PHRASE, " ") : query;
   const conditions: string[] = [];
-  if (hasWord(words)) {
+  if (!isQuoted || hasWord(words)) {
     const together = match === "all" ? ['grammar.composite: "and"'] : [];
     conditions.push(input("text", text, ['grammar: "tokenize"', ...together]));
     parameters["text"] = phrases.length === 0 ? query : words;

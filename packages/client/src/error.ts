@@ -86,9 +86,8 @@ export function unexpectedAnswer(message: string): BrookletError {
  * ```
  */
 export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
-  const stranger = Object.keys(given).find((name) => !known.includes(name));
-  if (stranger !== undefined)
-    throw invalidArgument(`${what} has no option '${stranger}'${suggestion(stranger, known)}`);
+  for (const name of Object.keys(given))
+    if (!known.includes(name)) throw invalidArgument(`${what} has no option '${name}'${suggestion(name, known)}`);
 }
 
 /** @internal What a room below refuses, as the error of this package. */

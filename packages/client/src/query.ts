@@ -135,11 +135,10 @@ export function query<
   refuseUnknown("a search", options, SEARCH_OPTIONS);
   const asked = options as unknown as AnySearch;
   const text = textOf(schema, asked.text);
-  const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
-  const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
+  const vector = asked.near === undefined ? undefined : nearParameters(schema, asked.near);
+  const parameters = Object.assign(commonParameters(schema, asked, profileFor(asked, text)), vector);
   const typed = text === undefined ? undefined : checked(() => typedText(text));
-  Object.assign(parameters, typed?.parameters);
-  Object.assign(parameters, collapseParameters(asked));
+  Object.assign(parameters, typed?.parameters, collapseParameters(asked));
   const zone = zoneOf(asked);
   const zoneMinutes = zone?.minutes;
   // Whatever is read of the answer, and when: the zone that was asked for is told by its distance.
@@ -233,9 +232,10 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   return parameters;
 }
 
-function collapseParameters({ collapse = [] }: AnySearch): Record<string, unknown> {
+function collapseParameters({ collapse }: AnySearch): Record<string, unknown> | undefined {
+  if (collapse === undefined) return;
   const all = [collapse].flat().map((it) => (typeof it === "string" ? { by: it } : it));
-  if (all.length === 0) return {};
+  if (all.length === 0) return;
   const parameters: Record<string, unknown> = { collapsefield: all.map(({ by }) => by).join(",") };
   for (const { by, size = 1 } of all) {
     if (!Number.isInteger(size) || size < 1)
@@ -287,9 +287,8 @@ const TEXT_OPTIONS = Object.keys({
 export function checkText(schema: AnySchema, text: TextQuery): void {
   refuseUnknown("a text", text, TEXT_OPTIONS);
   const where = text.in ?? "default";
-  const places = [...schema.fieldsets, ...Object.keys(schema.fields)];
-  if (places.includes(where)) return;
-  const hint = suggestion(where, places);
+  if (Object.hasOwn(schema.fields, where) || schema.fieldsets.includes(where)) return;
+  const hint = suggestion(where, [...schema.fieldsets, ...Object.keys(schema.fields)]);
   throw invalidArgument(
     text.in === undefined
       ? `schema ${schema.name} has no text to search: declare a text() field, or say which field with { query, in }`

@@ -153,7 +153,9 @@ export class ReplyAnswer implements LocalAnswer {
   }
 
   async text(): Promise<string> {
-    return typeof this.#body === "string" ? this.#body : decoder.decode(await this.#whole());
+    const body = this.#body;
+    if (typeof body === "string") return body;
+    return decoder.decode(body instanceof Uint8Array ? body : await this.#whole());
   }
 
   async arrayBuffer(): Promise<ArrayBuffer> {

@@ -113,14 +113,10 @@ function readHit<Fields, Features>(
         ? decodeMembers(schema.fields, json, Object.keys(schema.fields), "left out")
         : decodeMembers(schema.fields, json, hitFields);
     const { matchfeatures, summaryfeatures } = json as Readonly<Record<string, Readonly<Record<string, FeatureValue>>>>;
-    const shown = {
-      id: shownId(hit.id),
-      relevance: Number(hit.relevance),
-      fields: fields as Fields,
-      ...(matchfeatures === undefined ? {} : { matchFeatures: matchfeatures }),
-      ...(summaryfeatures === undefined ? {} : { summaryFeatures: summaryfeatures }),
-      ...(form === "ranges" ? { highlights } : {}),
-    };
+    const shown: Record<string, unknown> = { id: shownId(hit.id), relevance: Number(hit.relevance), fields };
+    if (matchfeatures !== undefined) shown["matchFeatures"] = matchfeatures;
+    if (summaryfeatures !== undefined) shown["summaryFeatures"] = summaryfeatures;
+    if (form === "ranges") shown["highlights"] = highlights;
     const { explain } = hit;
     // Not listed among the hit's members: a hit that is printed or compared is its data.
     if (explain !== undefined) Object.defineProperty(shown, "explain", { value: () => explain });

@@ -251,8 +251,11 @@ export class Authority {
       query[Symbol.dispose]();
       throw error;
     }
+    const { scope } = query;
+    // Nothing more is to be asked of who may do everything: of a search in named partitions nobody is told.
+    if (this.#isFree && (scope === undefined || scope.keys !== undefined)) return query;
     return {
-      scope: query.scope,
+      scope,
       parameter: (name) => query.parameter(name),
       get stageMs() {
         return query.stageMs;
@@ -304,6 +307,11 @@ export class Authority {
 
   #noted<Result>(action: NotedAction, work: () => Promise<Result>): Promise<Result> {
     return this.#watch === undefined ? work() : this.#watch.noted(action).then(work);
+  }
+
+  /** Whether any partition may be reached. */
+  get #isFree(): boolean {
+    return this.grant === undefined && this.#bounds.group === undefined;
   }
 
   #has(verb: Verb): boolean {

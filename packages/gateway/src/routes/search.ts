@@ -19,6 +19,7 @@ import type { PreparedGeneration } from "./generation.ts";
 const generations = (): Promise<typeof import("./generation.ts")> => import("./generation.ts");
 
 const METHODS = ["GET", "POST"];
+const JSON_MEDIA = "application/json";
 
 /** Answers a search. Does not throw. */
 export async function answerSearch(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
@@ -51,10 +52,13 @@ async function search(call: Call, context: GatewayContext): Promise<Reply | Prep
   const fromUrl = parseParameters(splitTarget(call.target).query, context.limits.parameterCount);
   const accept = call.header("accept") ?? "";
   const mediaType = call.method === "POST" ? mediaTypeOf(call.header("content-type")) : "";
-  if (mediaType === "application/json") {
+  if (mediaType === JSON_MEDIA) {
     // Parameters of the URL go before those of the body, wherever they stand there.
     const plain = fromUrl.length === 0 ? call.plainBody?.(context.limits.bodyBytes) : undefined;
-    if (plain !== undefined) return await ask({ ...plain, body: NO_BYTES, accept }, call, context);
+    if (plain !== undefined) {
+      const { properties, vectors } = plain;
+      return await ask({ properties, vectors, body: NO_BYTES, accept }, call, context);
+    }
     return withBody(call, context, async (body) => {
       if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
       return ask({ properties: fromUrl, body, accept }, call, context);
@@ -88,7 +92,7 @@ async function withBody<Result>(
 }
 
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
-  const plain = await plainAnswer(request, context, call);
+  const plain = context.cluster.searchPlain === undefined ? undefined : await plainAnswer(request, context, call);
   if (plain !== undefined) return replyOf(plain);
   return await withQuery(request, context, call, async (query) => {
     const chain = searchChainOf(query, context);
@@ -104,6 +108,7 @@ function replyOf({ status, contentType, body }: Answer): Reply {
 }
 
 function mediaTypeOf(contentType: string | undefined): string {
+  if (contentType === JSON_MEDIA) return JSON_MEDIA;
   return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
