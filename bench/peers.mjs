@@ -10,7 +10,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { makeCorpus, readCorpus } from "./peers/corpus.mjs";
 import { cacheFolder, installed } from "./peers/install.mjs";
+import { BOTH, PEERS, TEXTS, VECTORS } from "./peers/list.mjs";
 import { startPeer } from "./peers/peer.mjs";
+import { recallOf, truthOf } from "./peers/recall.mjs";
 import { writeRecord } from "./peers/record.mjs";
 import { showCorpus, showLifecycles } from "./peers/table.mjs";
 
@@ -24,65 +26,14 @@ const { values: asked } = parseArgs({
   },
 });
 
-const VECTORS = ["near", "near-filter"];
-const TEXTS = ["words-2", "words-4", "words-filter"];
-const BOTH = ["hybrid"];
-const ours = (variant, name) => ({ name, language: "node", driver: "brooklet", variant, ours: true, exact: true });
-const vectors = { kinds: VECTORS, exact: true };
-const PEERS = [
-  { ...ours("core", "core"), kinds: [...VECTORS, ...TEXTS, ...BOTH] },
-  { ...ours("sdk", "SDK"), kinds: [...VECTORS, ...TEXTS, ...BOTH] },
-  { ...ours("page", "core, page cache"), kinds: [...VECTORS, ...TEXTS, ...BOTH] },
-  { ...ours("sdk-page", "SDK, page cache"), kinds: [...VECTORS, ...TEXTS, ...BOTH] },
-  { ...ours("http", "HTTP/1.1"), kinds: [...VECTORS, ...TEXTS, ...BOTH] },
-  { name: "sqlite-vec f32", language: "node", driver: "sqlite", variant: "vec", needs: "npm", ...vectors },
-  { name: "sqlite-vec int8", language: "node", driver: "sqlite", variant: "vec8", needs: "npm", kinds: VECTORS },
-  {
-    name: "LanceDB",
-    language: "node",
-    driver: "lancedb",
-    variant: "table",
-    needs: "npm",
-    kinds: [...VECTORS, ...TEXTS],
-    exact: true,
-  },
-  { name: "libsql", language: "node", driver: "libsql", variant: "f32", needs: "npm", ...vectors },
-  { name: "DuckDB", language: "node", driver: "duckdb", variant: "arrays", needs: "npm", ...vectors },
-  { name: "faiss flat", language: "python", driver: "faiss_peer.py", variant: "flat", needs: "python", ...vectors },
-  { name: "faiss SQ8", language: "python", driver: "faiss_peer.py", variant: "sq8", needs: "python", kinds: VECTORS },
-  { name: "FTS5", language: "node", driver: "sqlite", variant: "fts5", needs: "npm", kinds: TEXTS, exact: true },
-  {
-    name: "MiniSearch",
-    language: "node",
-    driver: "script",
-    variant: "minisearch",
-    needs: "npm",
-    kinds: TEXTS,
-    exact: true,
-  },
-  { name: "Orama", language: "node", driver: "script", variant: "orama", needs: "npm", kinds: TEXTS },
-  {
-    name: "tantivy",
-    language: "rust",
-    driver: "tantivy",
-    variant: "index",
-    needs: "tantivy",
-    kinds: TEXTS,
-    exact: true,
-  },
-  {
-    name: "FTS5 and sqlite-vec",
-    language: "node",
-    driver: "sqlite",
-    variant: "both",
-    needs: "npm",
-    kinds: BOTH,
-    exact: true,
-  },
-];
 const shape = (name, groups, documents, of) => ({ name, groups, documents, vectors: of !== "t", texts: of !== "v" });
 const CORPORA = asked.quick
-  ? [shape("v1k-few", 10, 1_000, "v"), shape("v10k-few", 3, 10_000, "v"), shape("t10k-few", 2, 10_000, "t")]
+  ? [
+      shape("v1k-few", 10, 1_000, "v"),
+      shape("v10k-few", 3, 10_000, "v"),
+      shape("t10k-few", 2, 10_000, "t"),
+      shape("h1k-few", 2, 1_000, "b"),
+    ]
   : [
       shape("v1k", 100, 1_000, "v"),
       shape("v10k", 10, 10_000, "v"),
@@ -106,23 +57,6 @@ function bytesOf(folder) {
     .filter((entry) => entry.isFile())
     .map((entry) => statSync(join(entry.parentPath ?? entry.path, entry.name)))
     .reduce((sum, { size, blocks }) => sum + Math.min(size, blocks * 512), 0);
-}
-
-/** How many of the documents that have to be in the answers are; throws where an exact peer lacks one, or has one that is none. */
-function recallOf(peer, kind, from, answers, truth) {
-  let [found, wanted] = [0, 0];
-  for (const [offset, answer] of answers.entries()) {
-    const { count, documents } = truth[(from + offset) % truth.length];
-    const may = new Set(documents);
-    const right = new Set(answer.filter((number) => may.has(number))).size;
-    wanted += count;
-    found += Math.min(right, count);
-    if (peer.exact && right < Math.max(count, answer.length))
-      throw new Error(
-        `${peer.name}, ${kind}, query ${from + offset}: ${answer} instead of ${count} of ${documents.slice(0, 20)}`,
-      );
-  }
-  return found / wanted;
 }
 
 /** Feeds a peer in a process of its own, and starts the one that is asked. */
@@ -163,7 +97,7 @@ async function measure(kind, members, truth) {
     let last;
     for (let from = 0; from < 100 || performance.now() < until; from += 20) {
       last = await member.running.ask({ do: "search", kind, from, count: 20 });
-      if (truth) recallOf(member.peer, kind, from, last.answers, truth);
+      recallOf(member.peer, kind, from, last.answers, truthOf(truth, member.peer, kind));
       if (performance.now() > until + 4 * WARM_MS) break;
     }
     sizes.set(member, Math.max(5, Math.min(500, Math.round(TURN_MS / median(last.ms)))));
@@ -178,12 +112,12 @@ async function measure(kind, members, truth) {
       of.p50s.push(median(ms));
       of.p95s.push(at(ms, 0.95));
       of.cpus.push(cpuMs / count);
-      if (truth) of.recalls.push(recallOf(member.peer, kind, from, answers, truth));
+      of.recalls.push(recallOf(member.peer, kind, from, answers, truthOf(truth, member.peer, kind)));
     }
   }
   for (const member of members) {
     const { p50s, p95s, cpus, recalls } = member.kinds[kind];
-    const recall = recalls.length > 0 ? recalls.reduce((sum, one) => sum + one, 0) / recalls.length : undefined;
+    const recall = recalls.reduce((sum, one) => sum + one, 0) / recalls.length;
     member.kinds[kind] = { p50: median(p50s), p95: median(p95s), cpu: median(cpus), recall };
   }
 }
@@ -221,7 +155,7 @@ async function benchCorpus(corpusShape) {
     for (const kind of kinds) {
       process.stderr.write(`${corpusShape.name}: ${kind}\n`);
       const able = members.filter(({ peer }) => peer.asked.includes(kind));
-      await measure(kind, able, truth[kind]);
+      await measure(kind, able, truth);
     }
     if (!asked["without-feed"]) for (const member of members) await lifecycle(member, corpus);
   } finally {

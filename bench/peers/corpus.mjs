@@ -9,13 +9,14 @@
  * | `vectors.bf16` | of each document, 384 cells: the upper halves of float32 |
  * | `queries.f32` | of each query, 384 cells, which are whole bfloat16 too |
  * | `bodies.txt` | of each document, a line of words |
- * | `truth.json` | for each query of each kind, the documents that may be in the answer, and how many have to |
+ * | `truth.json` | for each query of each kind, the documents that may be in the answer, and how many have to; of words with a vector twice (`hybrid-truth.mjs`) |
  *
  * Peers are to be given vectors of length 1, which `unit` makes of the stored cells, so that the cosine, the inner product and the
  * distance have one order. A document that is as near as the tenth but for rounding may stand in its place.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { hybridScores } from "./hybrid-truth.mjs";
 
 export const DIMENSIONS = 384;
 export const TOP = 10;
@@ -27,7 +28,8 @@ const VOCABULARY = 30_000;
 const WORDS = 200;
 const CENTRES_OF_GROUP = 40;
 const NEAR_ENOUGH = 2e-6;
-const FORM = 1;
+/** The form of the files. Those with texts and vectors have answers to both together since the second. */
+const formOf = ({ vectors, texts }) => (vectors && texts ? 2 : 1);
 
 /** A repeatable stream of numbers from 0 to 1. */
 function random(seed) {
@@ -121,7 +123,7 @@ function wordsOf(body, count, next) {
 
 /** Makes a corpus unless it is there. `shape`: `{ name, groups, documents, vectors, texts }`, documents being those of one group. */
 export function makeCorpus(folder, shape) {
-  const path = join(folder, `${shape.name}-${FORM}`);
+  const path = join(folder, `${shape.name}-${formOf(shape)}`);
   if (existsSync(join(path, "corpus.json"))) return path;
   const unready = `${path}.unready`;
   rmSync(unready, { recursive: true, force: true });
@@ -144,13 +146,15 @@ export function makeCorpus(folder, shape) {
   const corpus = { shape, groups, times, queries, truth, path: unready, next };
   if (shape.vectors) addVectors(corpus);
   if (shape.texts) addTexts(corpus);
+  if (shape.vectors && shape.texts) addHybrids(corpus);
   writeFileSync(join(unready, "truth.json"), JSON.stringify(truth));
   writeFileSync(join(unready, "corpus.json"), JSON.stringify({ ...shape, queries }));
   renameSync(unready, path);
   return path;
 }
 
-function addVectors({ shape, groups, times, queries, truth, path, next }) {
+function addVectors(corpus) {
+  const { shape, groups, times, queries, truth, path, next } = corpus;
   const drawn = Array.from({ length: shape.groups }, (_, group) => vectorsOf(group));
   const cells = new Uint16Array(groups.length * DIMENSIONS);
   for (const [number, group] of groups.entries()) {
@@ -158,6 +162,7 @@ function addVectors({ shape, groups, times, queries, truth, path, next }) {
     for (let at = 0; at < DIMENSIONS; at += 1) cells[number * DIMENSIONS + at] = bits[at] >>> 16;
   }
   const asked = queries.map(({ group }) => drawn[group](next));
+  Object.assign(corpus, { cells, asked });
   writeFileSync(join(path, "vectors.bf16"), cells);
   writeFileSync(join(path, "queries.f32"), Buffer.concat(asked.map((cells) => new Uint8Array(cells.buffer))));
   truth.near = [];
@@ -197,15 +202,45 @@ function nearest(order, length) {
   return { count, documents: order.filter(([score]) => score / length >= least).map(([, number]) => number) };
 }
 
-function addTexts({ groups, times, queries, truth, path, next }) {
-  const bodies = Array.from(groups, () => bodyOf(next));
-  writeFileSync(join(path, "bodies.txt"), `${bodies.map((body) => Array.from(body, wordOf).join(" ")).join("\n")}\n`);
-  const counts = { "words-2": 2, "words-4": 4, "words-filter": 2 };
+/** The documents of each group. */
+function membersOf(groups) {
   const members = new Map();
   for (const [number, group] of groups.entries()) {
     if (!members.has(group)) members.set(group, []);
     members.get(group).push(number);
   }
+  return members;
+}
+
+/** The answers to words and a vector: a document that scores as much as the tenth but for rounding may stand in its place. */
+function addHybrids({ groups, queries, truth, bodies, cells, asked }) {
+  const members = membersOf(groups);
+  for (const [at, query] of queries.entries()) {
+    const documents = members.get(query.group).map((number) => {
+      const own = cells.subarray(number * DIMENSIONS, (number + 1) * DIMENSIONS);
+      return { number, body: bodies[number], cells: widened(own) };
+    });
+    const words = query.words["words-2"].map((word) => numberOf(word));
+    const scores = hybridScores(documents, { words, vector: asked[at], top: TOP });
+    for (const [name, scored] of Object.entries(scores)) {
+      truth[name] ??= [];
+      truth[name].push(
+        nearest(
+          scored.sort((left, right) => right[0] - left[0]),
+          1,
+        ),
+      );
+    }
+  }
+}
+
+function addTexts(corpus) {
+  const { groups, times, queries, truth, path, next } = corpus;
+  const bodies = Array.from(groups, () => bodyOf(next));
+  corpus.bodies = bodies;
+  writeFileSync(join(path, "bodies.txt"), `${bodies.map((body) => Array.from(body, wordOf).join(" ")).join("\n")}\n`);
+  const counts = { "words-2": 2, "words-4": 4, "words-filter": 2 };
+  const members = membersOf(groups);
   for (const kind of Object.keys(counts)) truth[kind] = [];
   for (const query of queries) {
     const of = members.get(query.group);

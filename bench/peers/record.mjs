@@ -1,6 +1,6 @@
 /**
  * Figures that are kept: `bench/record/DATE-MACHINE.csv`, a row for each corpus, peer and kind of search, with the commit they are of; and
- * `DATE-MACHINE-models.csv`, a row for each way of running a model and number of callers. The site draws them (`apps/site/generated/benchmarks.mjs`).
+ * `DATE-MACHINE-models.csv`, a row for each way of running a model and number of callers; `DATE-MACHINE-goals.csv`, a row for each goal. The site draws them (`apps/site/generated/benchmarks.mjs`).
  */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -114,4 +114,29 @@ export function writeModelRecord({ model, version, texts, measured }) {
     rate,
   ]);
   addRows("-models", HEAD_MODELS, rows);
+}
+
+const HEAD_GOALS = [
+  "commit",
+  "node",
+  "processor",
+  "row",
+  "what",
+  "times",
+  "unit",
+  "figure",
+  "beside",
+  "beside_unit",
+  "beside_figure",
+];
+
+/** Adds what goals came to: medians of so many times. */
+export function writeGoalRecord(table, times) {
+  const of = origin();
+  const rows = table.map(({ row, what, unit, value, beside, other, most, least, verdict }) => [
+    ...[...of, row, what, times, unit, value],
+    ...[beside?.name, beside?.unit, other],
+    ...[most === undefined ? "least" : "most", most ?? least, verdict],
+  ]);
+  addRows("-goals", [...HEAD_GOALS, "bound", "goal", "verdict"], rows);
 }

@@ -5,7 +5,7 @@ const shown = (value, digits) => (isNumber(value) ? value.toFixed(digits) : "–
 const whole = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : "–");
 
 /** Rows of equal columns; the first is a name. */
-function print(rows) {
+export function print(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   for (const row of rows) {
     const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])));
