@@ -3,6 +3,8 @@
  * bulk. In this thread; and over HTTP/2 to a server in another process, beside an empty server of Node's that answers the
  * same requests with nothing done. Every answer is checked, and a sample of the documents is read back.
  *
+ * `--in-process`: that alone, and only as many documents before it and one by one as take no time of their own.
+ *
  * "per core" is by the processor time of the process that stores, all of its threads together: on a machine where others
  * work too, that is what can be compared. What compiling the module takes is paid before, by a first feed.
  */
@@ -17,8 +19,9 @@ import { Writer } from "@brooklet/core";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 
 const DOCUMENTS = Number(process.env["BROOKLET_BENCH_DOCUMENTS"] ?? 100_000);
-const SINGLE = Math.ceil(DOCUMENTS / 5);
-const WARM_UP = Math.ceil(DOCUMENTS / 2);
+const inProcessOnly = process.argv.includes("--in-process");
+const SINGLE = inProcessOnly ? Math.min(20_000, Math.ceil(DOCUMENTS / 5)) : Math.ceil(DOCUMENTS / 5);
+const WARM_UP = inProcessOnly ? Math.min(50_000, Math.ceil(DOCUMENTS / 2)) : Math.ceil(DOCUMENTS / 2);
 const DIMENSIONS = 384;
 const GROUPS = 16;
 const IN_FLIGHT = 512;
@@ -57,6 +60,13 @@ try {
   const local = await inProcess();
   print("in process, one by one", local.single);
   print("in process, in bulk", local.bulk, GOALS.inProcess);
+  if (!inProcessOnly) await besideEmptyServer();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Over HTTP/2, and what a server does that does nothing. */
+async function besideEmptyServer() {
   const empty = await withServer([process.execPath, "-e", EMPTY_SERVER], (server) => singles(server, WARM_UP));
   print("HTTP/2, an empty server of Node's, one by one", empty);
   const remote = await overHttp();
@@ -64,8 +74,6 @@ try {
   print("HTTP/2, in bulk, one stream", remote.bulk, GOALS.overHttp);
   const ratio = (remote.single.perCore / empty.perCore).toFixed(2);
   process.stdout.write(`one by one over HTTP/2: ${ratio} of an empty server\n`);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }
 
 function print(name, { perSecond, perCore }, goal) {

@@ -1,4 +1,4 @@
-/** Waits until the partitions of a data directory are settled: one segment each. That is how one stands that rests. */
+/** Waits until the partitions of a data directory are settled: one segment each, which is how a small one stands that rests; or until nothing moves. */
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -6,19 +6,45 @@ import { join } from "node:path";
 // It belongs to the package that stores.
 const Database = createRequire(new URL("../packages/brooklet/package.json", import.meta.url))("better-sqlite3");
 const PATIENCE_MS = 180_000;
+const PATIENCE_OF_LARGE_MS = 600_000;
 
-/** How many segments there are in a data directory. */
-function segmentsOf(path) {
+/** What a query has of every bucket of a data directory. */
+function ofBuckets(path, query) {
   const buckets = join(path, "buckets");
-  const counts = readdirSync(buckets).filter((name) => name.endsWith(".sqlite"));
-  return counts.reduce((sum, name) => {
+  const names = readdirSync(buckets).filter((name) => name.endsWith(".sqlite"));
+  return names.map((name) => {
     const database = new Database(join(buckets, name), { readonly: true });
     try {
-      return sum + database.prepare("SELECT count(*) AS count FROM segment").get().count;
+      return database.prepare(query).pluck().get();
     } finally {
       database.close();
     }
-  }, 0);
+  });
+}
+
+/** How many segments there are in a data directory. */
+function segmentsOf(path) {
+  return ofBuckets(path, "SELECT count(*) FROM segment").reduce((sum, count) => sum + count, 0);
+}
+
+/**
+ * Waits until nothing was merged or split for so many seconds: for groups so large that they have several segments. Returns when the last
+ * was, by the clock of `performance`.
+ */
+export async function rested(path, seconds) {
+  const until = performance.now() + PATIENCE_OF_LARGE_MS;
+  let [seen, quiet, sinceMs] = ["", 0, performance.now()];
+  while (quiet < seconds) {
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const now = ofBuckets(
+      path,
+      "SELECT group_concat(number || ':' || partition || ':' || documents) FROM segment",
+    ).join("|");
+    if (now !== seen) [seen, quiet, sinceMs] = [now, 0, performance.now()];
+    else quiet += 1;
+    if (performance.now() > until) throw new Error(`it does not come to rest in ${PATIENCE_OF_LARGE_MS} ms`);
+  }
+  return sinceMs;
 }
 
 /** Settles when there are `partitions` segments. `meanwhile` is done over and over until then. */

@@ -1,12 +1,13 @@
 /**
- * `npm run bench:stored`: what a document weighs, which `brooklet plan` stands on: bytes on disk when its group rests, and bytes that
+ * `npm run bench:stored [-- --words N] [--cases NAME,…] [--documents N]`: what a document weighs, which `brooklet plan` stands on: bytes on disk when its group rests, and bytes that
  * the first search of a group reads when nothing of it is in memory. Documents with vectors alone, and with texts alone; a group
  * of one document besides, which is what a group itself weighs.
  */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
@@ -15,7 +16,15 @@ import { settled } from "./settled.mjs";
 // It belongs to the package that stores.
 const Database = createRequire(new URL("../packages/brooklet/package.json", import.meta.url))("better-sqlite3");
 const DIMENSIONS = 384;
-const WORDS = 200;
+const { values: asked } = parseArgs({
+  options: {
+    words: { type: "string", default: "200" },
+    documents: { type: "string", default: "2000" },
+    cases: { type: "string", default: "vectors,texts,groups of one text" },
+  },
+});
+const WORDS = Number(asked.words);
+const DOCUMENTS = Number(asked.documents);
 const TIMEOUT_MS = 600_000;
 const encoder = new TextEncoder();
 const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
@@ -62,6 +71,23 @@ function usedBytes(file) {
   return bytes;
 }
 
+/** Bytes of the same texts in FTS5 of the same SQLite, a table for each group, when it is merged and nothing of its file is free. */
+function fts5Bytes(groups, path) {
+  const file = join(path, "fts5.sqlite");
+  const database = new Database(file);
+  for (const [group, bodies] of groups.entries()) {
+    database.exec(`CREATE VIRTUAL TABLE words${group} USING fts5(body)`);
+    const insert = database.prepare(`INSERT INTO words${group}(body) VALUES (?)`);
+    database.transaction(() => {
+      for (const body of bodies) insert.run(body);
+    })();
+    database.exec(`INSERT INTO words${group}(words${group}) VALUES ('optimize')`);
+  }
+  database.exec("VACUUM");
+  database.close();
+  return statSync(file).size;
+}
+
 const vector = () => Array.from({ length: DIMENSIONS }, () => Math.round((next() - 0.5) * 1_000) / 1_000);
 const text = () => Array.from({ length: WORDS }, word).join(" ");
 const near = () => [
@@ -74,23 +100,25 @@ const typed = () => [
   ["ranking", "text"],
 ];
 const CASES = [
-  { name: "vectors", fields: () => ({ vector: { values: vector() } }), groups: 5, documents: 2_000, query: near },
-  { name: "texts", fields: () => ({ body: text() }), groups: 5, documents: 2_000, query: typed },
+  { name: "vectors", fields: () => ({ vector: { values: vector() } }), groups: 5, documents: DOCUMENTS, query: near },
+  { name: "texts", fields: () => ({ body: text() }), groups: 5, documents: DOCUMENTS, query: typed },
   { name: "groups of one text", fields: () => ({ body: text() }), groups: 2_000, documents: 1, query: typed },
 ];
 
-for (const { name, fields, groups, documents, query } of CASES) {
+for (const { name, fields, groups, documents, query } of CASES.filter(({ name }) =>
+  asked.cases.split(",").includes(name),
+)) {
   const path = mkdtempSync(join(tmpdir(), "brooklet-stored-"));
   const options = { path, threads: 0, onProblem: (problem) => process.stderr.write(`${problem}\n`) };
   let cluster = openCluster(options);
-  let given = 0;
+  const bodies = Array.from({ length: groups }, () => []);
   try {
-    const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
-    await cluster.deploy(files.finish());
+    const application = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
+    await cluster.deploy(application.finish());
     for (let group = 0; group < groups; group += 1) {
       const pending = Array.from({ length: documents }, (_, number) => {
         const value = fields();
-        given += value.body?.length ?? 0;
+        if (value.body !== undefined) bodies[group].push(value.body);
         const id = `id:b:doc:g=g${group}:${number}`;
         const body = encoder.encode(JSON.stringify({ fields: value }));
         return cluster
@@ -102,10 +130,9 @@ for (const { name, fields, groups, documents, query } of CASES) {
     if (documents > 1) await settled(path, groups, async () => {});
     await cluster.close();
     const all = groups * documents;
-    const stored = readdirSync(join(path, "buckets"))
-      .filter((file) => file.endsWith(".sqlite"))
-      .map((file) => usedBytes(join(path, "buckets", file)))
-      .reduce((sum, size) => sum + size, 0);
+    const files = readdirSync(join(path, "buckets")).filter((file) => file.endsWith(".sqlite"));
+    const sum = (sizeOf) => files.reduce((total, file) => total + sizeOf(join(path, "buckets", file)), 0);
+    const [stored, whole] = [sum(usedBytes), sum((file) => statSync(file).size)];
     cluster = openCluster(options);
     let read = 0;
     for (let group = 0; group < groups; group += 1) {
@@ -114,8 +141,10 @@ for (const { name, fields, groups, documents, query } of CASES) {
       if (answer.status !== 200) throw new Error(new TextDecoder().decode(answer.body));
       read += answer.bytesRead;
     }
+    const given = bodies.flat().reduce((total, body) => total + body.length, 0);
+    const fts5 = given === 0 ? "" : `, ${Math.round(fts5Bytes(bodies, path) / all)} in FTS5`;
     process.stdout.write(
-      `${name}: ${Math.round(stored / all)} bytes on disk a document (${Math.round(given / all)} of text given), ${Math.round(read / all)} read by the first search\n`,
+      `${name}: ${Math.round(stored / all)} bytes on disk a document (${Math.round(given / all)} of text given), ${Math.round(read / all)} read by the first search, ${Math.round(whole / all)} with the free pages of the files${fts5}\n`,
     );
   } finally {
     await cluster.close();

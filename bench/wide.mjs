@@ -1,20 +1,31 @@
 /**
- * `npm run bench:wide [-- --quick]`: one query over very many small groups. What a group costs beyond its documents is the
+ * `npm run bench:wide [-- --quick] [--documents N] [--threads N] [--times N]`: one query over very many small groups. What a group costs beyond its documents is the
  * figure: each is a search of its own, begun, driven and merged. The same documents in one group are searched in the same
  * run, in turns, and are the baseline. Every answer is compared with counts made here.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
-import { settled } from "./settled.mjs";
+import { rested, settled } from "./settled.mjs";
 
-const quick = process.argv.includes("--quick");
+const { values: asked } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    documents: { type: "string", default: "2" },
+    threads: { type: "string" },
+    times: { type: "string", default: "1" },
+  },
+});
+const { quick } = asked;
 const TIMEOUT_MS = 600_000;
 const GROUPS = quick ? 2_000 : 10_000;
-const DOCUMENTS = 2;
+/** Documents of a group. */
+const DOCUMENTS = Number(asked.documents);
+const THREADS = asked.threads === undefined ? [0, 2] : [Number(asked.threads)];
 const encoder = new TextEncoder();
 const SERVICES = `<services version="1.0"><content id="mail" version="1.0"><redundancy>1</redundancy><documents>
   <document type="mail" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
@@ -82,7 +93,9 @@ async function opened(threads, groups) {
   const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/mail.sd").text(SCHEMA);
   await cluster.deploy(files.finish());
   await feed(cluster, groups);
-  await settled(path, groups, () => new Promise((resolve) => setTimeout(resolve, 100)));
+  // Many documents of one group are several segments.
+  if (groups === 1) await rested(path, 10);
+  else await settled(path, groups, () => new Promise((resolve) => setTimeout(resolve, 100)));
   const close = async () => {
     await cluster.close();
     rmSync(path, { recursive: true, force: true });
@@ -90,10 +103,10 @@ async function opened(threads, groups) {
   return { ask: (query) => searchOnce(cluster, request(query), TIMEOUT_MS), close };
 }
 
-for (const threads of [0, 2]) {
+for (const threads of THREADS) {
   const clusters = [await opened(threads, 1), await opened(threads, GROUPS)];
   try {
-    for (const query of QUERIES) {
+    for (const query of Array.from({ length: Number(asked.times) }, () => QUERIES).flat()) {
       const [times, cpu] = [clusters.map(() => []), clusters.map(() => [])];
       for (let round = 0; round < (quick ? 8 : 15); round += 1) {
         for (const [index, cluster] of clusters.entries()) {

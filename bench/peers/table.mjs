@@ -4,11 +4,13 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 const shown = (value, digits) => (isNumber(value) ? value.toFixed(digits) : "–");
 const whole = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : "–");
 
-/** Rows of equal columns; the first is a name. */
-export function print(rows) {
+/** Rows of equal columns; the first so many are words. */
+export function print(rows, wordy = 1) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   for (const row of rows) {
-    const cells = row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column])));
+    const cells = row.map((cell, column) =>
+      column < wordy ? cell.padEnd(widths[column]) : cell.padStart(widths[column]),
+    );
     process.stdout.write(`  ${cells.join("  ")}\n`);
   }
 }

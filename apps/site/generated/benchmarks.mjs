@@ -5,6 +5,8 @@ import { root } from "../documents.mjs";
 import { barPlot, linePlot, short } from "./plot.mjs";
 
 const FOLDER = join(root, "bench/record");
+/** How records of goals end, which are no plots but a table (`goals.mjs`). */
+export const GOALS = "-goals.csv";
 /** Kinds of searches, in words. @type {Readonly<Record<string, string>>} */
 const SEARCHES = {
   near: "Nearest neighbours, top 10",
@@ -37,7 +39,8 @@ const LIFECYCLE = /** @type {const} */ ([
 
 /** @returns {Promise<string>} */
 export async function benchmarks() {
-  const names = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith(".csv")) : [];
+  const isPlotted = (/** @type {string} */ name) => name.endsWith(".csv") && !name.endsWith(GOALS);
+  const names = existsSync(FOLDER) ? readdirSync(FOLDER).filter(isPlotted) : [];
   if (names.length === 0)
     return "There is no record in this release yet. `npm run bench -- --peers --record` makes one of your machine, and this page draws it.";
   return drawn(names.map((name) => ({ name, rows: readRows(readFileSync(join(FOLDER, name), "utf8")) })));

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { anchorOf } from "../config.mjs";
 import { drawn, readRows } from "../generated/benchmarks.mjs";
 import { readHelp } from "../generated/commands.mjs";
+import { goalTable } from "../generated/goals.mjs";
 import { coreLimits } from "../generated/limits.mjs";
 import { firstSentence } from "../llms.mjs";
 
@@ -218,4 +219,24 @@ test("anchors are those of GitHub", () => {
 
 test("the first sentence of a page is told without its links", () => {
   expect(firstSentence("# A\n\nWhat [it](b.md) does\nis this. And more.\n\n## B\n")).toBe("What it does is this.");
+});
+
+test("goals are a table with the last of each row, and how many are met", () => {
+  const record = [
+    "commit,node,processor,row,what,times,unit,figure,beside,beside_unit,beside_figure,bound,goal,verdict",
+    "abc,20.1.0,A processor,near,Nearest of 1;000,3,×,3.9,sqlite,ms,0.5,least,4,missed",
+    "abc,20.1.0,A processor,put,`group.put`,3,documents/s,15123.4,,,,least,15000,met",
+    "abc,20.1.0,A processor,near,Nearest of 1;000,3,×,4.25,sqlite,ms,0.512,least,4,met",
+    "abc,20.1.0,A processor,erase,Erased,3,ms,12.5,,,,most,10,missed",
+  ].join("\n");
+  const page = goalTable("2026-01-01-a-goals.csv", readRows(record));
+  expect(page).toContain(
+    "2 of 3 are met. Measured on 2026-01-01: A processor, Node 20.1.0, commit abc; medians of 3 (`bench/record/2026-01-01-a-goals.csv`).",
+  );
+  expect(page.split("\n").filter((line) => line.startsWith("| "))).toEqual([
+    "| | figure | beside it | goal | |",
+    "| Nearest of 1,000 | 4.25× | sqlite: 0.51 ms | ≥ 4× | met |",
+    "| `group.put` | 15,123 documents/s |  | ≥ 15,000 documents/s | met |",
+    "| Erased | 12.5 ms |  | ≤ 10 ms | missed |",
+  ]);
 });
