@@ -27,6 +27,11 @@ function segmentsOf(path) {
   return ofBuckets(path, "SELECT count(*) FROM segment").reduce((sum, count) => sum + count, 0);
 }
 
+/** In how many partitions of a data directory there are documents that are no tail any more. */
+export function partitionsOf(path) {
+  return ofBuckets(path, "SELECT count(DISTINCT partition) FROM segment").reduce((sum, count) => sum + count, 0);
+}
+
 /**
  * Waits until nothing was merged or split for so many seconds: for groups so large that they have several segments. Returns when the last
  * was, by the clock of `performance`.

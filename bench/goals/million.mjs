@@ -1,7 +1,7 @@
 /**
  * `node bench/goals/million.mjs [--times N] [--small]`: a million documents with vectors in one group, which is split into shards over
  * buckets while it grows, searched by one thread and by two. `figures {…}`: `one thread` and `two threads`, medians in milliseconds of the
- * clock, `fed`, documents a second of processor time until all are acknowledged, and `settled`, seconds from then until nothing is merged
+ * clock, `shards`, `fed`, documents a second of processor time until all are acknowledged, and `settled`, seconds from then until nothing is merged
  * or split any more. The ten nearest are held against those that were counted in double precision while the documents were written.
  */
 import { createReadStream, createWriteStream, mkdtempSync, rmSync } from "node:fs";
@@ -10,13 +10,13 @@ import { join } from "node:path";
 import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../../packages/brooklet/dist/node/threads.js";
-import { rested } from "../settled.mjs";
+import { partitionsOf, rested } from "../settled.mjs";
 import { figures, median, options, timed } from "./figures.mjs";
 
 const { small, times } = options();
 const DOCUMENTS = small ? 20_000 : 1_000_000;
-/** What a group is split at: as ever, or small enough that these documents make shards. */
-const SHARD_BYTES = small ? { shardBytes: 4 << 20 } : {};
+/** What a group is split at. */
+const SHARD_BYTES = small ? 4 << 20 : 96 << 20;
 const DIMENSIONS = 384;
 const TOP = 10;
 const QUERIES = 8;
@@ -117,7 +117,8 @@ async function write(file) {
 }
 
 const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
-const opened = (path, threads) => openCluster({ path, threads, cacheBytes: CACHE_BYTES, ...SHARD_BYTES, onProblem });
+const opened = (path, threads) =>
+  openCluster({ path, threads, cacheBytes: CACHE_BYTES, shardBytes: SHARD_BYTES, onProblem });
 
 async function feed(cluster, file) {
   let done = 0;
@@ -169,7 +170,9 @@ try {
     const { cpuMs } = await timed(() => feed(cluster, file));
     const acknowledgedMs = performance.now();
     const settled = ((await rested(path, QUIET_SECONDS)) - acknowledgedMs) / 1_000;
-    figures({ fed: (1_000 * DOCUMENTS) / cpuMs, settled: Math.max(0, settled) });
+    const shards = partitionsOf(path);
+    if (shards < 2) throw new Error("the group is one partition, which one thread searches");
+    figures({ shards, fed: (1_000 * DOCUMENTS) / cpuMs, settled: Math.max(0, settled) });
   } finally {
     await cluster.close();
   }

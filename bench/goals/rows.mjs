@@ -54,7 +54,7 @@ export const RUNS = {
   bytes: {
     words: ({ small }) => [
       "bench/stored.mjs",
-      ...["--words", "350", "--cases", "vectors,texts", "--documents", small ? "200" : "2000"],
+      ...["--words", "350", "--cases", "vectors,texts", "--documents", small ? "200" : "10000"],
     ],
     patterns: {
       vectors: pattern("^vectors: # bytes on disk"),
