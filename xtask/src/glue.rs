@@ -16,7 +16,7 @@ pub fn script(generated: &str) -> Result<String, String> {
     let body = generated.replace(EXPORTS, "").replace(CLASS, "class ").replace(FINALIZER, "(true)");
     Ok(format!(
         "/** A new instance of the compiled `module`. */\nexport function instantiate(module) {{\n{body}\n\
-         const {{ memory }} = initSync({{ module }});\nreturn {{ Core, memory }};\n}}\n"
+         const exports = initSync({{ module }});\nreturn {{ Core, memory: exports.memory, exports }};\n}}\n"
     ))
 }
 
@@ -26,7 +26,7 @@ pub fn declarations(generated: &str) -> Result<String, String> {
     let classes = generated.split(TYPES_END).next().unwrap_or_default();
     Ok(format!(
         "{classes}\n/** A new instance of the compiled `module`. */\nexport function instantiate(module: WebAssembly.Module): \
-         {{ readonly Core: typeof Core; readonly memory: WebAssembly.Memory }};\n"
+         {{ readonly Core: typeof Core; readonly memory: WebAssembly.Memory; readonly exports: WebAssembly.Exports }};\n"
     ))
 }
 

@@ -4,12 +4,14 @@
 #![forbid(unsafe_code)]
 
 mod glue;
+mod halves;
 mod kinds;
 mod module;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::{env, fs};
 
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
@@ -37,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, core_names.wasm, task-kind.js, task-kind.d.ts}`.
+/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, core_halves.bin, core_names.wasm, task-kind.js, task-kind.d.ts}`.
 fn build_core(profile: &str) -> Outcome<()> {
     // As cargo says it when it runs this: a folder that was copied or moved with what it had built is still its own.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("xtask is run by cargo: cargo run -p xtask")?;
@@ -59,16 +61,37 @@ fn build_core(profile: &str) -> Outcome<()> {
     fs::write(folder.join("task-kind.js"), kinds::script())?;
     fs::write(folder.join("task-kind.d.ts"), kinds::declarations())?;
     let module::Cut { module, names } = module::cut(&bytes)?;
+    let called = called_at_a_start(root, &generated, &halves::counted(&module)?)?;
+    let halves::Halved { module, names, recipe, lengths: (start, rest) } = halves::halved(&module, &names, &called)?;
     fs::write(folder.join("core_bg.wasm"), &module)?;
+    fs::write(folder.join("core_halves.bin"), &recipe)?;
     fs::write(folder.join("core_names.wasm"), &names)?;
     println!(
-        "core_bg.wasm: {} bytes and {} of names, {} imports, memory up to {} MiB",
+        "core_bg.wasm: {} bytes (a start of {start} and a rest of {rest}) and {} of names, {} imports, memory up to {} MiB",
         module.len(),
         names.len(),
         facts.imports,
         MEMORY_BYTES_MAX >> 20
     );
     Ok(())
+}
+
+/// The functions that a first search calls and what has to be done before it: the module `counted` tells them to a program of Node.
+fn called_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<BTreeSet<u32>> {
+    let module = generated.join("core_counted.wasm");
+    fs::write(&module, counted)?;
+    let output = Command::new("node")
+        .current_dir(root)
+        .arg("tools/start.mjs")
+        .arg(&module)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("node cannot be run: {error}"))?;
+    if !output.status.success() {
+        return Err("tools/start.mjs failed: what a start calls is not known".into());
+    }
+    let printed = String::from_utf8(output.stdout)?;
+    printed.lines().map(|line| Ok(line.parse()?)).collect()
 }
 
 fn target_folder(root: &Path) -> PathBuf {

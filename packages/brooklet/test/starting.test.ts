@@ -23,14 +23,14 @@ function inProcessWithout(missing: string, call: string): unknown {
     preload,
     `const fs = require("node:fs"), Module = require("node:module");
     const missing = ${JSON.stringify(missing)};
-    const load = Module._load, read = fs.readFileSync;
+    const load = Module._load, open = fs.openSync;
     Module._load = function (name, ...rest) {
       if (missing === "sqlite" && /better-sqlite3|node:sqlite/.test(name)) throw new Error("no binary for this machine");
       return load.call(this, name, ...rest);
     };
-    fs.readFileSync = (path, ...rest) => {
+    fs.openSync = (path, ...rest) => {
       if (missing === "wasm" && String(path).endsWith("core_bg.wasm")) throw new Error("no such module");
-      return read(path, ...rest);
+      return open(path, ...rest);
     };
     Module.syncBuiltinESMExports();`,
   );

@@ -1,0 +1,63 @@
+/** What a process has compiled when its first searches are done: the half of the core that is made for that, and no more. */
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const built = new URL("../dist/index.js", import.meta.url).href;
+
+/** Bytes of the modules that a program compiled until it prints, in their order. */
+function compiledBy(program: string): readonly number[] {
+  const script = `const lengths = [];
+    WebAssembly.Module = new Proxy(WebAssembly.Module, {
+      construct(target, [bytes]) {
+        lengths.push(bytes.byteLength);
+        return new target(bytes);
+      },
+    });
+    const { open, schema, text, string, int, vector } = await import(${JSON.stringify(built)});
+    ${program}
+    console.log(JSON.stringify(lengths));
+    process.exit();`;
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd }).toString());
+}
+
+const FIRST = `const mail = schema("mail", { subject: text() });
+  const alice = (await open({ schemas: [mail] })).group("alice");
+  await alice.put(mail, "m1", { subject: "the invoice" });
+  if ((await alice.search(mail, { text: "invoice" })).totalCount !== 1) throw new Error("not found");`;
+
+test("a first put and a first search compile the start and the module that would load the rest", () => {
+  const [start, loader, ...others] = compiledBy(FIRST);
+  expect(others).toEqual([]);
+  expect(start).toBeGreaterThan(1_000_000);
+  expect(loader).toBeLessThan(100);
+});
+
+test("so do vectors, conditions, a get, an update and a remove", () => {
+  const program = `const note = schema("note", { subject: text(), sender: string(), sentAt: int(), vec: vector(384) });
+    const alice = (await open({ schemas: [note] })).group("alice");
+    const vectorOf = (number) => Float32Array.from({ length: 384 }, (_, at) => Math.sin(number * 384 + at));
+    for (let number = 0; number < 20; number += 1) {
+      await alice.put(note, "n" + number, { subject: "a note", sender: "bob", sentAt: number, vec: vectorOf(number) });
+    }
+    await alice.update(note, "n3", { sentAt: { assign: 99 } });
+    await alice.remove(note, "n4");
+    if ((await alice.get(note, "n3")).sentAt !== 99) throw new Error("not updated");
+    const near = { field: "vec", vector: vectorOf(5) };
+    for (const more of [{}, { text: "note" }, { where: (it) => it.sentAt.between(0, 9) }, { where: (it) => it.sender.is("bob") }]) {
+      const { hits } = await alice.search(note, { near, ...more });
+      if (hits[0].id !== "n5") throw new Error("found " + hits[0].id);
+    }`;
+  expect(compiledBy(program)).toHaveLength(2);
+});
+
+test("what few programs begin with has the rest compiled, once", () => {
+  const program = `${FIRST}
+    for (let again = 0; again < 2; again += 1) {
+      for await (const document of alice.visit(mail)) if (document.fields?.subject === 0) throw new Error("a number");
+    }`;
+  const [start, loader, rest, ...others] = compiledBy(program);
+  expect(others).toEqual([]);
+  expect([start, loader, rest].every((bytes) => bytes !== undefined)).toBe(true);
+});

@@ -1,0 +1,135 @@
+/** The built core by halves: they do what the whole does, and the rest is loaded when something of it is called. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { expect, test } from "vitest";
+import { asPackage } from "../src/bytes.ts";
+import { Core } from "../src/core.ts";
+import { Writer } from "../src/frame.ts";
+import { type Halves, instantiateHalves, type Read, readHalves } from "../src/halves.ts";
+import type { RawInstance } from "../src/instance.ts";
+import { encodeManifest } from "../src/manifest.ts";
+import { namedStack } from "../src/names.ts";
+import { instantiate as instantiateWhole } from "../wasm/core.js";
+
+const built = (name: string): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(readFileSync(fileURLToPath(new URL(`../wasm/${name}`, import.meta.url))));
+const [whole, recipe] = [built("core_bg.wasm"), built("core_halves.bin")];
+const read: Read = (room, place) => room.set(whole.subarray(place, place + room.length));
+const encoder = new TextEncoder();
+
+function halves(): Halves {
+  const found = readHalves(recipe, whole.length, read);
+  if (found === undefined) throw new Error("the recipe is of another core");
+  return found;
+}
+
+function packageOf(schema: string): ReturnType<typeof asPackage> {
+  const files = {
+    "services.xml": `<?xml version="1.0" encoding="utf-8" ?><services version="1.0">
+      <content id="all" version="1.0"><redundancy>1</redundancy>
+      <documents><document type="note" mode="streaming"/></documents>
+      <nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`,
+    "schemas/note.sd": `schema note { document note { field title type string { indexing: summary | index } } ${schema} }`,
+  };
+  const writer = new Writer().varint(Object.keys(files).length);
+  for (const [path, text] of Object.entries(files)) writer.text(path).text(text);
+  return asPackage(writer.finish());
+}
+
+/** What few programs begin with: trees of decisions, components that are refused, and an update of what is no number. */
+const SELDOM = [
+  packageOf(
+    `rank-profile trees { first-phase { expression: if (fieldLength(title) < 3, 1.5, if (nativeRank(title) > 0.1, 2, map_nothing)) } }`,
+  ),
+  packageOf(
+    `rank-profile tensors { first-phase { expression: sum(tensor(x[3])(x * 2) * tensor(x[3]):[1, 2, 3], x) } }`,
+  ),
+  packageOf("field other type string { indexing: input title | lowercase | split ';' | index }"),
+];
+
+/** Everything a core says of some packages and an operation, refusals too. */
+function said(instantiate: () => RawInstance, packages: readonly ReturnType<typeof asPackage>[]): readonly unknown[] {
+  const core = new Core({ instantiate, cacheBytes: 1 << 20, sealKey: new Uint8Array(16) });
+  const answers: unknown[] = [];
+  const say = (call: () => unknown): void => {
+    try {
+      answers.push(call());
+    } catch (error) {
+      answers.push(String(error));
+    }
+  };
+  for (const of of packages) {
+    say(() => core.deploy(of, { number: answers.length + 1, day: 20_000 }));
+    say(() => {
+      const body = encoder.encode('{"fields":{"title":"the invoice"}}');
+      const id = "id:test:note:g=alice:1";
+      const request = { kind: "put", rawPath: "", id, create: undefined, condition: "", body } as const;
+      const place = { incarnation: 1, partition: 0, key: "g:alice", layout: 1, operation: 0 };
+      const task = core.mutate(place, 5, undefined, request);
+      for (let want = task.wants(); want !== undefined; want = task.wants()) {
+        if (want.kind === "manifest") task.give(encodeManifest({ layout: 1, segments: [], operations: [] }));
+      }
+      const { operation } = task.finish();
+      task[Symbol.dispose]();
+      return [...(operation ?? [])];
+    });
+  }
+  return answers;
+}
+
+test("halves say what the whole says, and the rest is loaded once for an instance", () => {
+  const loads: number[] = [];
+  let instances = 0;
+  const one = halves();
+  const instantiate = (): RawInstance => {
+    const number = instances++;
+    return instantiateHalves(one, () => loads.push(number));
+  };
+  const packages = [packageOf(""), ...SELDOM, packageOf(""), ...SELDOM];
+  const expected = said(() => instantiateWhole(new WebAssembly.Module(whole)), packages);
+  expect(expected.filter((answer) => typeof answer === "string")).not.toHaveLength(expected.length);
+  expect(said(instantiate, packages)).toEqual(expected);
+  expect(said(instantiate, packages)).toEqual(expected);
+  expect(loads).toEqual([0, 1]);
+});
+
+test("a recipe of another core is none", () => {
+  const other = recipe.slice();
+  other[0] = (other[0] ?? 0) ^ 1;
+  expect(readHalves(other, whole.length, read)).toBeUndefined();
+  expect(readHalves(new Uint8Array(), whole.length, read)).toBeUndefined();
+  expect(readHalves(recipe, 0, read)).toBeUndefined();
+});
+
+test("functions have the numbers of the whole in both halves", () => {
+  const instance = instantiateHalves(halves());
+  const core = new Core({ instantiate: () => instance, cacheBytes: 1 << 20, onTrap: ({ cause }) => traps.push(cause) });
+  const traps: unknown[] = [];
+  for (const of of SELDOM) {
+    try {
+      core.deploy(of);
+    } catch {
+      // A refusal.
+    }
+  }
+  new Uint8Array(instance.memory.buffer).fill(0xff);
+  expect(() => core.statistics()).toThrow("Internal error");
+  const stack = namedStack((traps[0] as Error).stack ?? "", built("core_names.wasm"));
+  expect(stack).toMatch(/core_statistics wasm-function\[\d+\]:0x/);
+});
+
+test("a thread is given halves, and loads the rest of the bytes that all threads have", async () => {
+  const given = halves();
+  const worker = new Worker(
+    `const { parentPort, workerData: { start, rest } } = require("node:worker_threads");
+    const isModule = start instanceof WebAssembly.Module;
+    rest[0] = 7;
+    parentPort.postMessage([isModule, WebAssembly.Module.imports(start).length > 0, rest.length]);`,
+    { eval: true, workerData: given },
+  );
+  const answer = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
+  await worker.terminate();
+  expect(answer).toEqual([true, true, given.rest.length]);
+  expect(given.rest[0]).toBe(7);
+});

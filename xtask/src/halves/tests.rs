@@ -1,0 +1,218 @@
+//! Modules of a few functions that call each other, cut in every way.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use wasm_encoder::{
+    CodeSection, ConstExpr, DataSection, ElementSection, Elements, EntityType, ExportKind, ExportSection, Function,
+    FunctionSection, GlobalSection, GlobalType, ImportSection, Instruction, MemorySection, MemoryType, Module, NameMap,
+    NameSection, RefType, TableSection, TableType, TypeSection, ValType,
+};
+use wasmparser::{Operator, Parser, Payload, TypeRef, Validator, WasmFeatures};
+
+use super::{counted, halved};
+
+const IMPORTED: u32 = 2;
+
+/// What a function of the tests is: how many numbers it takes, whom it calls, and how many bytes it has beside.
+type Planned = (usize, Vec<usize>, usize);
+
+/// A module of these functions; `listed` of them are in its table, and every third is exported.
+fn module(planned: &[Planned], listed: &[usize]) -> Vec<u8> {
+    let (mut types, mut imports) = (TypeSection::new(), ImportSection::new());
+    for parameters in 0..4 {
+        types.ty().function(vec![ValType::I32; parameters], []);
+    }
+    for name in ["throw", "give"] {
+        imports.import("host", name, EntityType::Function(0));
+    }
+    let (mut functions, mut tables, mut memories) = (FunctionSection::new(), TableSection::new(), MemorySection::new());
+    let slots = listed.len() as u64 + 1;
+    for element_type in [RefType::EXTERNREF, RefType::FUNCREF] {
+        tables.table(TableType { element_type, table64: false, minimum: slots, maximum: Some(slots), shared: false });
+    }
+    memories.memory(MemoryType { minimum: 1, maximum: Some(2), memory64: false, shared: false, page_size_log2: None });
+    let mut globals = GlobalSection::new();
+    for (mutable, value) in [(true, 7), (false, 8)] {
+        globals.global(GlobalType { val_type: ValType::I32, mutable, shared: false }, &ConstExpr::i32_const(value));
+    }
+    let (mut exports, mut elements, mut code) = (ExportSection::new(), ElementSection::new(), CodeSection::new());
+    exports.export("memory", ExportKind::Memory, 0);
+    let number = |at: usize| IMPORTED + u32::try_from(at % planned.len()).unwrap();
+    elements.active(
+        Some(1),
+        &ConstExpr::i32_const(1),
+        Elements::Functions(listed.iter().map(|at| number(*at)).collect()),
+    );
+    for (at, (parameters, calls, bytes)) in planned.iter().enumerate() {
+        functions.function(u32::try_from(*parameters).unwrap());
+        if at % 3 == 0 {
+            exports.export(&format!("f{at}"), ExportKind::Func, number(at));
+        }
+        let mut body = Function::new([]);
+        for callee in calls {
+            for _ in 0..planned[callee % planned.len()].0 {
+                body.instruction(&Instruction::I32Const(1));
+            }
+            body.instruction(&Instruction::Call(number(*callee)));
+        }
+        body.instruction(&Instruction::Call(0));
+        for _ in 0..*bytes {
+            body.instruction(&Instruction::Nop);
+        }
+        code.function(body.instruction(&Instruction::End));
+    }
+    let mut data = DataSection::new();
+    data.active(0, &ConstExpr::i32_const(0), *b"what all halves have");
+    let mut module = Module::new();
+    module.section(&types).section(&imports).section(&functions).section(&tables).section(&memories).section(&globals);
+    module.section(&exports).section(&elements).section(&code).section(&data);
+    module.finish()
+}
+
+/// A module of names that tell which function is which, and of how many bytes.
+fn names(planned: &[Planned]) -> Vec<u8> {
+    let mut functions = NameMap::new();
+    for (number, at) in (IMPORTED..).zip(0..planned.len()) {
+        functions.append(number, &format!("crate::f{at}::h0123456789abcdef"));
+    }
+    let mut section = NameSection::new();
+    section.functions(&functions);
+    let mut module = Module::new();
+    module.section(&section);
+    module.finish()
+}
+
+fn valid(module: &[u8]) {
+    // No more than the engines have that run it.
+    Validator::new_with_features(WasmFeatures::WASM2).validate_all(module).unwrap();
+}
+
+/// The halves as who reads the recipe makes them: start, rest, loader.
+fn read(recipe: &[u8], whole: &[u8]) -> [Vec<u8>; 3] {
+    assert_eq!(recipe[..8], whole[whole.len() - 8..]);
+    let number = |place: usize| u32::from_le_bytes(recipe[place..place + 4].try_into().unwrap()) as usize;
+    let mut place = 8 + 4 * 4;
+    [0; 3].map(|_| {
+        let (length, pieces) = (number(place), number(place + 4));
+        place += 8;
+        let mut module = Vec::new();
+        for _ in 0..pieces {
+            let (from, begin, bytes) = (number(place), number(place + 4), number(place + 8));
+            module.extend_from_slice(&[recipe, whole][from][begin..begin + bytes]);
+            place += 12;
+        }
+        assert_eq!(module.len(), length);
+        module
+    })
+}
+
+/// Each function's own name in its new place.
+fn named(names: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(names) {
+        let Payload::CustomSection(section) = payload.unwrap() else { continue };
+        let wasmparser::KnownCustom::Name(parts) = section.as_known() else { continue };
+        for part in parts {
+            let wasmparser::Name::Function(functions) = part.unwrap() else { continue };
+            for function in functions {
+                let function = function.unwrap();
+                assert_eq!(function.index, IMPORTED + u32::try_from(found.len()).unwrap());
+                found.push(function.name.to_string());
+            }
+        }
+    }
+    found
+}
+
+/// How many instructions that do nothing a function has: those of the tests are told apart by them.
+fn nops(module: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(module) {
+        let Payload::CodeSectionEntry(body) = payload.unwrap() else { continue };
+        let operators = body.get_operators_reader().unwrap().into_iter();
+        found.push(operators.filter(|operator| matches!(operator, Ok(Operator::Nop))).count());
+    }
+    found
+}
+
+fn imported_functions(module: &[u8]) -> usize {
+    let mut count = 0;
+    for payload in Parser::new(0).parse_all(module) {
+        let Payload::ImportSection(imports) = payload.unwrap() else { continue };
+        count +=
+            imports.into_imports().filter(|import| matches!(import.as_ref().unwrap().ty, TypeRef::Func(_))).count();
+    }
+    count
+}
+
+fn a_module() -> impl Strategy<Value = (Vec<Planned>, Vec<usize>, BTreeSet<u32>)> {
+    let function = (0usize..4, prop::collection::vec(0usize..20, 0..4), prop_oneof![0usize..9, 390usize..500]);
+    (prop::collection::vec(function, 1..20), prop::collection::vec(0usize..20, 0..6)).prop_flat_map(
+        |(planned, listed)| {
+            let last = IMPORTED + u32::try_from(planned.len()).unwrap();
+            let called = prop::collection::btree_set(IMPORTED..last, 0..planned.len() + 1);
+            (Just(planned), Just(listed), called)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn halves_are_modules_and_each_function_called_at_a_start_is_in_it((planned, listed, called) in a_module()) {
+        let before = module(&planned, &listed);
+        valid(&before);
+        valid(&counted(&before).unwrap());
+        let halved = halved(&before, &names(&planned), &called).unwrap();
+        let [start, rest, loader] = read(&halved.recipe, &halved.module);
+        for module in [&halved.module, &start, &rest, &loader] {
+            valid(module);
+        }
+        prop_assert_eq!((start.len(), rest.len()), halved.lengths);
+
+        // The whole has every function once, under its name, and the start has those that were called in the same places.
+        let names = named(&halved.names);
+        let at = |name: &String| name.strip_prefix("crate::f").unwrap().parse::<usize>().unwrap();
+        let order: Vec<usize> = names.iter().map(at).collect();
+        prop_assert_eq!(order.iter().copied().collect::<BTreeSet<_>>().len(), planned.len());
+        let (whole, own) = (nops(&halved.module), nops(&start));
+        prop_assert_eq!(own.len(), planned.len());
+        let first = imported_functions(&rest);
+        let others = nops(&rest);
+        for (place, &function) in order.iter().enumerate() {
+            let (_, _, bytes) = &planned[function];
+            prop_assert_eq!(whole[place], *bytes);
+            let number = IMPORTED + u32::try_from(function).unwrap();
+            if called.contains(&number) {
+                prop_assert_eq!(own[place], *bytes);
+            } else {
+                prop_assert_eq!(own[place], 0);
+                // In the rest it has the number that it has in the whole.
+                let among = (place + IMPORTED as usize).checked_sub(first).unwrap();
+                prop_assert_eq!(others[among], *bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_called_and_is_no_function_of_the_module_is_an_error() {
+    let planned = [(0, vec![], 0)];
+    for number in [0, IMPORTED + 1] {
+        let error = halved(&module(&planned, &[]), &names(&planned), &BTreeSet::from([number])).err();
+        assert_eq!(error, Some(format!("{number} is not a function of the core")));
+    }
+}
+
+#[test]
+fn a_module_of_another_shape_is_refused() {
+    assert!(counted(b"nothing").is_err());
+    assert!(halved(&Module::new().finish(), &[], &BTreeSet::new()).is_err());
+}
+
+#[test]
+fn a_recipe_is_of_one_module() {
+    let (one, other) = ([(0, vec![], 0)], [(0, vec![], 1)]);
+    let [one, other] = [one, other].map(|of| halved(&module(&of, &[]), &names(&of), &BTreeSet::new()).unwrap());
+    assert_ne!(one.recipe[..8], other.recipe[..8]);
+}
