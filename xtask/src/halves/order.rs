@@ -15,7 +15,7 @@ use super::outline::Outline;
 const TWICE_BYTES_MAX: usize = 400;
 /// A function that is called by those of a start, though it was not at the start that was watched, is in it too if it has no more bytes:
 /// whether a list has to grow, or a text has one byte or three, is no reason to load the rest.
-const NEAR_BYTES_MAX: usize = 200;
+pub const NEAR_BYTES_MAX: usize = 200;
 
 /// What becomes of a function, in the order in which they are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
