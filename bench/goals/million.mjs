@@ -23,7 +23,8 @@ const QUERIES = 8;
 const ROUNDS = small ? 2 : 6;
 const CACHE_BYTES = 1_500 << 20;
 const TIMEOUT_MS = 600_000;
-const QUIET_SECONDS = small ? 5 : 15;
+/** A split moves half of a large shard before segments tell of it. */
+const QUIET_SECONDS = small ? 5 : 30;
 /** Sums of 32 bits may order what differs in the last digits only otherwise than sums of 64. */
 const NEAR_ENOUGH = 2e-6;
 const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
