@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tokenSecret, VERBS } from "@brooklet/wire";
 import { CompactSign, exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { GroupTokens } from "../src/authority/group-token.ts";
 
 const KEY = "Zk3Q0m7Jw1xUe8bVt5Yc2rNf6aHsLpDg9oKiTqXuEyA";
@@ -38,12 +38,27 @@ test("what a minter says is what is granted", async () => {
     sixteen,
   );
   const day = { iat: seconds() - 10, exp: seconds() - 10 + 86_400 };
-  expect(await reader.read(await signed({ ...right(), ...day }))).toBeDefined();
+  // It holds until clocks that are apart agree that it has ended.
+  expect((await reader.read(await signed({ ...right(), ...day })))?.endMs).toBe((day.exp + 60) * 1_000);
+  for (const aud of [["brooklet"], ["others", "brooklet"]])
+    expect(await reader.read(await signed({ ...right(), aud }))).toBeDefined();
+});
+
+test("a begin may be as far ahead as clocks may be apart, and no further", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_800_000_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const begins = async (iat: number): Promise<unknown> => await reader.read(await signed({ ...right(), iat }));
+  expect(await begins(1_800_000_060)).toBeDefined();
+  expect(await begins(1_800_000_061)).toBeUndefined();
 });
 
 const groups = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `g${index}`);
 
 describe("claims", () => {
+  // However long a busy machine takes from the making of a token to its reading.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
+  afterEach(() => void vi.useRealTimers());
+
   test.each<[string, () => Claims]>([
     ["no groups", () => ({ groups: undefined })],
     ["an empty list of groups", () => ({ groups: [] })],
@@ -69,11 +84,14 @@ describe("claims", () => {
     ["an end that is text", () => ({ exp: String(seconds() + 60) })],
     ["an end with a fraction", () => ({ exp: seconds() + 60.5 })],
     ["an end before its begin", () => ({ iat: seconds(), exp: seconds() - 1 })],
+    ["an end with its begin", () => ({ iat: seconds(), exp: seconds() })],
     ["no begin", () => ({ iat: undefined })],
-    ["a begin to come", () => ({ iat: seconds() + 62, exp: seconds() + 120 })],
-    ["not valid yet", () => ({ nbf: seconds() + 62 })],
+    ["a begin to come", () => ({ iat: seconds() + 61, exp: seconds() + 120 })],
+    ["not valid yet", () => ({ nbf: seconds() + 61 })],
     ["no audience", () => ({ aud: undefined })],
     ["another audience", () => ({ aud: "others" })],
+    ["an audience of nobody", () => ({ aud: [] })],
+    ["17 audiences", () => ({ aud: ["brooklet", ...groups(16)] })],
     ["no id", () => ({ jti: undefined })],
     ["an empty id", () => ({ jti: "" })],
   ])("%s: no token", async (_, change) => {
@@ -151,6 +169,7 @@ describe("tokens that are minted elsewhere", () => {
     const secretKey = JSON.stringify(await exportJWK(privateKey));
     await expect(GroupTokens.open([], { publicKey: secretKey })).rejects.toThrow("no public key");
     await expect(GroupTokens.open([], { publicKey: "no key" })).rejects.toThrow("cannot be read");
+    await expect(GroupTokens.open([], { keysUrl: "keys" })).rejects.toThrow("'keys' is no address of keys of tokens");
   });
 
   test("are held against a list of keys; where that cannot be had, it is said", async () => {

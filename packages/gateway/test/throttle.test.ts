@@ -65,6 +65,16 @@ describe("the throttle", () => {
     expect(() => off.check(HERE, "guess")).not.toThrow();
   });
 
+  test("knows so many that were valid and no more: the first of them is a guess again", () => {
+    const throttle = new Throttle({ ...LIMITS, failures: 1 }, () => 0);
+    throttle.failed(HERE, "guess");
+    for (let at = 0; at < 4_096; at += 1) throttle.succeeded(`valid ${at}`);
+    expect(() => throttle.check(HERE, "valid 0")).not.toThrow();
+    throttle.succeeded("valid 4096");
+    expect(() => throttle.check(HERE, "valid 0")).toThrow(Throttled);
+    for (const at of [1, 2_000, 4_095, 4_096]) expect(() => throttle.check(HERE, `valid ${at}`)).not.toThrow();
+  });
+
   test.each([
     ["192.0.2.1", "192.0.2.1"],
     ["::ffff:192.0.2.1", "192.0.2.1"],

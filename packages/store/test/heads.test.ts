@@ -4,7 +4,7 @@
  */
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { DataDirectory, openBucket } from "../src/node/data-directory.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { StoredChange } from "../src/partitions.ts";
@@ -138,6 +138,64 @@ test("an operation that goes while the store is open is seen by who reads only w
     expect(() => store.manifest("g:a", layout, lastOperation)).toThrow("4 operations are there of 5");
     expect(() => store.manifest("g:a", layout, store.lastOperation - 1)).toThrow("are there");
   });
+});
+
+test("who has all operations is told of none, and of those that went meanwhile or should not be there", () => {
+  const path = filled();
+  using_(path, (store, sql) => {
+    const { layout, lastOperation, number } = store.state("g:a");
+    expect(store.manifest("g:a", layout, lastOperation).operations).toEqual([]);
+    const beyond = lastOperation + 1_000;
+    sql.run("INSERT INTO operation (number, partition, bytes) VALUES (?, ?, ?)", beyond, number, bytes(1));
+    expect(() => store.manifest("g:a", layout, lastOperation)).toThrow("4 operations are there of 3");
+    sql.run("DELETE FROM operation WHERE number = ?", beyond);
+    sql.run("DELETE FROM operation WHERE number = ?", lastOperation);
+    expect(() => store.manifest("g:a", layout, lastOperation - 1)).toThrow("2 operations are there of 3");
+  });
+});
+
+test.each([
+  [
+    "the first operation is gone",
+    `DELETE FROM operation WHERE number = (SELECT min(number) FROM operation WHERE partition = ${OF_A})`,
+  ],
+  [
+    "the last one has another number",
+    `UPDATE operation SET number = number + 1000 WHERE number = (SELECT max(number) FROM operation WHERE partition = ${OF_A})`,
+  ],
+])("where %s nothing is written after it", (_, statement) => {
+  const path = filled();
+  behind(path, statement);
+  using_(path, (store) => {
+    expect(() => store.state("g:a")).toThrow("operations are there of 3");
+    expect(() => store.append([{ key: "g:a", bytes: bytes(9) }])).toThrow("operations are there of 3");
+    expect(store.state("g:b").operations).toBe(3);
+  });
+});
+
+test("of as many partitions as may be remembered the one that was asked for last is, and others are read anew", () => {
+  const path = filled();
+  const sql = openBucket(path, IDENTITY, openSql);
+  onTestFinished(() => sql.close());
+  const store = new PartitionStore(sql, { ...IDENTITY, application: 1, remembered: 2 });
+  for (const key of ["g:a", "g:b", "g:a", "g:c"]) store.state(key);
+  // What is in memory does not see that its row is gone.
+  sql.run("DELETE FROM operation");
+  for (const key of ["g:a", "g:c"]) expect(store.state(key).operations).toBe(3);
+  expect(() => store.state("g:b")).toThrow("0 operations are there of 3");
+});
+
+test("segments of schemas that are no more go from what is in memory too, but not from what has lost others", () => {
+  const path = filled();
+  behind(path, `DELETE FROM segment WHERE number = (SELECT max(number) FROM segment WHERE partition = ${OF_A})`);
+  using_(path, (store) => expect(() => store.eraseOthers([], 0, 10)).toThrow("1 segments are there of 2"));
+  const whole = filled();
+  using_(whole, (store) => {
+    expect(store.manifest("g:a", 0, 0).segments).toHaveLength(2);
+    store.eraseOthers([], 0, 10);
+    expect(store.manifest("g:a", 0, 0).segments).toEqual([]);
+  });
+  expect(answers(whole)).toEqual(KEYS.map(() => "0 segments, 3 operations"));
 });
 
 test("a partition that was erased and came back is told for the whole bucket", () => {

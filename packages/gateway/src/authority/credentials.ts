@@ -45,11 +45,18 @@ export class Credentials {
   #tokens: Promise<GroupTokens> | undefined;
   /** By the digest of the key or token: what is looked up tells nothing of it. */
   readonly #remembered: Map<string, Known> = new Map();
+  readonly #rememberedMax: number;
 
-  constructor(options: CredentialOptions, digest: Digest, limits: ThrottleLimits) {
+  constructor(
+    options: CredentialOptions,
+    digest: Digest,
+    limits: ThrottleLimits,
+    rememberedMax: number = REMEMBERED_MAX,
+  ) {
     checkAdminKeys(options.adminKeys ?? []);
     this.#options = options;
     this.#digest = digest;
+    this.#rememberedMax = rememberedMax;
     this.#throttle = new Throttle(limits);
     this.#keys = new AdminKeys(options.adminKeys ?? [], digest);
   }
@@ -95,7 +102,6 @@ export class Credentials {
   async #token(given: string, name: string): Promise<Known | undefined> {
     const remembered = this.#remembered.get(name);
     if (remembered !== undefined && holds(remembered)) return remembered;
-    this.#remembered.delete(name);
     const token = await (await this.#reader()).read(given);
     if (token === undefined) return undefined;
     this.#throttle.succeeded(given);
@@ -104,7 +110,7 @@ export class Credentials {
 
   #remember(name: string, known: Known): Known {
     const [oldest] = this.#remembered.keys();
-    const isFull = this.#remembered.size >= REMEMBERED_MAX && !this.#remembered.has(name);
+    const isFull = this.#remembered.size >= this.#rememberedMax && !this.#remembered.has(name);
     if (oldest !== undefined && isFull) this.#remembered.delete(oldest);
     this.#remembered.set(name, known);
     return known;
