@@ -253,3 +253,139 @@ fn unless(known: bool, low: f64, high: f64) -> (f64, f64) {
 fn above_zero(value: f64) -> f64 {
     if value > 0.0 { value } else { 0.0 }
 }
+
+#[cfg(test)]
+mod tests {
+    //! What the intervals are derived from, all of it lost at once and in one direction, as no vector of a test does: the terms
+    //! have to be in the width each, and their slack has to cover what it is for.
+    use super::*;
+
+    /// Half of the distance of neighbouring 32-bit numbers, relative: what a stored norm may lack, and a factor have too much.
+    const ROUNDED: f64 = 1.0 / (1u64 << 24) as f64;
+    /// A few roundings of 64 bits.
+    const ROUNDED_TWICE: f64 = 1.0 / (1u64 << 50) as f64;
+
+    /// A query as the intervals see it: its numbers are given, not computed of a vector.
+    fn query(dimensions: usize, norm: f64, residual: f64) -> CodeQuery {
+        let mut query = CodeQuery::new(&vec![1.0; dimensions]);
+        (query.norm, query.residual) = (norm, residual);
+        (query.scale, query.square) = (norm, norm * norm);
+        query
+    }
+
+    /// How far a sum of 32 bits may be from the real one, as a part of it.
+    fn gamma(dimensions: usize) -> f64 {
+        (dimensions as f64 / 8.0 + 16.0) * ROUNDED * 1.01
+    }
+
+    const DIMENSIONS: [usize; 4] = [1, 8, 96, 1_024];
+    /// Norms and residuals of a query and a row; that each is alone is among them.
+    const TERMS: [[f64; 4]; 9] = [
+        [1.0, 0.0, 0.0, 1.0],
+        [1.0, 1.0, 0.0, 1e-30],
+        [1.0, 0.0, 1.0, 1e-30],
+        [1.0, 1e9, 0.0, 1.0],
+        [1e-9, 1.0, 0.0, 1.0],
+        [3.0, 0.01, 0.02, 5.0],
+        [1e6, 3.0, 7.0, 1e-3],
+        [0.0, 0.5, 0.25, 2.0],
+        [1e9, 0.0, 0.0, 1e9],
+    ];
+
+    #[test]
+    fn an_inner_product_has_room_for_all_that_is_lost() {
+        for dimensions in DIMENSIONS {
+            for [norm, lost, residual, row_norm] in TERMS {
+                let bounds = Bounds::new(&query(dimensions, norm, lost));
+                let row = Row { scale: 1.0, residual, norm: row_norm, square_sum: 0.0, dot: 0.0 };
+                let (low, high) = bounds.inner_product(row);
+                let real = row_norm * (1.0 + ROUNDED);
+                let sums = (gamma(dimensions) + ROUNDED_TWICE) * norm * real;
+                let needed = norm * residual + lost * (1.0 + ROUNDED) * real + sums;
+                assert!(
+                    high >= needed && low <= -needed,
+                    "{low}..{high}, not {needed} of {norm} {lost} {residual} {row_norm}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_distance_has_room_for_all_that_is_lost() {
+        for dimensions in DIMENSIONS {
+            for [norm, lost, residual, row_norm] in TERMS {
+                let bounds = Bounds::new(&query(dimensions, norm, lost));
+                let estimate = norm * norm + row_norm * row_norm;
+                let row = || Row { scale: row_norm, residual, norm: row_norm, square_sum: 1.0, dot: 0.0 };
+                let (low, high) = bounds.squared_euclidean(row());
+                let (nearest, farthest) = (estimate.sqrt() - residual - lost, estimate.sqrt() + residual + lost);
+                let most = farthest * farthest * (1.0 + gamma(dimensions)) * (1.0 - ROUNDED_TWICE);
+                assert!(high >= most, "{high}, not {most} of {norm} {lost} {residual} {row_norm}");
+                let least = above_zero(nearest).powi(2) * (1.0 - gamma(dimensions)) * (1.0 - ROUNDED_TWICE);
+                assert!(low <= least, "{low}, not {least} of {norm} {lost} {residual} {row_norm}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_cosine_has_room_for_all_that_is_lost() {
+        for dimensions in DIMENSIONS {
+            for [lost, residual, dot] in
+                [[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.2, 0.1, 0.5], [0.0, 0.0, -0.9]]
+            {
+                let bounds = Bounds::new(&query(dimensions, 3.0, lost * 3.0));
+                let (low, high) =
+                    bounds.cosine(Row { scale: 5.0, residual: residual * 5.0, norm: 5.0, square_sum: 0.0, dot });
+                // The sums of the product and of both norms, of which half of what they lack is in their roots.
+                let sums = 2.0 * gamma(dimensions);
+                let needed = residual * (1.0 + ROUNDED) + lost * (1.0 + ROUNDED) + sums + ROUNDED * (1.0 + dot.abs());
+                assert!(high >= dot + needed && low <= dot - needed, "{low}..{high}, not {needed} around {dot}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_sums_that_may_not_have_ended() {
+        let row = |norm: f64| Row { scale: 0.0, residual: 0.0, norm, square_sum: 0.0, dot: 0.0 };
+        let all = (f64::NEG_INFINITY, f64::INFINITY);
+        let most = NORM_MAX.next_down();
+        for (of_query, of_row, is_known) in
+            [(most, most, true), (NORM_MAX, most, false), (most, NORM_MAX, false), (NORM_MAX, NORM_MAX, false)]
+        {
+            let bounds = Bounds::new(&query(8, of_query, 0.0));
+            assert_eq!(bounds.cosine(row(of_row)) != all, is_known, "{of_query} {of_row}");
+        }
+        let bounds = Bounds::new(&query(8, 2.0, 0.0));
+        assert_ne!(bounds.inner_product(row((SUM_MAX / 2.0).next_down())), all);
+        assert_eq!(bounds.inner_product(row(SUM_MAX / 2.0)), all);
+        assert_ne!(Bounds::new(&query(8, NORM_MAX / 2.0, 0.0)).squared_euclidean(row(0.0)), all);
+        assert_eq!(Bounds::new(&query(8, NORM_MAX * 2.0, 0.0)).squared_euclidean(row(0.0)), all);
+    }
+
+    #[test]
+    fn columns_are_of_one_length() {
+        let query = CodeQuery::new(&[1.0; 16]);
+        let whole = |lengths: [usize; 4], ends: [usize; 2]| {
+            let [scales, residuals, norms] = [0, 1, 2].map(|at| vec![1.0f32; lengths[at]]);
+            let square_sums = vec![1; lengths[3]];
+            let codes = vec![1; 3 * query.row_bytes()];
+            let codes = Codes {
+                scales: &scales,
+                residuals: &residuals,
+                norms: &norms,
+                square_sums: &square_sums,
+                codes: &codes,
+            };
+            let (mut low, mut high) = (vec![0.0; ends[0]], vec![0.0; ends[1]]);
+            let scan = || scan_bounds(Metric::Cosine, &query, &codes, &mut low, &mut high);
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(scan)).is_ok()
+        };
+        assert!(whole([2; 4], [2; 2]));
+        // One too many would be passed over, were it not seen.
+        for at in 1..4 {
+            let lengths = std::array::from_fn(|column| if column == at { 3 } else { 2 });
+            assert!(!whole(lengths, [2; 2]), "column {at}");
+        }
+        assert!(!whole([2; 4], [3, 2]) && !whole([2; 4], [2, 3]));
+    }
+}
