@@ -59,7 +59,7 @@ class Copy {
 
 /** A folder with the handler of the page, from which `brooklet` is found. */
 function deployment(): string {
-  const source = /^```ts[^\n]*\n(\/\/ handler\.mjs[\s\S]*?)^```$/m.exec(readFileSync(PAGE, "utf8"))?.[1];
+  const source = /^```js[^\n]*\n(\/\/ handler\.mjs[\s\S]*?)^```$/m.exec(readFileSync(PAGE, "utf8"))?.[1];
   if (source === undefined) throw new Error("the page has no handler");
   const directory = folder();
   mkdirSync(join(directory, "node_modules"));
