@@ -15,7 +15,7 @@ export async function getMany<Fields extends FieldMap>(
   ids: readonly string[],
   options: GetManyOptions,
 ): Promise<(DocumentOf<Fields> | undefined)[]> {
-  refuseUnknown("getMany", options, ["concurrency", "consistency", "signal"]);
+  refuseUnknown("getMany", options, ["concurrency", "consistency", "cluster", "signal"]);
   const { concurrency = GETS_AT_ONCE, ...request } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1))
     throw invalidArgument(`concurrency is ${concurrency}: give a whole number, 1 or more`);

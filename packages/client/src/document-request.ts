@@ -4,7 +4,7 @@ import { type DocumentSet, givenId } from "./document-id.ts";
 import { BrookletError, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import { unmetCondition } from "./request-failure.ts";
-import type { CreateOptions, ReadOptions, UpdateOptions } from "./request-options.ts";
+import type { CreateOptions, GetOptions, UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentOf } from "./schema/infer.ts";
@@ -18,6 +18,7 @@ export interface DocumentPlace {
 }
 
 const WRITE_OPTIONS = Object.keys({
+  cluster: true,
   condition: true,
   create: true,
   paths: true,
@@ -42,6 +43,10 @@ export function pathOf(
   return `/document/v1/${namespace}/${type}/group/${name}/${local}`;
 }
 
+/** A parameter, if it is said. */
+const said = (name: string, value: string | undefined): string | undefined =>
+  value === undefined ? undefined : `${name}=${encodeURIComponent(value)}`;
+
 /** The target of a request about a document; parameters that are said. */
 function targetOf(
   place: DocumentPlace,
@@ -49,8 +54,8 @@ function targetOf(
   id: string,
   parameters: readonly (string | false | undefined)[],
 ): string {
-  const said = parameters.filter(Boolean).join("&");
-  return pathOf(place, schema, id) + (said && `?${said}`);
+  const query = parameters.filter(Boolean).join("&");
+  return pathOf(place, schema, id) + (query && `?${query}`);
 }
 
 /** Puts, changes or removes a document. */
@@ -62,11 +67,12 @@ export async function write<S extends AnySchema>(
 ): Promise<void> {
   const { schema, id, body } = document;
   refuseUnknown("a write", options, WRITE_OPTIONS);
-  const { condition, create, signal } = options;
+  const { cluster, condition, create, signal } = options;
   const selection = condition === undefined ? undefined : await selectionOf(schema, condition);
   const target = targetOf(place, schema, id, [
-    selection !== undefined && `condition=${encodeURIComponent(selection)}`,
+    said("condition", selection),
     create === true && "create=true",
+    said("cluster", cluster),
   ]);
   // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
   const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
@@ -86,12 +92,13 @@ export async function stored(
   place: DocumentPlace,
   schema: AnySchema,
   id: string,
-  { signal, consistency }: ReadOptions,
+  { signal, consistency, cluster }: GetOptions,
   fieldSet?: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const target = targetOf(place, schema, id, [
     fieldSet && `fieldSet=${fieldSet}`,
-    consistency && `consistency=${encodeURIComponent(consistency)}`,
+    said("consistency", consistency),
+    said("cluster", cluster),
   ]);
   const isExact = hasBigints(schema);
   const request = { method: "GET", target, signal, alsoAccept: 404, isRepeatable: true, isExact } as const;
@@ -112,7 +119,7 @@ export async function get<Fields extends FieldMap>(
   place: DocumentPlace,
   schema: AnySchema,
   id: string,
-  options: ReadOptions,
+  options: GetOptions,
 ): Promise<DocumentOf<Fields> | undefined> {
   const fields = await stored(place, schema, id, options);
   if (fields === undefined) return undefined;

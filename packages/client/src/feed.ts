@@ -46,6 +46,8 @@ export type FeedOutcome =
 export interface FeedOptions {
   /** Operations in flight; by default 2,048 where the server takes many in one request, and 32 where it does not. */
   readonly concurrency?: number;
+  /** The only content cluster that is written, where several have the type; all of them unless it is said. */
+  readonly cluster?: string;
   readonly signal?: AbortSignal;
 }
 

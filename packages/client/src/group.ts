@@ -25,7 +25,7 @@ import type {
   CountOptions,
   CreateOptions,
   GetManyOptions,
-  ReadOptions,
+  GetOptions,
   RequestOptions,
   UpdateOptions,
   WriteOptions,
@@ -128,7 +128,7 @@ export class Group {
   async get<S extends AnySchema>(
     schema: S,
     id: string,
-    options: ReadOptions = {},
+    options: GetOptions = {},
   ): Promise<DocumentOf<S["fields"]> | undefined> {
     return await get<S["fields"]>(this.#place, schema, id, options);
   }
@@ -158,7 +158,7 @@ export class Group {
    * if (!(await alice.exists(mail, "m1"))) console.log("not there yet");
    * ```
    */
-  async exists(schema: AnySchema, id: string, options: ReadOptions = {}): Promise<boolean> {
+  async exists(schema: AnySchema, id: string, options: GetOptions = {}): Promise<boolean> {
     return (await stored(this.#place, schema, id, options, "%5Bid%5D")) !== undefined;
   }
 
@@ -182,7 +182,7 @@ export class Group {
    * ```
    */
   feed<S extends AnySchema>(schema: S, operations: FeedSource<OperationOf<S>>, options: FeedOptions = {}): Feed {
-    const request: RequestOptions = options.signal === undefined ? {} : { signal: options.signal };
+    const { concurrency: _, ...request } = options;
     const single = (operation: OperationOf<S>): Promise<void> => {
       const { id } = operation;
       if (operation.remove === true) return this.remove(schema, id, request);

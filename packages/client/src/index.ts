@@ -133,6 +133,7 @@ export type {
   CountOptions,
   CreateOptions,
   GetManyOptions,
+  GetOptions,
   ReadOptions,
   RequestOptions,
   UpdateOptions,

@@ -21,8 +21,19 @@ export interface ReadOptions extends RequestOptions {
   readonly consistency?: Consistency;
 }
 
+/** What reading a document may be given. */
+export interface GetOptions extends ReadOptions {
+  /**
+   * The content cluster whose document is meant, where several have the type and so a document each under one id; unless it is said, the
+   * first that has the document.
+   */
+  readonly cluster?: string;
+}
+
 /** What a write may be given. */
 export interface WriteOptions<Fields extends FieldMap = FieldMap> extends RequestOptions {
+  /** The only content cluster that is written, where several have the type; all of them unless it is said. */
+  readonly cluster?: string;
   /**
    * What the stored document must fulfil, such as `(it) => it.year.lt(2000)`; otherwise the write fails with
    * `CONDITION_NOT_MET`. A document that is not there fulfils nothing.
@@ -43,7 +54,7 @@ export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends Creat
 }
 
 /** What reading many documents may be given. */
-export interface GetManyOptions extends ReadOptions {
+export interface GetManyOptions extends GetOptions {
   /** Requests under way at a time; 16 by default. */
   readonly concurrency?: number;
 }

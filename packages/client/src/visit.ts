@@ -24,6 +24,8 @@ export interface VisitOptions<Name extends string = string, Fields extends Field
   readonly pageSize?: number;
   /** How new what is visited has to be, where several servers share a store; `strict` unless it is said. */
   readonly consistency?: Consistency;
+  /** The content cluster that has the documents: has to be said where the application has several. */
+  readonly cluster?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -68,14 +70,19 @@ export async function* visit<S extends AnySchema>(
   options: VisitOptions,
 ): AsyncGenerator<VisitedDocument<DocumentOf<S["fields"]>>, void, undefined> {
   const { schema } = set;
-  refuseUnknown("a visit", options, ["where", "fields", "pageSize", "consistency", "signal"]);
-  const { where, fields, pageSize = PAGE_SIZE, consistency, signal } = options;
+  refuseUnknown("a visit", options, ["where", "fields", "pageSize", "consistency", "cluster", "signal"]);
+  const { where, fields, pageSize = PAGE_SIZE, consistency, cluster, signal } = options;
   if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
   const selection = where === undefined ? {} : { selection: conditionText(schema, where, "the selection of a visit") };
   const known = { wantedDocumentCount: String(pageSize), ...selection };
   const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
-  const parameters = { ...known, ...chosen, ...(consistency === undefined ? {} : { consistency }) };
+  const parameters = {
+    ...known,
+    ...chosen,
+    ...(consistency && { consistency }),
+    ...(cluster === undefined ? {} : { cluster }),
+  };
   const request = {
     method: "GET",
     path: pathOf(exchangeOptions, set),

@@ -5,6 +5,7 @@
 import { causeOf, type FeedLine, JsonBytes, pause, type UnsharedBytes, waitMs } from "@brooklet/wire";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "../error.ts";
 import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "../exchange.ts";
+import type { FeedOptions } from "../feed.ts";
 import type { Settlement } from "./feed-run.ts";
 
 /** An operation as a line of a feed. */
@@ -74,6 +75,7 @@ async function askForFeeds({ url, fetch, headers, closed }: ExchangeOptions): Pr
 export class BulkSender {
   readonly #exchange: ExchangeOptions;
   readonly #signal: AbortSignal | undefined;
+  readonly #target: string;
   /** Those that are to be sent; only the last of them takes more. */
   readonly #batches: Batch[] = [];
   /** Room of batches that were answered: new memory is paid for with every page of it. */
@@ -81,9 +83,11 @@ export class BulkSender {
   #requests = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: ExchangeOptions, signal?: AbortSignal) {
+  /** `cluster`: the only content cluster that is written. */
+  constructor(options: ExchangeOptions, { signal, cluster }: Pick<FeedOptions, "signal" | "cluster">) {
     this.#exchange = options;
     this.#signal = signal;
+    this.#target = cluster === undefined ? TARGET : `${TARGET}?${new URLSearchParams({ cluster })}`;
   }
 
   /**
@@ -188,7 +192,7 @@ export class BulkSender {
     const signal = this.#signal;
     let summary: Line | undefined;
     try {
-      const response = await fetch(url + TARGET, {
+      const response = await fetch(url + this.#target, {
         method: "POST",
         headers: { ...headers, accept: "application/jsonl", "content-type": "application/jsonl" },
         body,

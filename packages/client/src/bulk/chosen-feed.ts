@@ -18,7 +18,7 @@ export async function* chosenFeed<S extends AnySchema>(
   options: FeedOptions,
   sink: FeedSurroundings["sink"],
 ): AsyncGenerator<FeedOutcome, void, undefined> {
-  refuseUnknown("a feed", options, ["concurrency", "signal"]);
+  refuseUnknown("a feed", options, ["cluster", "concurrency", "signal"]);
   const { signal, concurrency = BULK_CONCURRENCY } = options;
   signal?.throwIfAborted();
   const { closed } = exchange;
@@ -26,7 +26,7 @@ export async function* chosenFeed<S extends AnySchema>(
   const set = documentSet(schema, group);
   const surroundings = { closed, nameOf: (id: string) => nameOf(set, id), sink };
   if (await takesFeeds(exchange)) {
-    const sender = new BulkSender(exchange, signal);
+    const sender = new BulkSender(exchange, options);
     const apply = (operation: OperationOf<S>, settlement: Settlement): void =>
       sender.apply(bulkOperation(schema, wholeId(set, operation.id), operation), settlement);
     yield* feedRun(operations, apply, { ...options, concurrency }, surroundings);
