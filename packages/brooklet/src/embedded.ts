@@ -6,16 +6,17 @@ import type { Cluster } from "@brooklet/partition";
 import { localClient } from "./local-client.ts";
 import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
-import { NO_STORE, type OpenClusterOptions, openInMemory } from "./node/memory-cluster.ts";
+import { NO_STORE, NOT_SHARDED, type OpenClusterOptions, openInMemory } from "./node/memory-cluster.ts";
 import { secret } from "./node/secret.ts";
 import type { Database, OpenOptions, RunningConsole } from "./open.ts";
 import { starting, startingError } from "./starting.ts";
 
 /** Opens a database with options that were checked. */
 export async function openHere(options: OpenOptions): Promise<Database> {
-  const { schemas, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
+  const { schemas, cacheBytes, shardBytes, models, languageModel, embedders, files, onProblem } = options;
   const given = {
     ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    ...(shardBytes === undefined ? {} : { shardBytes }),
     ...(models === undefined ? {} : { models }),
     ...(onProblem === undefined ? {} : { onProblem }),
   };
@@ -83,6 +84,7 @@ async function openShared(
   given: Omit<OpenClusterOptions, "path" | "threads">,
 ): Promise<Cluster> {
   const other = path === undefined ? (threads === undefined || threads === false ? undefined : "threads") : "path";
+  if (given.shardBytes !== undefined) throw startingError(new Error(NOT_SHARDED));
   if (other !== undefined || store === undefined)
     throw startingError(new Error(`open takes either store or ${other}: a store is shared, and read in this thread`));
   try {

@@ -31,6 +31,11 @@ export interface OpenOptions {
   readonly encryptionKey?: EncryptionKey;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
+  /**
+   * Bytes from which on a group is split into shards, which several threads search at the same time; none is, unless it is said: 96 MiB
+   * (`96 << 20`) is a good size. A directory with such a group cannot be backed up yet.
+   */
+  readonly shardBytes?: number;
   /** Embedders that are configured, by the name that schemas have for them; their files are below `models.modelFolder`. */
   readonly embedders?: ApplicationOptions["embedders"];
   /** Files beside the schemas, by their path: models that rank, constants. */
@@ -87,6 +92,7 @@ const OPTIONS = {
   threads: (value) => (value === false ? undefined : CHECKS.count(value)),
   encryptionKey: CHECKS.key,
   cacheBytes: CHECKS.count,
+  shardBytes: CHECKS.count,
   embedders: CHECKS.settings,
   files: CHECKS.settings,
   models: CHECKS.settings,

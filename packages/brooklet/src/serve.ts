@@ -111,6 +111,11 @@ export interface ServeOptions {
   readonly encryptionKey?: EncryptionKey;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
+  /**
+   * Bytes from which on a group is split into shards, which several threads search at the same time; none is, unless it is said: 96 MiB
+   * (`96 << 20`) is a good size. A directory with such a group cannot be backed up yet.
+   */
+  readonly shardBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
   readonly keepRemovesSeconds?: number;
   /** Embedders, and where the models of the application are. */
@@ -191,6 +196,7 @@ const OPTIONS = {
   reserveBytes: CHECKS.count,
   encryptionKey: CHECKS.key,
   cacheBytes: CHECKS.count,
+  shardBytes: CHECKS.count,
   keepRemovesSeconds: CHECKS.count,
   models: CHECKS.settings,
   modelOrigins: CHECKS.texts,

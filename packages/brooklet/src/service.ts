@@ -7,7 +7,7 @@ import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { encryptionKeyOf, NOT_ENCRYPTED } from "./node/encryption-key.ts";
 import { guardedOutbound } from "./node/guarded-outbound.ts";
-import { NO_STORE } from "./node/memory-cluster.ts";
+import { NO_STORE, NOT_SHARDED } from "./node/memory-cluster.ts";
 import type { Outbound } from "./node/outbound.ts";
 import { Telemetry } from "./node/telemetry.ts";
 import { openCluster } from "./node/threads.ts";
@@ -132,9 +132,11 @@ async function clusterOf(
     ...given({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
     ...given({ models: options.models, onProblem: options.onProblem }),
   };
-  const { reserveBytes = "usual" } = options;
+  const { reserveBytes = "usual", shardBytes } = options;
   const encryptionKey = await encryptionKeyOf(options.encryptionKey);
-  if (store === undefined) return openCluster({ ...usual, reserveBytes, ...given({ path, threads, encryptionKey }) });
+  if (store === undefined)
+    return openCluster({ ...usual, reserveBytes, ...given({ path, threads, shardBytes, encryptionKey }) });
+  if (shardBytes !== undefined) throw new Error(NOT_SHARDED);
   if (encryptionKey !== undefined) throw new Error(NOT_ENCRYPTED);
   if (path !== undefined || threads !== undefined)
     throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");

@@ -11,8 +11,15 @@ import { fileURLToPath } from "node:url";
 import { Writer } from "@brooklet/core";
 import { type Cluster, searchOnce, type VisitPosition } from "@brooklet/partition";
 import type { ThreadCluster } from "@brooklet/partition/threads";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { backUp } from "../src/backup/backup.ts";
+import { BackupObjects } from "../src/backup/objects.ts";
+import { folderTarget } from "../src/backup/target.ts";
+import { int, open, schema, serve, text } from "../src/index.ts";
+import { openDatabase } from "../src/node/database.ts";
+import { sealing } from "../src/node/sealing.ts";
 import { openCluster } from "../src/node/threads.ts";
+import { memoryObjectStore } from "../src/object-store.ts";
 
 const MINUTE_MS = 60_000;
 const KILLS = Number(process.env["BROOKLET_KILLS"] ?? 4);
@@ -171,4 +178,37 @@ test("killed in the middle of splits, nothing is lost and nothing is there twice
     await cluster.close();
   }
   expect(splits).toBeGreaterThan(0);
+});
+
+test("a database that is opened with shardBytes splits what is large while it is asked", {
+  timeout: MINUTE_MS * 3,
+}, async () => {
+  const path = folder();
+  const note = schema("note", { title: text(), n: int() });
+  const db = await open({ path, schemas: [note], threads: 2, shardBytes: 60_000 });
+  onTestFinished(() => db.close());
+  const group = db.group("large");
+  const documents = Array.from({ length: 4_000 }, (_, n) => ({
+    id: String(n),
+    fields: { title: `river ${n} ${"stone ".repeat(n % 20)}`, n },
+  }));
+  await group.feed(note, documents);
+  const found = async (): Promise<unknown> => {
+    const { hits, totalCount } = await group.search(note, { text: "stone", orderBy: "n desc", limit: 20 });
+    return [totalCount, hits.map(({ id }) => id)];
+  };
+  const first = await found();
+  // What has been split is what cannot be copied.
+  const objects = new BackupObjects(folderTarget(folder()));
+  const copied = () => backUp({ directory: path, objects, openSql: openDatabase, isSealed: sealing() });
+  await vi.waitFor(() => expect(copied()).rejects.toThrow("in shards"), { timeout: MINUTE_MS, interval: 500 });
+  expect(await found()).toEqual(first);
+  expect(await group.count(note)).toBe(documents.length);
+});
+
+test("a store has no shards, and says so", async () => {
+  const refused = "shardBytes is of a data directory";
+  const note = schema("note", { title: text() });
+  await expect(open({ store: memoryObjectStore(), schemas: [note], shardBytes: 1 << 20 })).rejects.toThrow(refused);
+  await expect(serve({ store: memoryObjectStore(), port: 0, shardBytes: 1 << 20 })).rejects.toThrow(refused);
 });

@@ -122,6 +122,11 @@ function addServe(program: Command, surroundings: Surroundings): void {
       whole,
     )
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
+    .option(
+      "--shard-mb <megabytes>",
+      "from which on a group is split, so that several threads search it (96 is a good size); such a directory cannot be backed up yet",
+      positive,
+    )
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
     .option("--allow-origin <origin...>", "web pages that may ask, as https://notes.example.com: give them tokens")
     .option("--revoked-tokens <file>", "ids of tokens that are not taken any more, one a line; it may change")

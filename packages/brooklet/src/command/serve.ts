@@ -30,6 +30,7 @@ export interface ServeCommand {
   readonly group?: string;
   readonly threads?: number;
   readonly cacheMb?: number;
+  readonly shardMb?: number;
   readonly keepRemoves?: number;
   readonly models?: string;
   readonly modelCache?: string;
@@ -140,6 +141,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     ...(threads === undefined || command.store !== undefined ? {} : { threads }),
     ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
+    ...(command.shardMb === undefined ? {} : { shardBytes: command.shardMb * BYTES_PER_MB }),
     ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
     ...(reranker === undefined ? {} : { reranker: rerankerAt(reranker, rerankerModel) }),
     models: {

@@ -51,6 +51,8 @@ export interface OpenClusterOptions {
 
 /** What is wrong with a number of buckets for what is no store. */
 export const NO_STORE = "buckets are of a store: say which (s3() or postgres() of brooklet/object-store)";
+/** What is wrong with shards of a store. */
+export const NOT_SHARDED = "shardBytes is of a data directory: groups of a store are not split";
 /** Memory for what was read before. */
 export const CACHE_BYTES: number = 256 << 20;
 /** Of what seals continuations of groupings. */
