@@ -2,7 +2,7 @@
  * What search chains with a language model answer (Vespa's LLMSearcher and RAGSearcher): the prompt they make, the events
  * of the generation, and both forms of these: server-sent events, and one JSON result.
  */
-import { type ChatEndpoint, chat } from "./chat.ts";
+import { type ChatEndpoint, type ChatEvent, chat } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
 
 /** An event of a generation. Its type is its name in the stream. */
@@ -36,6 +36,8 @@ export interface Generation {
   /** The ordinary result, if it is told. */
   readonly hits?: string;
   readonly signal?: AbortSignal;
+  /** Stands around what the model says, as a count of its calls does; it is as the model said it unless there is one. */
+  readonly watched?: (said: AsyncIterable<ChatEvent>) => AsyncIterable<ChatEvent>;
 }
 
 /** `@query` and `{context}` in a prompt are replaced; a prompt without `{context}` begins with it. */
@@ -104,13 +106,14 @@ export async function* generationEvents(generation: Generation): AsyncGenerator<
   if (includeStats) yield { type: "stats", stats: times.told() };
 }
 
-async function* tokensOf({ model, prompt, signal, stream }: Generation, times: Times): AsyncGenerator<string> {
+async function* tokensOf(generation: Generation, times: Times): AsyncGenerator<string> {
+  const { model, prompt, signal, stream, watched = (said) => said } = generation;
   const request = {
     messages: [{ role: "user", content: prompt }],
     stream,
     ...(signal === undefined ? {} : { signal }),
   } as const;
-  for await (const event of chat(model, request)) {
+  for await (const event of watched(chat(model, request))) {
     if (event.type !== "token") continue;
     times.count();
     yield event.text;

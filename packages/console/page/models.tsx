@@ -21,7 +21,7 @@ interface Calls {
 
 interface Model {
   readonly id: string;
-  readonly kind: "embedder" | "endpoint" | "onnx" | "generator";
+  readonly kind: "embedder" | "endpoint" | "onnx" | "generator" | "language-model" | "reranker";
   readonly type?: string;
   readonly state: "ready" | "unloaded" | "failed";
   readonly problem?: string;
@@ -38,6 +38,8 @@ const KINDS: Readonly<Record<Model["kind"], string>> = {
   endpoint: "endpoint",
   onnx: "ONNX model",
   generator: "generator",
+  "language-model": "language model",
+  reranker: "reranker",
 };
 
 /** The state of all models. */
@@ -63,7 +65,7 @@ export function Models(): JSX.Element {
     <section class="note stack" aria-label="Models">
       <h2>Models</h2>
       <Problem message={problem} />
-      {models?.length === 0 && <p class="quiet">The application has no models: words need none.</p>}
+      {models?.length === 0 && <p class="quiet">There are no models: words need none.</p>}
       {models !== undefined && models.length > 0 && <Table models={models} />}
       <Code label="curl" text={curlOf({ method: "GET", path: PATH, body: "" })} />
     </section>

@@ -1,5 +1,4 @@
 /** What the routes of one gateway have in common. Made once, in `gateway.ts`. */
-import type { Reranker } from "@brooklet/answers";
 import type { Cluster, DeployReport } from "@brooklet/partition";
 import { type Histogram, ServiceError } from "@brooklet/wire";
 import type { Authority } from "./authority/authority.ts";
@@ -9,6 +8,7 @@ import type { Continuations } from "./continuation.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 import type { Admission, KeyedAdmission } from "./load/admission.ts";
+import type { AskedModels } from "./load/asked-models.ts";
 import type { RequestCounters } from "./load/counters.ts";
 import type { SlowSearches } from "./load/slow-searches.ts";
 
@@ -39,8 +39,8 @@ export interface Surroundings {
   readonly secret: (name: string, address: string) => string | undefined;
   /** Sends what language models are asked. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Orders the passages of a retrieval, if there is one. */
-  readonly reranker: Reranker | undefined;
+  /** The models that the gateway asks itself: what orders the passages of a retrieval, and language models of chains. */
+  readonly models: AskedModels;
   readonly counters: RequestCounters;
   readonly slowSearches: SlowSearches;
   readonly stageTimes: ReadonlyMap<string, Histogram>;

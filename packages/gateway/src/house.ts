@@ -27,6 +27,7 @@ import {
 import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
+import { AskedModels } from "./load/asked-models.ts";
 import { type Answered, RequestCounters, type RequestKind } from "./load/counters.ts";
 import { mayBeRefused, overload } from "./load/overload.ts";
 import { SlowSearches } from "./load/slow-searches.ts";
@@ -118,7 +119,7 @@ export function houseOf(options: GatewayOptions): House {
     generations: new Admission(limits.generations),
     secret: options.secret ?? (() => undefined),
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
-    reranker: options.reranker,
+    models: new AskedModels(options.reranker),
     counters: new RequestCounters(),
     slowSearches: new SlowSearches(limits, options.cluster.secret),
     stageTimes: options.stageTimes ?? new Map(),

@@ -5,7 +5,7 @@
 import type { ChatEndpoint } from "@brooklet/answers";
 import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import type { LanguageModelConfig, QueryHandle, SearchChainConfig, SearchRequest } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { type Calls, ServiceError } from "@brooklet/wire";
 import type { Call } from "./call.ts";
 import { demandApplication, type GatewayContext } from "./context.ts";
 import { echo } from "./echo.ts";
@@ -33,6 +33,8 @@ export interface GenerationParameters {
   /** The fields that go into the context; all without it. */
   readonly fields: ReadonlySet<string> | undefined;
   readonly model: ChatEndpoint;
+  /** What was asked of the model. */
+  readonly calls: Calls;
   /** The model's component id, as the chain configures it. */
   readonly source: string;
 }
@@ -90,7 +92,7 @@ export function generationParameters(
     includeStats: isTraced,
     hasContext: said("context")?.toLowerCase() !== "skip",
     fields: fields === undefined ? undefined : new Set(fields),
-    model: modelOf(settings, said, { prefix, call, context }),
+    ...modelOf(settings, said, { prefix, call, context }),
     source: settings.get("providerId") ?? "",
   };
 }
@@ -124,9 +126,14 @@ interface ModelChoice {
 }
 
 /** The endpoint of the chain's model, with what the request says of it. Where it is only services.xml can say. */
-function modelOf(settings: Settings, said: (name: string) => string | undefined, choice: ModelChoice): ChatEndpoint {
+function modelOf(
+  settings: Settings,
+  said: (name: string) => string | undefined,
+  choice: ModelChoice,
+): Pick<GenerationParameters, "model" | "calls"> {
   const { prefix, call, context } = choice;
-  const { languageModels = [] } = demandApplication(context.cluster);
+  const application = demandApplication(context.cluster);
+  const { languageModels = [] } = application;
   const provider = settings.get("providerId") ?? "";
   const config = languageModels.find(({ id }) => provider === "" || id === provider);
   if (config === undefined) throw new ServiceError("UNAVAILABLE", "No language models were found");
@@ -137,7 +144,7 @@ function modelOf(settings: Settings, said: (name: string) => string | undefined,
     call.header(`${prefix.toLowerCase()}.x-llm-api-key`) ??
     call.header("x-llm-api-key") ??
     secretOf(config, component.url, context);
-  return {
+  const endpoint: ChatEndpoint = {
     fetch: context.fetch,
     url: component.url,
     model: String(model ?? component.model),
@@ -146,6 +153,7 @@ function modelOf(settings: Settings, said: (name: string) => string | undefined,
     idleTimeoutMs: context.limits.generationIdleMs,
     ...(apiKey === undefined ? {} : { apiKey }),
   };
+  return { model: endpoint, calls: context.models.ofLanguageModel(config.id, application) };
 }
 
 function secretOf({ settings }: LanguageModelConfig, address: string, context: GatewayContext): string | undefined {

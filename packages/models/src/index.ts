@@ -1,5 +1,4 @@
 /** Where a model runtime plugs in, and what needs no runtime. The drivers for Node are in `@brooklet/models/node`. */
-export { type CallFigures, Calls } from "./calls.ts";
 export {
   type Deadline,
   deadlineIn,

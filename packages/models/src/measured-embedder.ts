@@ -1,5 +1,5 @@
 /** An embedder of which is known what it was asked, whatever it is made of: every embedder that schemas and queries name is one. */
-import { Calls } from "./calls.ts";
+import { Calls } from "@brooklet/wire";
 import type { Embedder, Embedding, EmbedRequest } from "./embedder.ts";
 import { type ModelState, stateOf } from "./model-state.ts";
 

@@ -1,5 +1,5 @@
 /** What is told of a model to whoever operates it: whether it can be asked, why not, and what it was asked. */
-import type { CallFigures, Calls, Waits } from "./calls.ts";
+import type { CallFigures, Calls, WaitingItems } from "@brooklet/wire";
 
 /**
  * What a model is: an `embedder` in this process, an embedder behind an `endpoint`, an `onnx` model of a rank profile, or a `generator`,
@@ -28,7 +28,7 @@ export interface ModelFigures {
   /** Tokens that were read. */
   readonly tokens?: number;
   /** Items that wait, by purpose. */
-  readonly waits?: Waits;
+  readonly waits?: WaitingItems;
 }
 
 /** The state of one model. */

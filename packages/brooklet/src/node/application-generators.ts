@@ -6,10 +6,10 @@
 import type { ChatEndpoint, ChatError } from "@brooklet/answers";
 import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import { generationOf } from "@brooklet/core";
-import { Calls, type Deadline, stateOf } from "@brooklet/models";
+import { type Deadline, stateOf } from "@brooklet/models";
 import { AdaptivePool, type BatchRunner, poolFigures } from "@brooklet/models/pool";
 import type { DeployReport, ModelState } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { Calls, ServiceError } from "@brooklet/wire";
 import type { Outbound } from "./outbound.ts";
 
 /** Questions to one language model that are under way at a time. */

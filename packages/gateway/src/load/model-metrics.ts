@@ -26,9 +26,14 @@ const OF_MODELS: readonly (readonly [
 /** What each purpose has of a model. */
 const OF_CALLS: readonly (readonly [name: string, help: string, isCounter: boolean, of: (it: ModelCalls) => number])[] =
   [
-    ["running", "Texts, hits or values that the model has", false, ({ running }) => running],
-    ["waiting", "Texts, hits or values that wait for it", false, ({ waiting }) => waiting],
-    ["items_total", "Texts embedded, hits scored, values generated", true, ({ items }) => items],
+    ["running", "Texts, hits, passages, values or answers that the model has", false, ({ running }) => running],
+    ["waiting", "Texts, hits, passages, values or answers that wait for it", false, ({ waiting }) => waiting],
+    [
+      "items_total",
+      "Texts embedded, hits and passages scored, values and answers generated",
+      true,
+      ({ items }) => items,
+    ],
   ];
 
 /** Tells the figures of models. */

@@ -31,7 +31,7 @@ const OF_THREADS: readonly (readonly [
 
 /** All metrics. */
 export async function prometheusText(context: GatewayContext): Promise<string> {
-  const { counters, bodies, cluster, operation } = context;
+  const { counters, bodies, cluster, models, operation } = context;
   const lines: string[] = [];
   const tell = tellerOf(lines);
   const answers = counters.entries().map(([name, count]): Sample => {
@@ -67,7 +67,7 @@ export async function prometheusText(context: GatewayContext): Promise<string> {
   }
   const shared = cluster.sharedStore?.();
   if (shared !== undefined) tellSharedStore(shared, tell);
-  tellModels((await cluster.models?.()) ?? [], tell, lines);
+  tellModels(await models.states(cluster), tell, lines);
   return `${lines.join("\n")}\n`;
 }
 

@@ -14,10 +14,11 @@ import {
   STREAM_END,
 } from "@brooklet/answers";
 import type { QueryHandle, SearchChainConfig, SearchRequest } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { type Calls, ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import { JSON_TYPE, searchFailure } from "../failure.ts";
+import { codeOfFailure } from "../load/asked-models.ts";
 import { searchAnswer, withQuery } from "../search/searching.ts";
 import {
   type GenerationParameters,
@@ -29,7 +30,9 @@ import {
 
 /** A generation whose search is done. */
 export interface PreparedGeneration {
-  readonly generation: Omit<Generation, "signal">;
+  readonly generation: Omit<Generation, "signal" | "watched">;
+  /** What was asked of the model. */
+  readonly calls: Calls;
   readonly format: "json" | "sse";
 }
 
@@ -85,7 +88,7 @@ function prepared(
   hits: string | undefined,
   context: GatewayContext,
 ): PreparedGeneration {
-  const { model, source, stream, includePrompt, includeStats, format } = parameters;
+  const { model, calls, source, stream, includePrompt, includeStats, format } = parameters;
   const prompt = promptOf(parameters.prompt, parameters.query, found);
   const { promptCharacters } = context.limits;
   if (prompt.length > promptCharacters) {
@@ -93,18 +96,19 @@ function prepared(
     throw new ServiceError("TOO_LARGE", message);
   }
   const generation = { model, source, prompt, stream, includePrompt, includeStats };
-  return { generation: hits === undefined ? generation : { ...generation, hits }, format };
+  return { generation: hits === undefined ? generation : { ...generation, hits }, calls, format };
 }
 
 /** Asks the model. */
 export async function answerGeneration(
-  { generation, format }: PreparedGeneration,
+  prepared: PreparedGeneration,
   call: Call,
   context: GatewayContext,
 ): Promise<Reply> {
+  const { generation, format } = prepared;
   let running: Running;
   try {
-    running = await Running.begin(generation, call, context);
+    running = await Running.begin(prepared, call, context);
   } catch (error) {
     if (!ServiceError.is(error) || format === "json") throw error;
     return eventFailure(searchFailure(error));
@@ -159,8 +163,10 @@ class Running {
   readonly #events: AsyncGenerator<GenerationEvent>;
   #release: (() => void) | undefined;
 
-  private constructor(generation: PreparedGeneration["generation"], call: Call, release: () => void) {
-    this.generation = { ...generation, signal: this.#controller.signal };
+  private constructor({ generation, calls }: PreparedGeneration, call: Call, release: () => void) {
+    const { signal } = this.#controller;
+    const outline = { purpose: "query", items: 1, signal, codeOf: codeOfFailure } as const;
+    this.generation = { ...generation, signal, watched: (said) => calls.during(outline, said) };
     this.#events = generationEvents(this.generation);
     const onGone = (): void => this.#controller.abort(call.gone?.reason);
     if (call.gone?.aborted === true) onGone();
@@ -171,13 +177,9 @@ class Running {
     };
   }
 
-  static async begin(
-    generation: PreparedGeneration["generation"],
-    call: Call,
-    context: GatewayContext,
-  ): Promise<Running> {
+  static async begin(prepared: PreparedGeneration, call: Call, context: GatewayContext): Promise<Running> {
     await context.generations.enter();
-    return new Running(generation, call, () => context.generations.leave());
+    return new Running(prepared, call, () => context.generations.leave());
   }
 
   /** All events, when the last is there. */

@@ -1,5 +1,5 @@
 /**
- * `GET /brooklet/v1/models`, an interface of our own: the models of the application, whether each can be asked, why not, and what it was
+ * `GET /brooklet/v1/models`, an interface of our own: the models of the application and of the server, whether each can be asked, why not, and what it was
  * asked, as this process knows it.
  */
 import type { ModelCalls, ModelState } from "@brooklet/partition";
@@ -15,7 +15,7 @@ export async function answerModels(call: Call, context: GatewayContext, onDefect
   try {
     if (call.method !== "GET" && call.method !== "HEAD") throw MethodRefused.only(call.method, "GET");
     ownParameters(call, context, NO_PARAMETERS);
-    const models = (await context.cluster.models?.()) ?? [];
+    const models = await context.models.states(context.cluster);
     return jsonReply(200, { models: models.map(toldModel) });
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));

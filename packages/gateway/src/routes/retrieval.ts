@@ -118,7 +118,7 @@ async function retrieved(
   });
 }
 
-function rerankerOf({ reranker }: GatewayContext): Pick<RetrievalRequest, "rerank"> {
+function rerankerOf({ models: { reranker } }: GatewayContext): Pick<RetrievalRequest, "rerank"> {
   if (reranker !== undefined) return { rerank: reranker };
   throw new ServiceError("UNSUPPORTED", "This server has no reranker: leave 'rerank' out, or start it with --reranker");
 }

@@ -1,6 +1,6 @@
 /** A model of a rank profile on onnxruntime-node: a pool of threads with sessions of it, as embedders have. */
 import { availableParallelism } from "node:os";
-import { Calls } from "../calls.ts";
+import { Calls } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
 import { type ModelState, stateOf } from "../model-state.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";

@@ -1,6 +1,9 @@
 /** What is told of the models of an application, for whoever looks after a server. Nothing of it is about one group, or says what was asked. */
 
-/** What was asked of a model for queries, or for documents. Items are texts that are embedded, hits that are scored, values that are made. */
+/**
+ * What was asked of a model for queries, or for documents. Items are texts that are embedded, hits or passages that are scored, values or
+ * answers that are made.
+ */
 export interface ModelCalls {
   readonly purpose: "query" | "document";
   /** Items that the model has now, and those that wait for it. */
@@ -16,10 +19,13 @@ export interface ModelCalls {
 
 /** The state of one model. */
 export interface ModelState {
-  /** The component id; of a model of a rank profile its file, or its address. */
+  /** The component id; of a model of a rank profile its file, or its address; of the reranker of a server `reranker`. */
   readonly id: string;
-  /** An embedder here, one behind an endpoint, a model of a rank profile, or a language model that makes values of fields. */
-  readonly kind: "embedder" | "endpoint" | "onnx" | "generator";
+  /**
+   * An embedder here, one behind an endpoint, a model of a rank profile, a language model that makes values of fields, one that
+   * answers queries, or what orders the passages of retrievals.
+   */
+  readonly kind: "embedder" | "endpoint" | "onnx" | "generator" | "language-model" | "reranker";
   /** The type of its component. */
   readonly type?: string;
   /** `unloaded`: the first who needs it loads it. `failed`: it is not here, is another one than was meant, or cannot be run. */

@@ -1,0 +1,58 @@
+/** The models that the gateway asks itself, and what it asked of each: the reranker of retrievals, and the language models of search chains. */
+import { ChatError, type Reranker } from "@brooklet/answers";
+import type { Cluster, DeployReport, ModelState } from "@brooklet/partition";
+import { Calls, type ErrorCode, ServiceError } from "@brooklet/wire";
+
+/** The models. */
+export class AskedModels {
+  /** The reranker of the server with its calls, if there is one. */
+  readonly reranker: Reranker | undefined;
+  readonly #ofReranker: Calls = new Calls();
+  /** Those of language models, by their component ids: another deployment begins anew. */
+  readonly #ofLanguageModels: WeakMap<DeployReport, Map<string, Calls>> = new WeakMap();
+
+  constructor(reranker: Reranker | undefined) {
+    this.reranker = reranker && this.#counted(reranker);
+  }
+
+  /** The calls of a language model of the application. */
+  ofLanguageModel(id: string, application: DeployReport): Calls {
+    const known = this.#ofLanguageModels.get(application) ?? new Map<string, Calls>();
+    this.#ofLanguageModels.set(application, known);
+    const calls = known.get(id) ?? new Calls();
+    known.set(id, calls);
+    return calls;
+  }
+
+  /** What is known of the models of a cluster, and of these: the reranker, and the language models that answered queries. */
+  async states(cluster: Cluster): Promise<readonly ModelState[]> {
+    const application = cluster.application();
+    const ofChains = (application && this.#ofLanguageModels.get(application)) ?? new Map<string, Calls>();
+    return [
+      ...((await cluster.models?.()) ?? []),
+      ...[...ofChains].map(([id, calls]) => stateOf(id, "language-model", calls)),
+      ...(this.reranker === undefined ? [] : [stateOf("reranker", "reranker", this.#ofReranker)]),
+    ];
+  }
+
+  #counted(reranker: Reranker): Reranker {
+    return (question, passages, signal) =>
+      this.#ofReranker.around(
+        { purpose: "query", items: passages.length, signal, codeOf: codeOfFailure },
+        async () => await reranker(question, passages, signal),
+      );
+  }
+}
+
+/** Neither is loaded here: they can be asked at any time. */
+function stateOf(id: string, kind: ModelState["kind"], calls: Calls): ModelState {
+  return { id, kind, state: "ready", calls: calls.figures() };
+}
+
+/** The code of what kept a model from answering. */
+export function codeOfFailure(error: unknown): ErrorCode {
+  if (ServiceError.is(error)) return error.code;
+  if (!ChatError.is(error)) return "INTERNAL";
+  if (error.failure === "timed out") return "TIMED_OUT";
+  return error.failure === "overloaded" ? "OVERLOADED" : "UNAVAILABLE";
+}
