@@ -116,11 +116,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--model-origin <origin...>", "where models may be although that is private or plain http")
     .option("--reranker <url>", "what /rerank is appended to: orders passages that POST /brooklet/v1/retrieve gives")
     .option("--reranker-model <name>", "its model, where it has several")
-    .option(
-      "--keep-removes <seconds>",
-      "how long visits that ask for removes are told of one (default: two weeks)",
-      whole,
-    )
+    .option("--keep-removes <seconds>", "how long visits that ask for removes are told of one (two weeks)", whole)
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
     .option(
       "--shard-mb <megabytes>",
