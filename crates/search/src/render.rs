@@ -172,7 +172,7 @@ fn write_trace(children: &[Tree], out: &mut dyn ValueWriter) {
     out.end_object();
 }
 
-fn write_timing(timing: Timing, out: &mut dyn ValueWriter) {
+fn write_timing(timing: Timing<'_>, out: &mut dyn ValueWriter) {
     let seconds = timing.elapsed_ms / 1_000.0;
     out.key("timing");
     out.begin_object();
@@ -180,11 +180,26 @@ fn write_timing(timing: Timing, out: &mut dyn ValueWriter) {
         out.key(name);
         out.double(value);
     }
-    for (name, value) in [("bytesread", timing.bytes_read), ("bytesscanned", timing.bytes_scanned)] {
+    write_bytes(timing.bytes_read, timing.bytes_scanned, out);
+    out.key("stages");
+    out.begin_object();
+    for (stage, cost) in timing.stages.all() {
+        out.key(stage.as_str());
+        out.begin_object();
+        out.key("time");
+        out.double(cost.ms / 1_000.0);
+        write_bytes(cost.bytes_read, cost.bytes_scanned, out);
+        out.end_object();
+    }
+    out.end_object();
+    out.end_object();
+}
+
+fn write_bytes(read: u64, scanned: u64, out: &mut dyn ValueWriter) {
+    for (name, value) in [("bytesread", read), ("bytesscanned", scanned)] {
         out.key(name);
         out.integer(value as i64);
     }
-    out.end_object();
 }
 
 /// An event stream without anything but errors (query-api §6).

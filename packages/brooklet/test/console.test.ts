@@ -175,12 +175,20 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     await expect
       .poll(() => trace.locator("code").allInnerTexts(), WAIT)
       .toContainEqual(expect.stringContaining("search to dispatch: query=["));
-    expect(await trace.locator("dt").allInnerTexts()).toEqual([
-      "match and rank",
-      "summaries",
-      "the rest: reading, rendering",
+    const told = (await trace.locator("tbody tr").allInnerTexts()).map((row) => row.split("\t"));
+    expect(told.map(([stage = ""]) => stage.split(":")[0])).toEqual([
+      ...["wait", "load", "match", "rank", "group", "order", "phases", "summary"],
+      "all",
     ]);
-    expect((await trace.locator("dd").allInnerTexts()).every((text) => /\d ms$/.test(text))).toBe(true);
+    for (const [, ms, , read, lookedAt] of told) {
+      expect(Number(ms)).toBeGreaterThanOrEqual(0);
+      for (const size of [read, lookedAt]) expect(size).toMatch(/^[\d.,]+ (B|kB|KB|MB)$/);
+    }
+    const milliseconds = told.map(([, ms]) => Number(ms));
+    const all = milliseconds.pop() ?? Number.NaN;
+    expect(Math.abs(milliseconds.reduce((sum, ms) => sum + ms, 0) - all)).toBeLessThan(0.1 * all + 0.1);
+    await trace.scrollIntoViewIfNeeded();
+    await picture("stages");
     expect(await violations(page)).toEqual([]);
     await view("Activity");
     const stages = page.getByRole("region", { name: "Stages of queries" });

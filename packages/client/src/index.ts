@@ -109,7 +109,8 @@ export type { ChosenFeatures, FeaturesOf, HitFeaturesOf } from "./hit/features.t
 export type { FoundDocument } from "./hit/found-document.ts";
 export type { HighlightsOf, HitChoice, HitMembers } from "./hit/hit-members.ts";
 export type { HighlightForm, TextRange } from "./hit/marks.ts";
-export type { Hit, SearchResult, SearchTiming } from "./hit/result.ts";
+export type { Hit, SearchResult } from "./hit/result.ts";
+export type { SearchTiming, StageTiming } from "./hit/timing.ts";
 export {
   alternatives,
   equiv,

@@ -232,7 +232,8 @@ describe("searches", () => {
 
   test("are sent for the group, and read as typed hits", async () => {
     const coverage = { coverage: 100, documents: 3, full: true, nodes: 1, results: 1, resultsFull: 1 };
-    const timing = { searchtime: 0.0015, bytesread: 10, bytesscanned: 20 };
+    const stages = { scan: { time: 0.0005, bytesread: 4, bytesscanned: 8 } };
+    const timing = { searchtime: 0.0015, bytesread: 10, bytesscanned: 20, stages };
     const dropped = { ...hit, relevance: "-Infinity" };
     const server = fakeServer(() => [
       200,
@@ -247,7 +248,12 @@ describe("searches", () => {
     expect(result).toMatchObject({
       totalCount: 2,
       coverage,
-      timing: { searchMs: 1.5, bytesRead: 10, bytesScanned: 20 },
+      timing: {
+        searchMs: 1.5,
+        bytesRead: 10,
+        bytesScanned: 20,
+        stages: { scan: { ms: 0.5, bytesRead: 4, bytesScanned: 8 } },
+      },
     });
     expect(result.hits[0]).toEqual({
       id: "m:1",

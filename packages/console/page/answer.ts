@@ -52,6 +52,13 @@ interface Node {
   readonly children?: readonly Node[];
 }
 
+/** What a stage of a search took: seconds, and bytes of stored documents. */
+export interface StageTiming {
+  readonly time: number;
+  readonly bytesread: number;
+  readonly bytesscanned: number;
+}
+
 /** An answer of the search interface. */
 export interface Answer {
   readonly root: Node & { readonly errors?: readonly { readonly message?: string; readonly summary?: string }[] };
@@ -61,6 +68,8 @@ export interface Answer {
     readonly summaryfetchtime?: number;
     readonly bytesread?: number;
     readonly bytesscanned?: number;
+    /** In the order of the stages. */
+    readonly stages?: Readonly<Record<string, StageTiming>>;
   };
   readonly explain?: Explanation;
   readonly trace?: TraceNode;

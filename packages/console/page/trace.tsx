@@ -1,8 +1,8 @@
-/** One search asked again with a trace: what each part of it took, and what the server tells of it on its way. */
+/** One search asked again with a trace: what each stage of it took and read, and what the server tells of it on its way. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Answer, TraceNode } from "./answer.ts";
-import { figure, messageOf, Problem } from "./parts.tsx";
+import { bytes, figure, messageOf, Problem } from "./parts.tsx";
 import { type Question, requestOf } from "./question.ts";
 import type { Schema } from "./sd.ts";
 import { ask } from "./wire.ts";
@@ -51,26 +51,25 @@ export function Trace({ schema, group, question }: TraceProps): JSX.Element {
   );
 }
 
+/** What the stages are, by their names in an answer. */
+const STAGES: Readonly<Record<string, string>> = {
+  wait: "wait: queue, opening, embedding",
+  load: "load: manifest and tail",
+  match: "match",
+  scan: "scan: vectors by their codes",
+  exact: "exact: vectors by their cells",
+  rank: "rank",
+  group: "group: facets",
+  order: "order: ids of the best",
+  phases: "phases: what later ones decide",
+  summary: "summary: fields of hits",
+  models: "models",
+};
+
 function Told({ answer }: { readonly answer: Answer }): JSX.Element {
-  const { querytime = 0, summaryfetchtime = 0, searchtime = 0 } = answer.timing ?? {};
-  const stages = [
-    ["match and rank", querytime],
-    ["summaries", summaryfetchtime],
-    ["the rest: reading, rendering", Math.max(0, searchtime - querytime - summaryfetchtime)],
-  ] as const;
   return (
     <div class="note stack">
-      <dl>
-        {stages.map(([name, seconds]) => (
-          <>
-            <dt>{name}</dt>
-            <dd>
-              <meter value={seconds} max={Math.max(searchtime, Number.MIN_VALUE)} aria-label={name} />{" "}
-              {figure(seconds * 1000)} ms
-            </dd>
-          </>
-        ))}
-      </dl>
+      <Stages answer={answer} />
       <ol class="trace">
         {linesOf(answer.trace).map(({ depth, timestamp, message }, index) => (
           <li key={`${index}`} style={{ marginLeft: `${depth}em` }}>
@@ -79,6 +78,49 @@ function Told({ answer }: { readonly answer: Answer }): JSX.Element {
           </li>
         ))}
       </ol>
+    </div>
+  );
+}
+
+/** Time and bytes of each stage, and of all together. */
+function Stages({ answer }: { readonly answer: Answer }): JSX.Element {
+  const { searchtime = 0, bytesread = 0, bytesscanned = 0, stages = {} } = answer.timing ?? {};
+  const longest = Math.max(...Object.values(stages).map(({ time }) => time), Number.MIN_VALUE);
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th>stage</th>
+            <th>ms</th>
+            <th title="beside the longest stage">share</th>
+            <th title="of stored documents, from the store">read</th>
+            <th title="of stored documents, in memory or not">looked at</th>
+          </tr>
+        </thead>
+        <tbody>
+          {Object.entries(stages).map(([name, stage]) => (
+            <tr key={name}>
+              <td>{STAGES[name] ?? name}</td>
+              <td>{figure(stage.time * 1000)}</td>
+              <td>
+                <meter value={stage.time} max={longest} aria-label={name} />
+              </td>
+              <td>{bytes(stage.bytesread)}</td>
+              <td>{bytes(stage.bytesscanned)}</td>
+            </tr>
+          ))}
+          <tr>
+            <td>
+              <b>all</b>
+            </td>
+            <td>{figure(searchtime * 1000)}</td>
+            <td />
+            <td>{bytes(bytesread)}</td>
+            <td>{bytes(bytesscanned)}</td>
+          </tr>
+        </tbody>
+      </table>
     </div>
   );
 }

@@ -38,6 +38,15 @@ export type { FeedLine } from "./feed.ts";
 export { BOUNDS, Histogram, type HistogramFigures } from "./histogram.ts";
 export { JsonBytes } from "./json-bytes.ts";
 export { networkOf } from "./network.ts";
-export type { Coverage, GroupingResult, Hit, ResultRoot, SearchError, SearchResult } from "./search.ts";
+export type {
+  Coverage,
+  GroupingResult,
+  Hit,
+  ResultRoot,
+  SearchError,
+  SearchResult,
+  SearchTiming,
+  StageTiming,
+} from "./search.ts";
 export { ServiceError, type ServiceErrorOptions } from "./service-error.ts";
 export { suggestion } from "./suggestion.ts";

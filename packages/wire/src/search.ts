@@ -51,10 +51,27 @@ export interface ResultRoot<Fields = Readonly<Record<string, unknown>>> {
   readonly children?: readonly (Hit<Fields> | GroupingResult)[];
 }
 
+/** What a stage of a search took: seconds, and bytes of stored documents. */
+export interface StageTiming {
+  readonly time: number;
+  readonly bytesread: number;
+  readonly bytesscanned: number;
+}
+
+/** What a search took, in seconds and bytes. The bytes and what is told by stage are extensions. */
+export interface SearchTiming {
+  readonly querytime?: number;
+  readonly summaryfetchtime?: number;
+  readonly searchtime: number;
+  readonly bytesread?: number;
+  readonly bytesscanned?: number;
+  readonly stages?: Readonly<Record<string, StageTiming>>;
+}
+
 /** An answer of `/search/`. */
 export interface SearchResult<Fields = Readonly<Record<string, unknown>>> {
   readonly root: ResultRoot<Fields>;
-  readonly timing?: { readonly querytime?: number; readonly summaryfetchtime?: number; readonly searchtime: number };
+  readonly timing?: SearchTiming;
   readonly trace?: unknown;
   /** What became of the document that `explain.id` names (an extension). */
   readonly explain?: unknown;

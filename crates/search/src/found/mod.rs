@@ -7,3 +7,4 @@ pub(crate) mod model_runs;
 pub(crate) mod partial;
 pub(crate) mod phases;
 pub(crate) mod places;
+pub(crate) mod stages;

@@ -12,12 +12,13 @@ use super::group_facts::GroupFacts;
 use super::hit::{PhaseInputs, Ranked};
 use super::hit_list::{read_ranked, write_ranked};
 use super::model_runs::WantedRuns;
+use super::stages::StageCosts;
 use crate::grouping::{Clock, Groups};
 use crate::plan::Plan;
 use crate::render::Tree;
 
 /// Changes with the form below; partial results do not outlive the processes that exchange them.
-const FORM: u8 = 4;
+const FORM: u8 = 5;
 
 /// What is shown of a hit.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +54,8 @@ pub(crate) struct Partial {
     pub(crate) bytes_read: u64,
     /// Bytes looked at.
     pub(crate) bytes_scanned: u64,
+    /// What the stages of the searches took, if that is told.
+    pub(crate) stages: StageCosts,
     /// What went less well.
     pub(crate) issues: Issues,
     /// Runs of models without which hits and groups are not right.
@@ -81,6 +84,7 @@ impl Partial {
         self.damaged += other.damaged;
         self.bytes_read += other.bytes_read;
         self.bytes_scanned += other.bytes_scanned;
+        self.stages.merge(&other.stages);
         for issue in other.issues.all() {
             self.issues.report(issue.code, issue.message.clone());
         }
@@ -101,6 +105,7 @@ impl Partial {
         write_notes(refusal.into_iter(), &mut writer);
         let seen = [self.total, self.documents, self.unseen, self.partitions, self.damaged];
         seen.into_iter().chain([self.bytes_read, self.bytes_scanned]).for_each(|number| writer.varint(number));
+        self.stages.write(&mut writer);
         write_notes(self.issues.all().iter().map(|issue| (issue.code, issue.message.as_str())), &mut writer);
         self.wanted.write(&mut writer);
         self.facts.write(&mut writer);
@@ -151,6 +156,7 @@ impl Partial {
         ] {
             *number = reader.varint()?.min(u64::from(u32::MAX) << 20);
         }
+        partial.stages = StageCosts::read(&mut reader)?;
         read_notes(&mut reader, |code, message| partial.issues.report(code, message))?;
         partial.wanted = WantedRuns::read(&mut reader)?;
         partial.facts = GroupFacts::read(&mut reader)?;

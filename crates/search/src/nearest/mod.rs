@@ -24,6 +24,7 @@ use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::{BlockSource, Gaps, Halt, Part, gather, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
+use crate::found::stages::StageName;
 use crate::plan::SchemaPlan;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
@@ -134,6 +135,11 @@ impl Resolving {
     /// Whether [`Resolving::result`] is there.
     pub(crate) fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Done)
+    }
+
+    /// What is under way, as it is told.
+    pub(crate) fn stage_name(&self) -> StageName {
+        if matches!(self.stage, Stage::Scan { .. }) { StageName::Scan } else { StageName::Exact }
     }
 
     /// How far the documents are that match (a smaller number is nearer), with their views and ordinals.

@@ -2,6 +2,7 @@
 use brooklet_task::Issue;
 
 use super::tree::Tree;
+use crate::found::stages::StageCosts;
 use crate::grouping::Writing;
 
 /// A hit, ready to be shown.
@@ -51,15 +52,17 @@ pub(crate) struct Answer<'a> {
     /// What is told of the document that was asked about.
     pub(crate) explanation: Option<&'a Tree>,
     pub(crate) issues: &'a [Issue],
-    pub(crate) timing: Option<Timing>,
+    pub(crate) timing: Option<Timing<'a>>,
     /// The trace's children; none: no trace.
     pub(crate) trace: &'a [Tree],
 }
 
 /// Times in milliseconds and bytes, shown when asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Timing {
+pub(crate) struct Timing<'a> {
     pub(crate) elapsed_ms: f64,
     pub(crate) bytes_read: u64,
     pub(crate) bytes_scanned: u64,
+    /// The same by stage.
+    pub(crate) stages: &'a StageCosts,
 }

@@ -55,7 +55,8 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
         Err(rejection) => return refuse(&rejection, rendering),
     };
     let shown: Vec<ShownHit> = found.hits.iter().map(|hit| shown(plan, hit)).collect();
-    let timing = Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned };
+    let timing =
+        Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned, stages: &found.stages };
     let answer = Answer {
         total: found.total,
         coverage: Coverage {

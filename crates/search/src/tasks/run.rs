@@ -3,6 +3,7 @@
 mod blocks;
 mod bounded;
 mod of_shard;
+mod stage_name;
 mod summed;
 
 use std::cmp::Reverse;

@@ -18,6 +18,7 @@ use super::query::Query;
 use super::run::Run;
 use crate::found::hit_list::Floor;
 use crate::found::partial::Partial;
+use crate::found::stages::Meter;
 use crate::grouping::{Clock, Grouping, Kept};
 use crate::plan::Plan;
 use crate::resident::loading::Loading;
@@ -68,6 +69,8 @@ pub struct Search {
     found: Partial,
     elapsed_ms: f64,
     has_begun: bool,
+    /// Of its stages, where that is told.
+    meter: Option<Meter>,
 }
 
 impl Search {
@@ -78,6 +81,7 @@ impl Search {
         let application = query.deployed.fingerprint;
         let mut found =
             Partial { application, clock: Clock { now: query.now, zone: 0 }, partitions: 1, ..Partial::default() };
+        let meter = plan.as_ref().is_ok_and(|plan| plan.presentation.timing).then(Meter::new);
         let stage = match plan {
             Ok(plan) => {
                 found.clock = plan.clock(query.now);
@@ -87,7 +91,8 @@ impl Search {
             Err(rejection) => Stage::Refused(rejection),
         };
         let (query, key) = (query.clone(), place.key.clone());
-        Search { query, outcome, is_shard: false, key, floor, reads, stage, found, elapsed_ms: 0.0, has_begun: false }
+        let (elapsed_ms, is_shard, has_begun) = (0.0, false, false);
+        Search { query, outcome, is_shard, key, floor, reads, stage, found, elapsed_ms, has_begun, meter }
     }
 
     /// The plan, if the query may be answered from this partition.
@@ -346,6 +351,9 @@ impl Task for Search {
         self.found.clock = plan.clock(self.query.now);
         self.stop_softly(&plan);
         loop {
+            if self.passes_stage() {
+                return Ok(Want::Pause);
+            }
             let stage = std::mem::replace(&mut self.stage, Stage::Done);
             let (stage, stepped) = self.step(stage, &plan);
             self.stage = stage;
@@ -379,11 +387,13 @@ impl Task for Search {
 
     fn elapsed(&mut self, milliseconds: f64) {
         self.elapsed_ms = milliseconds;
+        self.meter.iter_mut().for_each(|meter| meter.time(milliseconds));
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
         self.found.bytes_read = self.reads.bytes_read;
         self.found.bytes_scanned = self.reads.bytes_scanned + self.reads.bytes_read;
+        self.tell_stages();
         let plan = match (&self.stage, self.query.plan()) {
             (Stage::Refused(rejection), _) => Err(rejection.clone()),
             (_, plan) => plan,

@@ -208,33 +208,41 @@ impl Host {
         for _ in 0..steps {
             match task.wants()? {
                 Want::Nothing => return Ok(None),
-                Want::Pause => {}
-                // A host that knows one zone.
-                Want::Zone { name, .. } => {
-                    let offset = (name == "Europe/Oslo").then(|| 7_200i32.to_le_bytes());
-                    task.give(Block::copy_of(offset.as_ref().map_or(&[][..], |offset| offset)))?;
-                }
-                Want::Manifest { layout, operation } => {
-                    let manifest = self.manifest(key, layout, operation);
-                    self.given.set(self.given.get() + manifest.len());
-                    task.give(Block::copy_of(&manifest))?;
-                }
-                Want::Operation(number) => {
-                    let stored = &self.partitions[key].operations[&number];
-                    self.given.set(self.given.get() + stored.len());
-                    task.give(Block::copy_of(stored))?;
-                }
-                Want::Blocks(blocks) => {
-                    assert!(!blocks.is_empty(), "a task that wants no blocks at all would never end");
-                    for block in blocks {
-                        let segment = &self.partitions[key].segments[&block.segment];
-                        task.give(Block::copy_of(&segment.blocks[block.block as usize]))?;
-                    }
-                }
                 Want::ModelRuns { anew, runs } => return Ok(Some(Lacking { anew, runs })),
+                want => self.satisfy(key, task, want)?,
             }
         }
         Ok(None)
+    }
+
+    /// Gives a task what it wants, unless that is nothing or a run of a model.
+    fn satisfy(&self, key: &str, task: &mut dyn Task, want: Want) -> Result<(), Rejection> {
+        match want {
+            Want::Nothing | Want::Pause | Want::ModelRuns { .. } => {}
+            // A host that knows one zone.
+            Want::Zone { name, .. } => {
+                let offset = (name == "Europe/Oslo").then(|| 7_200i32.to_le_bytes());
+                task.give(Block::copy_of(offset.as_ref().map_or(&[][..], |offset| offset)))?;
+            }
+            Want::Manifest { layout, operation } => {
+                let manifest = self.manifest(key, layout, operation);
+                self.given.set(self.given.get() + manifest.len());
+                task.give(Block::copy_of(&manifest))?;
+            }
+            Want::Operation(number) => {
+                let stored = &self.partitions[key].operations[&number];
+                self.given.set(self.given.get() + stored.len());
+                task.give(Block::copy_of(stored))?;
+            }
+            Want::Blocks(blocks) => {
+                assert!(!blocks.is_empty(), "a task that wants no blocks at all would never end");
+                for block in blocks {
+                    let segment = &self.partitions[key].segments[&block.segment];
+                    task.give(Block::copy_of(&segment.blocks[block.block as usize]))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn manifest(&self, key: &str, layout: u32, operation: u64) -> Vec<u8> {

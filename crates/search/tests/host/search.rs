@@ -112,6 +112,21 @@ impl Host {
         rendered(&Box::new(search).finish().unwrap())
     }
 
+    /// A search of whose wants each takes a millisecond, after it waited for some.
+    pub fn search_timed(&self, key: &str, parameters: &[(&str, &str)], waited_ms: f64) -> Answer {
+        let mut search = self.query(parameters, "", "").search(&self.place_bytes(key)).unwrap();
+        search.elapsed(waited_ms);
+        for step in 1..10_000 {
+            let want = search.wants().unwrap();
+            if want == Want::Nothing {
+                return rendered(&Box::new(search).finish().unwrap());
+            }
+            self.satisfy(key, &mut search, want).unwrap();
+            search.elapsed(waited_ms + f64::from(step));
+        }
+        panic!("the search does not end");
+    }
+
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
     pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, accept: &str, at_once: usize) -> Answer {
         self.answer_scoped(&self.query(parameters, body, accept), at_once, &run_none)

@@ -12,18 +12,10 @@ import type { AnySchema } from "../schema/schema.ts";
 import type { FoundDocument } from "./found-document.ts";
 import type { withHighlights } from "./highlight.ts";
 import { hasMarks } from "./marks.ts";
+import type { SearchTiming } from "./timing.ts";
 
 /** A document that was found, with the features that its profile lists and whatever else the search asks for. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
-
-/** How long a search took and what it read. The bytes are this server's own: a Vespa does not tell them. */
-export interface SearchTiming {
-  readonly searchMs: number;
-  /** Bytes read from storage. */
-  readonly bytesRead?: number;
-  /** Bytes looked at, those that were in memory included. */
-  readonly bytesScanned?: number;
-}
 
 /** What a search found. */
 export interface SearchResult<Fields, Features = HitFeatures> {
@@ -36,8 +28,6 @@ export interface SearchResult<Fields, Features = HitFeatures> {
   /** If it was asked for. */
   readonly timing?: SearchTiming;
 }
-
-const MS_PER_SECOND = 1000;
 
 /** The root of an answer that is whole. */
 export function wholeRoot(answer: unknown): ResultRoot {
@@ -66,7 +56,7 @@ export async function readResult<Fields, Features, Grouped>(
     totalCount: root.fields?.totalCount ?? 0,
     ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
     ...(query.note === undefined ? {} : { note: query.note }),
-    ...(timing === undefined ? {} : { timing: readTiming(timing) }),
+    ...(timing === undefined ? {} : { timing: (await import("./timing.ts")).readTiming(timing) }),
   };
   const groups = (root.children ?? []).filter((child) => child.id.startsWith("group:root:"));
   return {
@@ -125,13 +115,4 @@ function readHit<Fields, Features>(
   } catch (error) {
     throw unexpectedAnswer(`${hit.id}: ${(error as Error).message}`);
   }
-}
-
-function readTiming(timing: Readonly<Record<string, number>>): SearchTiming {
-  const { searchtime = 0, bytesread, bytesscanned } = timing;
-  return {
-    searchMs: searchtime * MS_PER_SECOND,
-    ...(bytesread === undefined ? {} : { bytesRead: bytesread }),
-    ...(bytesscanned === undefined ? {} : { bytesScanned: bytesscanned }),
-  };
 }
