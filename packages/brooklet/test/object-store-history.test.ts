@@ -252,7 +252,7 @@ async function history({ store, port, at }: Reached): Promise<void> {
     if (STEPS >= MANY_STEPS) expect(count, kind).toBeGreaterThan(0);
 }
 
-const timeout = 240_000 + STEPS * 120;
+const timeout = 600_000 + STEPS * 120;
 
 describe.skipIf(!REQUIRED && versitygw() === undefined)("S3", () => {
   test(`what clients of ${SERVERS} servers saw has an order that explains it (seed ${SEED})`, { timeout }, async () => {

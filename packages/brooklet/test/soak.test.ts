@@ -140,6 +140,9 @@ async function soaked(
   }
   await Promise.all([...clients, backing]);
   const faults = [...growth(held, seconds)];
+  const requests = [...statuses.values()].reduce((sum, count) => sum + count, 0);
+  const memory = held.filter((_, at) => at % 4 === 0).map(({ bytes }) => (bytes / MIB).toFixed(0));
+  console.log(`${seconds} s, ${requests} requests, ${backups} backups; MiB of memory: ${memory.join(" ")}`);
   if (Math.max(...logs) > LOG_BYTES_MAX) faults.push(`a log of ${Math.max(...logs)} bytes`);
   child.kill("SIGTERM");
   const code = await new Promise((resolve) => child.once("exit", resolve));

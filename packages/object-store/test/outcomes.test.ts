@@ -1,8 +1,15 @@
 /** What is told of a write or a deployment stays true, whatever comes later. */
-import { expect, test } from "vitest";
+import type { TextEmbedder } from "@brooklet/partition";
+import { expect, onTestFinished, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
+
+const EMBEDDED = `schema note { document note {
+  field title type string { indexing: index | summary }
+  field seen type int { indexing: attribute | summary }
+}
+field near type tensor<float>(x[1]) { indexing: input title | embed any | attribute } }`;
 
 /** A store that can be kept from answering. */
 function stalling(memory: ObjectMemory): { readonly store: ObjectStore; stall(): () => void } {
@@ -16,6 +23,7 @@ function stalling(memory: ObjectMemory): { readonly store: ObjectStore; stall():
     answers = new Promise((resolve) => {
       goOn = resolve;
     });
+    onTestFinished(() => goOn());
     return goOn;
   };
   return { store, stall };
@@ -36,6 +44,24 @@ test("a write whose time was over before it was begun is told that it was not do
   await put(cluster, "alice", "2", { title: "second", seen: 3 });
   expect(await get(cluster, "alice", "1")).toEqual({ title: "first", seen: 1 });
   expect(await get(other, "alice", "1")).toEqual({ title: "first", seen: 1 });
+});
+
+test("a write that was begun and may be stored is told to be so, also where texts are embedded before", async () => {
+  const memory = new ObjectMemory();
+  const { store, stall } = stalling(memory);
+  const embedder: TextEmbedder = {
+    embed: async (wanted) => wanted.map(() => ({ shape: "vector", values: Float32Array.of(1) })),
+    close: async () => undefined,
+  };
+  const { cluster } = await openCluster(store, { embedder });
+  await cluster.deploy(packageOf({ note: EMBEDDED }));
+  await put(cluster, "alice", "1", { title: "first", seen: 1 });
+  const goOn = stall();
+  const late = put(cluster, "alice", "1", { title: "late", seen: 2 }, "", 20);
+  await expect(late).rejects.toMatchObject({ code: "TIMED_OUT", outcome: "unknown" });
+  goOn();
+  await put(cluster, "alice", "2", { title: "second", seen: 3 });
+  expect(await get(cluster, "alice", "1")).toMatchObject({ title: "late", seen: 2 });
 });
 
 test("servers that begin together over an empty store deploy the same application once; another is refused", async () => {

@@ -219,9 +219,17 @@ export class LocalCluster implements Cluster {
   #gated(key: PartitionKey): PartitionHandle {
     const target = { keys: [key] };
     return {
-      apply: async (request, timeoutMs) =>
-        (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ??
-        (await this.here(key).apply(request, timeoutMs)),
+      // As all partitions, it tells what came of a write without throwing: who is around it knows what came before.
+      apply: async (request, timeoutMs) => {
+        try {
+          return (
+            (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ??
+            (await this.here(key).apply(request, timeoutMs))
+          );
+        } catch (error) {
+          return failedOutcome(error);
+        }
+      },
       get: (request, timeoutMs) =>
         this.#gate.pass(target, kindOf(request), timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
     };
