@@ -1,4 +1,5 @@
 /** What is told of a write or a deployment stays true, whatever comes later. */
+import type { Embedding } from "@brooklet/core";
 import type { TextEmbedder } from "@brooklet/partition";
 import { expect, onTestFinished, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
@@ -50,7 +51,7 @@ test("a write that was begun and may be stored is told to be so, also where text
   const memory = new ObjectMemory();
   const { store, stall } = stalling(memory);
   const embedder: TextEmbedder = {
-    embed: async (wanted) => wanted.map(() => ({ shape: "vector", values: Float32Array.of(1) })),
+    embed: async (wanted) => wanted.map((): Embedding => ({ shape: "vector", values: Float32Array.of(1) })),
     close: async () => undefined,
   };
   const { cluster } = await openCluster(store, { embedder });
