@@ -199,7 +199,7 @@ test("a database that is opened with shardBytes splits what is large while it is
   };
   const first = await found();
   // What has been split is what cannot be copied.
-  const objects = new BackupObjects(folderTarget(folder()));
+  const objects = new BackupObjects(folderTarget(folder()), undefined);
   const copied = () => backUp({ directory: path, objects, openSql: openDatabase, isSealed: sealing() });
   await vi.waitFor(() => expect(copied()).rejects.toThrow("in shards"), { timeout: MINUTE_MS, interval: 500 });
   expect(await found()).toEqual(first);
