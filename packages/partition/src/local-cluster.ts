@@ -218,18 +218,11 @@ export class LocalCluster implements Cluster {
   /** A partition that is looked up when it is needed: it may be another by then. */
   #gated(key: PartitionKey): PartitionHandle {
     const target = { keys: [key] };
+    const apply = async (request: OperationRequest, timeoutMs: number): Promise<Outcome> =>
+      (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ?? (await this.here(key).apply(request, timeoutMs));
     return {
       // As all partitions, it tells what came of a write without throwing: who is around it knows what came before.
-      apply: async (request, timeoutMs) => {
-        try {
-          return (
-            (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ??
-            (await this.here(key).apply(request, timeoutMs))
-          );
-        } catch (error) {
-          return failedOutcome(error);
-        }
-      },
+      apply: (request, timeoutMs) => apply(request, timeoutMs).catch(failedOutcome),
       get: (request, timeoutMs) =>
         this.#gate.pass(target, kindOf(request), timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
     };
