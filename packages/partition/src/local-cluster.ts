@@ -219,7 +219,8 @@ export class LocalCluster implements Cluster {
   #gated(key: PartitionKey): PartitionHandle {
     const target = { keys: [key] };
     const apply = async (request: OperationRequest, timeoutMs: number): Promise<Outcome> =>
-      (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ?? (await this.here(key).apply(request, timeoutMs));
+      (await this.#gate.elsewhere?.(key)?.apply(request, timeoutMs)) ??
+      (await this.here(key).apply(request, timeoutMs));
     return {
       // As all partitions, it tells what came of a write without throwing: who is around it knows what came before.
       apply: (request, timeoutMs) => apply(request, timeoutMs).catch(failedOutcome),
