@@ -97,6 +97,11 @@ struct Query {
 
 impl Query {
     fn new(host: &Host, yql: &str, ranking: &str) -> Query {
+        Query::timed(host, yql, ranking, "false")
+    }
+
+    /// One whose parts may tell what their stages took.
+    fn timed(host: &Host, yql: &str, ranking: &str, timing: &str) -> Query {
         let parameters = [
             ("yql", yql),
             ("streaming.selection", "true"),
@@ -104,6 +109,7 @@ impl Query {
             ("hits", "3"),
             ("trace.level", "3"),
             ("timeout", "60s"),
+            ("presentation.timing", timing),
         ];
         let opened = host.query(&parameters, "", "");
         let find = |key: &&str| host.search_part(key, &opened, &[]).expect("a good query");
@@ -134,6 +140,7 @@ fn queries(host: &Host) -> Vec<Query> {
         Query::new(host, "select * from sale where true", "global"),
         Query::new(host, &grouped(GROUPING), "n"),
         Query::new(host, &grouped(BUCKETS), "global"),
+        Query::timed(host, "select * from sale where true", "global", "true"),
     ]
 }
 
@@ -183,9 +190,9 @@ fn split(part: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut read = || {
         reader.u8()?;
         (0..3).try_for_each(|_| reader.u64().map(|_| ()))?;
-        // No refusal; seven numbers; no issues; no runs, not too many either; no facts; no hits; one grouping request.
-        let counts = (0..14).map(|_| reader.varint()).collect::<Result<Vec<_>, _>>()?;
-        assert_eq!((counts[0], &counts[8..]), (0, &[0, 0, 0, 0, 0, 1][..]), "only groups");
+        // No refusal; seven numbers; no stages; no issues; no runs, not too many either; no facts; no hits; one grouping request.
+        let counts = (0..15).map(|_| reader.varint()).collect::<Result<Vec<_>, _>>()?;
+        assert_eq!((counts[0], &counts[8..]), (0, &[0, 0, 0, 0, 0, 0, 1][..]), "only groups");
         let before = reader.position();
         Ok::<_, brooklet_task::Rejection>((part[..before].to_vec(), reader.bytes()?.to_vec()))
     };
