@@ -12,8 +12,14 @@ use crate::resident::reads::Reads;
 
 impl Run {
     /// Makes it the run of a shard, with what its group agreed on.
+    ///
+    /// # Errors
+    /// If that is of a leaf that the query does not have.
     #[inline(never)]
     pub(crate) fn share(&mut self, agreed: SchemaFacts, now: i64) -> Result<(), Rejection> {
+        if agreed.slips.keys().any(|leaf| *leaf >= self.plan.leaves.len()) {
+            return Err(Rejection::corrupt("facts of a leaf that there is not"));
+        }
         let leaves = self.plan.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.otherwise.is_empty());
         let slips = leaves.map(|(leaf, _)| (leaf, 0)).collect();
         let own = SchemaFacts { slips, agrees: true, ..SchemaFacts::default() };
