@@ -22,6 +22,9 @@ const CACHE = join(root, "packages/brooklet/node_modules/.cache/samples");
 const TIMEOUT_MS = 100_000;
 /** Ports that documents name; each run takes others for them. */
 const PORTS = ["8080", "19071"];
+/** Where ports are taken from, and those that pages have. */
+const [PORT_MIN, PORT_END] = [20_000, 32_000];
+const taken = new Set();
 /** What would install, send or ask something of others than this machine. */
 const FOREIGN = ["npm", "docker", "wrangler", "aws", "systemctl", "claude", "vespa"];
 
@@ -194,11 +197,12 @@ function shell(script, folder) {
   };
   const timer = setTimeout(end, TIMEOUT_MS);
   return new Promise((settle) => {
-    child.on("exit", (code) => {
+    child.on("exit", () => {
       clearTimeout(timer);
       end();
-      setImmediate(() => settle({ ...told, code }));
     });
+    // Only now has all been read that it printed.
+    child.on("close", (code) => settle({ ...told, code }));
   });
 }
 
@@ -216,15 +220,26 @@ async function withPorts(script) {
   return text;
 }
 
-/** @returns {Promise<number>} */
-function freePort() {
-  const server = createServer();
-  return new Promise((settle) => {
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-      server.close(() => settle(port));
+/**
+ * A port that nobody listens at, and that no connection is given: those have higher numbers. Of them one of another page could be it,
+ * until the server of this one begins, seconds later.
+ *
+ * @returns {Promise<number>}
+ */
+async function freePort() {
+  for (;;) {
+    const port = PORT_MIN + Math.floor(Math.random() * (PORT_END - PORT_MIN));
+    const server = createServer();
+    const isFree = await new Promise((settle) => {
+      server.once("error", () => settle(false));
+      server.listen(port, "127.0.0.1", () => settle(true));
     });
-  });
+    if (!isFree) continue;
+    await new Promise((settle) => server.close(settle));
+    if (taken.has(port)) continue;
+    taken.add(port);
+    return port;
+  }
 }
 
 /**

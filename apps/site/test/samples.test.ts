@@ -51,7 +51,10 @@ describe.concurrent("samples run, and print what stands there:", () => {
     const wrong = own.filter(
       ({ line, expected }) => expected !== undefined && !isExpected(expected, printed.get(line) ?? ""),
     );
-    expect(wrong.map(({ line }) => `${page}:${line} prints\n${printed.get(line) ?? "nothing"}`).join("\n")).toBe("");
+    const told = wrong.map(
+      ({ line, expected }) => `${page}:${line} prints\n${printed.get(line) ?? "nothing"}\ninstead of\n${expected}`,
+    );
+    expect(told.join("\n")).toBe("");
     expect(own.filter(({ kind, line }) => kind === "run" && !printed.has(line)).map(({ line }) => line)).toEqual([]);
   });
 });
