@@ -24,3 +24,19 @@ test("no changed bit, no shorter and no longer one passes", async () => {
     await expect(continuations.read("scope", wrong)).rejects.toThrow("not a continuation");
   }
 });
+
+test("each is written in one way: its last character has no bits that mean nothing", async () => {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  let same = 0;
+  for (const after of ["", "x", "xy"]) {
+    const text = await continuations.write("scope", { open: [{ bucket: 1, partition: 2, after }], nextBucket: 3 });
+    for (const letter of letters) {
+      const other = text.slice(0, -1) + letter;
+      if (other === text) continue;
+      same += Number(Buffer.from(other, "base64url").equals(Buffer.from(text, "base64url")));
+      await expect(continuations.read("scope", other), other).rejects.toThrow("not a continuation");
+    }
+  }
+  // Three for two bits, fifteen for four.
+  expect(same).toBe(18);
+});

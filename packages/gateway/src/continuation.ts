@@ -6,6 +6,7 @@
 import type { VisitPosition } from "@brooklet/partition";
 import { decodeBase64, encodeBase64, ServiceError } from "@brooklet/wire";
 import { echo } from "./echo.ts";
+import { timingSafeEqual } from "./timing-safe-equal.ts";
 
 /** A bucket that is being visited. */
 export interface BucketProgress extends VisitPosition {
@@ -54,7 +55,7 @@ export class Continuations {
     if (encodeBase64(bytes, "url") !== text) throw unknown(text);
     const payload = bytes.subarray(SEAL_BYTES);
     const seal = await this.#seal(scope, payload);
-    if (!isSameSeal(seal, bytes.subarray(0, SEAL_BYTES))) throw unknown(text);
+    if (!timingSafeEqual(seal, bytes.subarray(0, SEAL_BYTES))) throw unknown(text);
     const [nextBucket, ...rest] = JSON.parse(decoder.decode(payload)) as [number, ...(number | string)[]];
     const open: BucketProgress[] = [];
     for (let at = 0; at < rest.length; at += 3) {
@@ -79,11 +80,4 @@ export class Continuations {
 
 function unknown(text: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `Failed parsing '${echo(text)}': not a continuation of this visit`);
-}
-
-/** Byte by byte to the end, so that the time it takes does not tell how much of a seal was guessed. */
-function isSameSeal(made: Uint8Array, given: Uint8Array): boolean {
-  let difference = made.length ^ given.length;
-  for (const [index, byte] of made.entries()) difference |= byte ^ (given[index] ?? 0);
-  return difference === 0;
 }

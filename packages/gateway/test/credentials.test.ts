@@ -133,6 +133,13 @@ test("an admin key is remembered for ever, and told by the first bytes of its di
   expect(remembered(KEY)).toEqual({ reach: "admin", endMs: Number.POSITIVE_INFINITY, id });
 });
 
+test("a wrong key is held against keys alone: what reads tokens is not made for it", async () => {
+  const { known } = held({ adminKeys: [KEY], tokens: { publicKey: "none that can be read" } });
+  for (const wrong of ["wrong", "a.b", "a.b.c.d"])
+    await expect(known(wrong), wrong).rejects.toMatchObject({ status: 401 });
+  await expect(known("a.b.c")).rejects.toThrow("cannot be read");
+});
+
 test("where a digest is only there later nothing is remembered at once", async () => {
   const credentials = new Credentials({ adminKeys: [KEY] }, webDigest, UNLIMITED);
   await credentials.known(called(`Bearer ${KEY}`));

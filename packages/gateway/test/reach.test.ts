@@ -31,13 +31,16 @@ interface Question {
 }
 
 /** A cluster that notes what it was asked. */
-function clusterOf(asked: Asked, { keys, isNowhere, fixed = {} }: Question): Cluster {
+function clusterOf(asked: Asked, question: Question): Cluster {
+  const { isNowhere, fixed = {} } = question;
   const query: Cluster["query"] = ({ properties }) => {
     const said = { ...Object.fromEntries(properties), ...fixed };
     asked.calls.push(`query ${JSON.stringify(said)}`);
     asked.open += 1;
     return {
-      scope: isNowhere === true ? undefined : { keys },
+      get scope() {
+        return isNowhere === true ? undefined : { keys: question.keys };
+      },
       parameter: (name: string) => said[name],
       search: async () => ANSWER,
       [Symbol.dispose]: () => {
@@ -284,6 +287,15 @@ describe("queries", () => {
     const searched = (async () => await of.query(request(properties)).search(1, new AbortController().signal))();
     await expect(searched).rejects.toThrow(refusal);
     expect(asked.open).toBe(reach === "admin" ? 1 : 0);
+  });
+
+  test("that have become of others since they were opened are refused when they are searched", async () => {
+    const question: { keys: PartitionKey[] } = { keys: ["g:alice"] };
+    const query = authority(ALICE, OPEN, question).of.query(request(named));
+    const search = async (): Promise<unknown> => await query.search(1, new AbortController().signal);
+    expect(await search()).toBe(ANSWER);
+    question.keys = ["g:bob"];
+    await expect(search()).rejects.toThrow(outside);
   });
 
   test("that search nowhere are nobody's", async () => {

@@ -1,6 +1,7 @@
 /** The admin keys of a gateway. It keeps their digests only, and compares those whole, so that time tells nothing of a key. */
 import { adminKeyProblem } from "@brooklet/wire";
 import { StartError } from "../start-error.ts";
+import { timingSafeEqual } from "../timing-safe-equal.ts";
 
 /** The SHA-256 of a text. */
 export type Digest = (text: string) => Uint8Array | Promise<Uint8Array>;
@@ -33,11 +34,7 @@ export class AdminKeys {
   /** Whether a digest is that of a key. All keys are compared to their last byte. */
   async has(digest: Uint8Array): Promise<boolean> {
     let found = 0;
-    for (const key of await this.#digests) {
-      let difference = key.length ^ digest.length;
-      for (const [index, byte] of key.entries()) difference |= byte ^ (digest[index] ?? 0);
-      found |= Number(difference === 0);
-    }
+    for (const key of await this.#digests) found |= Number(timingSafeEqual(key, digest));
     return found !== 0;
   }
 }
