@@ -14,7 +14,7 @@ describe("a group", () => {
     let nowMs = 0;
     const rates = new GroupRates(LIMITS, () => nowMs);
     const taken = (): number => {
-      for (let count = 0; ; count += 1) {
+      for (let count = 0; count < 1_000; count += 1) {
         try {
           rates.take("g:a");
         } catch (error) {
@@ -22,6 +22,7 @@ describe("a group", () => {
           return count;
         }
       }
+      return Number.POSITIVE_INFINITY;
     };
     expect(taken()).toBe(20);
     nowMs += 500;
@@ -32,26 +33,47 @@ describe("a group", () => {
     expect(() => rates.take("g:b")).not.toThrow();
   });
 
-  test("is told when to come again, and coming then is in time", () => {
-    let nowMs = 0;
-    const rates = new GroupRates({ requestsPerSecond: 1, burstSeconds: 1, groups: 3 }, () => nowMs);
-    rates.take("g:a");
-    const { retryAfterSeconds } = (() => {
-      try {
-        rates.take("g:a");
-      } catch (error) {
-        return error as TooSoon;
-      }
-      throw new Error("it was taken");
-    })();
-    nowMs += 1_000 * retryAfterSeconds;
-    expect(() => rates.take("g:a")).not.toThrow();
-  });
+  test.each([
+    [0.25, 4],
+    [1, 1],
+    [10, 1],
+  ])(
+    "of %f requests a second is told to come again after %i, and coming then is in time",
+    (requestsPerSecond, waitS) => {
+      let nowMs = 0;
+      const rates = new GroupRates({ requestsPerSecond, burstSeconds: 0, groups: 3 }, () => nowMs);
+      rates.take("g:a");
+      const { retryAfterSeconds } = (() => {
+        try {
+          rates.take("g:a");
+        } catch (error) {
+          return error as TooSoon;
+        }
+        throw new Error("it was taken");
+      })();
+      expect(retryAfterSeconds).toBe(waitS);
+      nowMs += 1_000 * retryAfterSeconds;
+      expect(() => rates.take("g:a")).not.toThrow();
+    },
+  );
 
   test("that did not ask for the longest time is forgotten first: memory has a bound", () => {
     const rates = new GroupRates(LIMITS, () => 0);
     for (let group = 0; group < 1_000; group += 1) rates.take(`g:${group}`);
     expect(rates.known).toBe(3);
+  });
+
+  test("that asked last is not forgotten, however early it came first", () => {
+    let nowMs = 0;
+    const rates = new GroupRates({ requestsPerSecond: 1, burstSeconds: 1, groups: 2 }, () => nowMs);
+    rates.take("g:a");
+    rates.take("g:b");
+    nowMs += 1_000;
+    rates.take("g:a");
+    // It takes the place of the other one.
+    rates.take("g:c");
+    expect(() => rates.take("g:a")).toThrow(TooSoon);
+    expect(rates.known).toBe(2);
   });
 });
 
