@@ -1,5 +1,6 @@
 /** The models that the gateway asks itself, and what it asked of each: the reranker of retrievals, and the language models of search chains. */
-import { ChatError, type Reranker } from "@brooklet/answers";
+import type { Reranker } from "@brooklet/answers";
+import { ChatError } from "@brooklet/answers/search";
 import type { Cluster, DeployReport, ModelState } from "@brooklet/partition";
 import { Calls, type ErrorCode, ServiceError } from "@brooklet/wire";
 
