@@ -1,8 +1,8 @@
 /**
- * `node tools/start.mjs MODULE`: the functions of the core that a process calls until its first searches are done, their numbers a
- * line each. MODULE is a core that counts: it exports a global for each function (xtask/src/halves/count.rs). What is done here is
- * what a small program does first with the SDK; what it is decides how the core is cut in two (docs/decisions/0176), and no more
- * than how fast a start is.
+ * `node tools/start.mjs MODULE`: what of the core a process runs until its first searches are done: the numbers of straight
+ * stretches of its functions, a line each. MODULE is a core that counts: it exports globals with a bit for each stretch
+ * (xtask/src/cold/count.rs). What is done here is what a small program does first with the SDK; what it is decides how the core is
+ * cut in two (docs/decisions/0176) and what is a function of its own (0167), and no more than how fast a start is.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,6 +11,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 
 const CALLED = "called:";
+/** Stretches of a global. */
+const BITS = 32;
 const CACHE_BYTES = 1 << 26;
 const DEADLINE_MS = 5_000;
 const DIMENSIONS = 384;
@@ -424,6 +426,10 @@ core.deploy(given, { number: 1, day: 20_000 });
 core.keep(face.withHistory(given, core.history()));
 core.statistics();
 start(core, new Partition(face), face);
+const run = [];
 for (const [name, { value }] of Object.entries(instance.exports)) {
-  if (name.startsWith(CALLED) && value === 1) console.log(name.slice(CALLED.length));
+  if (!name.startsWith(CALLED)) continue;
+  const first = Number(name.slice(CALLED.length)) * BITS;
+  for (let bit = 0; bit < BITS; bit += 1) if ((value >>> bit) % 2 === 1) run.push(first + bit);
 }
+process.stdout.write(run.map((stretch) => `${stretch}\n`).join(""));

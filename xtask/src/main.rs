@@ -3,6 +3,7 @@
 //! else or may take more memory than declared. What turbo, npm and CI do with the result is their business.
 #![forbid(unsafe_code)]
 
+mod cold;
 mod glue;
 mod halves;
 mod kinds;
@@ -61,14 +62,17 @@ fn build_core(profile: &str) -> Outcome<()> {
     fs::write(folder.join("task-kind.js"), kinds::script())?;
     fs::write(folder.join("task-kind.d.ts"), kinds::declarations())?;
     let module::Cut { module, names } = module::cut(&bytes)?;
-    let called = called_at_a_start(root, &generated, &halves::counted(&module)?)?;
+    let run = run_at_a_start(root, &generated, &cold::counted(&module)?)?;
+    let cold::Split { module, names, called, parts } = cold::split(&module, &names, &run)?;
     let halves::Halved { module, names, recipe, lengths: (start, rest) } = halves::halved(&module, &names, &called)?;
     fs::write(folder.join("core_bg.wasm"), &module)?;
     fs::write(folder.join("core_halves.bin"), &recipe)?;
     fs::write(folder.join("core_names.wasm"), &names)?;
     println!(
-        "core_bg.wasm: {} bytes (a start of {start} and a rest of {rest}) and {} of names, {} imports, memory up to {} MiB",
+        "core_bg.wasm: {} bytes (a start of {start} and a rest of {rest}; {} cold parts of {} bytes) and {} of names, {} imports, memory up to {} MiB",
         module.len(),
+        parts.0,
+        parts.1,
         names.len(),
         facts.imports,
         MEMORY_BYTES_MAX >> 20
@@ -76,8 +80,8 @@ fn build_core(profile: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// The functions that a first search calls and what has to be done before it: the module `counted` tells them to a program of Node.
-fn called_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<BTreeSet<u32>> {
+/// What of the core a first search runs and what has to be done before it: the module `counted` tells it to a program of Node.
+fn run_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<BTreeSet<u32>> {
     let module = generated.join("core_counted.wasm");
     fs::write(&module, counted)?;
     let output = Command::new("node")
@@ -88,7 +92,7 @@ fn called_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<B
         .output()
         .map_err(|error| format!("node cannot be run: {error}"))?;
     if !output.status.success() {
-        return Err("tools/start.mjs failed: what a start calls is not known".into());
+        return Err("tools/start.mjs failed: what a start runs is not known".into());
     }
     let printed = String::from_utf8(output.stdout)?;
     printed.lines().map(|line| Ok(line.parse()?)).collect()

@@ -2,7 +2,6 @@
 //! *rest*, which is compiled when a function of it is called first. Both are made of pieces of the whole when they are loaded,
 //! by a recipe; who does not know the recipe loads the whole.
 
-mod count;
 mod cut;
 mod order;
 mod outline;
@@ -10,7 +9,8 @@ mod outline;
 use std::collections::BTreeSet;
 
 use order::Order;
-use outline::Outline;
+pub use order::names_of;
+pub use outline::Outline;
 
 /// A core of which halves can be made.
 pub struct Halved {
@@ -22,11 +22,6 @@ pub struct Halved {
     pub recipe: Vec<u8>,
     /// Bytes of the start and of the rest.
     pub lengths: (usize, usize),
-}
-
-/// `module` telling which of its functions were called, by globals that are named `called:` and the number of the function.
-pub fn counted(module: &[u8]) -> Result<Vec<u8>, String> {
-    count::counted(module, &Outline::read(module)?)
 }
 
 /// Halves of `module`, of which `called` are the functions that a start calls; `names` is a module of their names.

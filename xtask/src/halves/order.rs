@@ -146,7 +146,7 @@ fn with_near(outline: &Outline, called: &BTreeSet<u32>) -> Result<BTreeSet<u32>,
 }
 
 /// The functions that a module of names has names of, without the hashes of their compiler.
-fn names_of(names: &[u8]) -> Result<Vec<(u32, &str)>, String> {
+pub fn names_of(names: &[u8]) -> Result<Vec<(u32, &str)>, String> {
     let mut found = Vec::new();
     for payload in Parser::new(0).parse_all(names) {
         let Payload::CustomSection(section) = payload.map_err(|error| error.to_string())? else { continue };

@@ -10,9 +10,9 @@ use wasm_encoder::{
 };
 use wasmparser::{Operator, Parser, Payload, TypeRef, Validator, WasmFeatures};
 
+use super::halved;
 use super::order::NEAR_BYTES_MAX;
 use super::outline::Outline;
-use super::{counted, halved};
 
 const IMPORTED: u32 = 2;
 
@@ -178,7 +178,6 @@ proptest! {
     fn halves_are_modules_and_each_function_called_at_a_start_is_in_it((planned, listed, called) in a_module()) {
         let before = module(&planned, &listed);
         valid(&before);
-        valid(&counted(&before).unwrap());
         let halved = halved(&before, &names(&planned), &called).unwrap();
         let [start, rest, loader] = read(&halved.recipe, &halved.module);
         for module in [&halved.module, &start, &rest, &loader] {
@@ -230,7 +229,6 @@ fn what_is_called_and_is_no_function_of_the_module_is_an_error() {
 
 #[test]
 fn a_module_of_another_shape_is_refused() {
-    assert!(counted(b"nothing").is_err());
     assert!(halved(&Module::new().finish(), &[], &BTreeSet::new()).is_err());
 }
 
