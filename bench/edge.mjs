@@ -4,7 +4,7 @@
  * Every answer of the Worker has to be the bytes that Node answers. A request at the edge is two, one to the Worker and one to the object:
  * what a Worker and an object take that do nothing with requests and answers as long as these, and a server on Node that does nothing,
  * is measured beside. The goal is for what is above that, which is what is ours, and for the whole of a query that takes long enough on Node to be
- * able to keep it. A second server on Node has every access of the core's
+ * able to keep it. Before that, searches in a database of somebody's own object, which no request is between, beside the same in a process of Node. A second server on Node has every access of the core's
  * memory checked by instructions, as workerd has it: V8's way of having the processor check it is not switched on there. Beside that: what
  * the Worker costs until its first answer over a Worker that is empty, what making an instance of the core costs, what an object takes that is
  * woken for a search, and what is uploaded. Goals that are missed are said, and make it fail. Needs a build.
@@ -22,16 +22,15 @@ import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { addressOf, startWorkerd } from "../apps/worker/dist/node/workerd.js";
-import { connect, int, schema, text, vector } from "../packages/brooklet/dist/index.js";
+import { connect } from "../packages/brooklet/dist/index.js";
+import { DOCUMENTS, documentOf, HITS, note, numbers, QUERIES, SEARCHES, wordsOf } from "./edge/notes.mjs";
+import { processProgram, startAgent } from "./edge/own-object.mjs";
 
 // It belongs to the Worker.
 const { Miniflare } = createRequire(new URL("../apps/worker/package.json", import.meta.url))("miniflare");
 
-const DOCUMENTS = 1_000;
-const DIMENSIONS = 384;
 const quick = process.argv.includes("--quick");
 const ROUNDS = quick ? 3 : 7;
-const QUERIES = 200;
 const WARM_UP = quick ? 600 : 1_600;
 const STARTS = quick ? 2 : 5;
 const RATIO_MAX = 1.2;
@@ -45,19 +44,6 @@ const REST_MS = 10_000;
 const GROUP = "alice";
 /** Before the first Worker stands one of the simulator, which is not the platform's; the second is reached directly. */
 const DIRECT = "direct";
-const WORDS = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
-
-const note = schema("note", { title: text(), body: text(), n: int(), vec: vector(DIMENSIONS) });
-/** Documents of which no two are near each other, however many there are: their cells look random. */
-function cellOf(seed, at) {
-  const first = Math.imul((seed * DIMENSIONS + at) ^ 0x9e37_79b1, 0x85eb_ca6b);
-  const second = Math.imul(first ^ (first >>> 13), 0xc2b2_ae35);
-  return ((second ^ (second >>> 16)) >>> 8) / (1 << 23) - 1;
-}
-const numbers = (seed) => Array.from({ length: DIMENSIONS }, (_, at) => cellOf(seed, at));
-const wordsOf = (n) => `${WORDS[n % 10]} ${WORDS[(n * 7 + 3) % 10]}`;
-const bodyOf = (n) => Array.from({ length: 30 }, (_, at) => WORDS[(n * 3 + at * at) % 10]).join(" ");
-
 /** What is asked: requests for `/search/`, by the name of what they show. */
 const NEAR = "{targetHits: 100}nearestNeighbor(vec, vec)";
 const QUESTIONS = {
@@ -131,8 +117,8 @@ async function fill(url, group = GROUP) {
   const client = connect({ url, schemas: [note] });
   await client;
   const lines = Array.from({ length: DOCUMENTS }, (_, n) => {
-    const fields = { title: `${WORDS[n % 10]} ${n}`, body: bodyOf(n), n, vec: numbers(n) };
-    return JSON.stringify({ put: `id:note:note:g=${group}:${n}`, fields });
+    const { id, fields } = documentOf(n);
+    return JSON.stringify({ put: `id:note:note:g=${group}:${id}`, fields });
   });
   const told = `${await send(url, "/brooklet/v1/feed", lines.join("\n"))}`.trimEnd().split("\n").at(-1);
   if (JSON.parse(told).applied !== DOCUMENTS) throw new Error(told);
@@ -140,7 +126,7 @@ async function fill(url, group = GROUP) {
 
 function bodies(question, group = GROUP) {
   return Array.from({ length: QUERIES }, (_, n) =>
-    JSON.stringify({ ...question(n), "streaming.groupname": group, hits: 10, timeout: "60s" }),
+    JSON.stringify({ ...question(n), "streaming.groupname": group, hits: HITS, timeout: "60s" }),
   );
 }
 
@@ -149,6 +135,12 @@ async function ask(url, asked) {
   const digest = createHash("sha256");
   for (const body of asked) digest.update(await send(url, "/search/", body));
   return digest.digest("hex");
+}
+
+/** A round of a question. */
+function roundOf(question) {
+  const asked = bodies(question);
+  return (url) => ask(url, asked);
 }
 
 /** A program of Node that prints an address, in a process of its own. */
@@ -208,16 +200,18 @@ async function startEmptyObject() {
   return { url: origin, pid: workerdPid(), end: () => empty.dispose() };
 }
 
-/** The least processor time of a query at each of some places, which are asked in turns, and the digests of what each answered. */
-async function leastMs(places, asked) {
+/**
+ * The least processor time of a query at each of some places, which are asked in turns, and the digests of what each answered. `round`
+ * asks `QUERIES` of them at an address.
+ */
+async function leastMs(places, round) {
   const least = new Map(places.map((place) => [place, Number.POSITIVE_INFINITY]));
   const answers = new Map(places.map((place) => [place, new Set()]));
-  for (const place of places)
-    for (let n = 0; n < WARM_UP; n += QUERIES) answers.get(place).add(await ask(place.url, asked));
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (const place of places) for (let n = 0; n < WARM_UP; n += QUERIES) answers.get(place).add(await round(place.url));
+  for (let turn = 0; turn < ROUNDS; turn += 1) {
     for (const place of places) {
       const before = threadsMs(place.pid);
-      answers.get(place).add(await ask(place.url, asked));
+      answers.get(place).add(await round(place.url));
       least.set(place, Math.min(least.get(place), (threadsMs(place.pid) - before) / QUERIES));
     }
   }
@@ -293,6 +287,35 @@ async function woken() {
   }
 }
 
+/** Searches by `group.search` of a database in an own object, over the same of one in a process of Node. */
+async function reportOwnObject() {
+  const node = await startProcess(processProgram());
+  const agent = await startAgent();
+  const places = [node, { url: agent.url, pid: workerdPid() }];
+  try {
+    for (const { url } of places) await send(url, "/", JSON.stringify(["fill"]));
+    await setTimeout(REST_MS);
+    for (const name of Object.keys(SEARCHES)) {
+      const asked = JSON.stringify(["recall", name]);
+      const round = async (url) =>
+        createHash("sha256")
+          .update(await send(url, "/", asked))
+          .digest("hex");
+      const { least, answers } = await leastMs(places, round);
+      if (new Set(places.flatMap((place) => [...answers.get(place)])).size !== 1)
+        throw new Error(`${name}: the answers of an own object differ`);
+      const [onNode, inObject] = places.map((place) => least.get(place));
+      console.log(
+        `${name} by group.search: ${onNode.toFixed(3)} ms of CPU a query on Node, ${inObject.toFixed(3)} in an own object`,
+      );
+      report(`${name} by group.search: an own object over Node`, inObject / onNode, " times", RATIO_MAX);
+    }
+  } finally {
+    await agent.end();
+    node.end();
+  }
+}
+
 const missed = [];
 function report(what, value, unit, goal) {
   if (goal !== undefined && value > goal) missed.push(what);
@@ -316,6 +339,8 @@ const { rows, ms } = await woken();
 report("rows that an object reads for its first search", rows, "");
 report("an object that is woken for a search answers after", ms, " ms");
 
+await reportOwnObject();
+
 const nothing = { node: await startEmptyNode(), edge: await startEmptyObject() };
 const node = await startNode();
 const checking = await startNode(["--wasm-enforce-bounds-checks"]);
@@ -326,7 +351,7 @@ try {
   for (const { url } of places) await fill(url);
   await setTimeout(REST_MS);
   for (const [name, question] of Object.entries(QUESTIONS)) {
-    const { least, answers } = await leastMs([...places, nothing.node, nothing.edge], bodies(question));
+    const { least, answers } = await leastMs([...places, nothing.node, nothing.edge], roundOf(question));
     if (new Set(places.flatMap((place) => [...answers.get(place)])).size !== 1)
       throw new Error(`${name}: the answers differ`);
     const [onNode, checked, atEdge] = places.map((place) => least.get(place));

@@ -26,6 +26,7 @@ import {
   operations,
   plain,
   QUERIES,
+  random,
   requestOf,
   STEADY,
   visited,
@@ -38,6 +39,17 @@ interface Opened {
   readonly problems: unknown[];
   /** Splits a shard of the group. */
   readonly split: (shard: number) => Promise<void>;
+}
+
+/** An answer where `presentation.timing` asks what the search took. */
+interface Timed {
+  readonly body: {
+    readonly root: unknown;
+    readonly timing: {
+      readonly bytesscanned: number;
+      readonly stages: Readonly<Record<string, { readonly bytesscanned: number }>>;
+    };
+  };
 }
 
 function nameOf(shard: number): PartitionKey {
@@ -108,6 +120,42 @@ test("a group in several partitions answers what one partition does, bit for bit
   await several.cluster.close();
   expect(storedNames(path)).toEqual([0, 1, 2, 3].map(nameOf));
   await compare(reopened(path).cluster);
+});
+
+test("the nearest of a group in several partitions are scanned once, and what is told of a search has all of it", {
+  timeout: MINUTE_MS * 3,
+}, async () => {
+  // Vectors so long that they have codes, which are what is scanned.
+  const cells = 64;
+  const long = NOTE.replaceAll("(x[8])", `(x[${cells}])`);
+  const chance = random(11);
+  const vector = (): readonly number[] => Array.from({ length: cells }, () => chance() - 0.5);
+  const documents = Array.from({ length: 1_200 }, (_, number) => plain(number, { n: number, vector: vector() }));
+  const query = {
+    yql: "select n from note where {targetHits: 5}nearestNeighbor(vector, q)",
+    "input.query(q)": JSON.stringify(vector()),
+    ranking: "near",
+    "presentation.timing": "true",
+  };
+  const [one, several] = [await opened(), await opened()];
+  for (const { cluster } of [one, several]) {
+    await cluster.deploy(packageOf({ note: long }));
+    await feed(cluster, documents);
+    await cluster.maintain(KEY);
+  }
+  for (const shard of [0, 0, 1]) await several.split(shard);
+  for (let shard = 0; shard < 4; shard += 1) await several.cluster.maintain(nameOf(shard));
+  const ask = async ({ cluster }: Opened): Promise<Timed["body"]> => ((await answerOf(cluster, query)) as Timed).body;
+  const [whole, shared] = [await ask(one), await ask(several)];
+  expect(shared.root).toEqual(whole.root);
+  const scanned = ({ timing: { stages } }: Timed["body"]): number => stages["scan"]?.bytesscanned ?? 0;
+  expect(scanned(whole)).toBeGreaterThan(documents.length * cells);
+  // Blocks of ids are looked at beside.
+  expect(scanned(shared) / scanned(whole)).toBeGreaterThan(0.95);
+  expect(scanned(shared) / scanned(whole)).toBeLessThan(1.3);
+  const { timing } = shared;
+  const sum = Object.values(timing.stages).reduce((all, { bytesscanned }) => all + bytesscanned, 0);
+  expect(sum).toBe(timing.bytesscanned);
 });
 
 test("a group grows again and again under writers, searches and visits", { timeout: MINUTE_MS * 3 }, async () => {

@@ -106,6 +106,13 @@ export const QUERIES: Readonly<Record<string, Readonly<Record<string, string>>>>
     ranking: "near",
     hits: "40",
   },
+  // So few that none of the others is looked at once they are agreed on.
+  "the few nearest": {
+    yql: "select * from note where {targetHits: 3}nearestNeighbor(vector, q)",
+    "input.query(q)": VECTOR,
+    ranking: "near",
+    hits: "10",
+  },
   "the nearest of some": {
     yql: 'select * from note where {targetHits: 15}nearestNeighbor(vector, q) and body contains "winter"',
     "input.query(q)": VECTOR,

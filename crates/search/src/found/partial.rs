@@ -12,7 +12,7 @@ use super::group_facts::GroupFacts;
 use super::hit::{PhaseInputs, Ranked};
 use super::hit_list::{read_ranked, write_ranked};
 use super::model_runs::WantedRuns;
-use super::stages::StageCosts;
+use super::stages::{Spent, StageCosts};
 use crate::grouping::{Clock, Groups};
 use crate::plan::Plan;
 use crate::render::Tree;
@@ -92,6 +92,20 @@ impl Partial {
         self.facts.merge(other.facts);
         self.hits.extend(other.hits);
         Ok(())
+    }
+
+    /// Takes away what it took, for [`Partial::take_costs`] of what is found in its place.
+    pub(crate) fn give_costs(&mut self, spent: &mut Spent) {
+        spent.bytes_read += std::mem::take(&mut self.bytes_read);
+        spent.bytes_scanned += std::mem::take(&mut self.bytes_scanned);
+        spent.stages.merge(&std::mem::take(&mut self.stages));
+    }
+
+    /// Adds what was spent before.
+    pub(crate) fn take_costs(&mut self, spent: Spent) {
+        self.bytes_read += spent.bytes_read;
+        self.bytes_scanned += spent.bytes_scanned;
+        self.stages.merge(&spent.stages);
     }
 
     /// As bytes.

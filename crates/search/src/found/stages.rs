@@ -125,6 +125,14 @@ impl StageCosts {
     }
 }
 
+/// What searches took of which nothing is shown: others were asked the same once more.
+#[derive(Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_scanned: u64,
+    pub(crate) stages: StageCosts,
+}
+
 /// Takes note of the stages of a search while it runs.
 #[derive(Debug)]
 pub(crate) struct Meter {

@@ -11,6 +11,7 @@
 //!
 //! An interval holds what the exact kernel computes, rounding and all (crate `kernel`), so the answer is bit for bit
 //! that of measuring every row.
+mod narrow;
 mod point;
 mod resolved;
 mod rows;
@@ -82,6 +83,8 @@ pub(crate) struct Resolving {
     kept: Vec<Bitmap>,
     /// By view and ordinal: intervals of documents scanned, those that are kept among them. Empty if none are.
     bounds: Vec<Vec<(f64, f64)>>,
+    /// Whether [`Resolving::narrow`] left some of the candidates.
+    is_narrow: bool,
 }
 
 enum Stage {
@@ -114,6 +117,7 @@ impl Resolving {
             low: Vec::new(),
             high: Vec::new(),
             carried: None,
+            is_narrow: false,
         }
     }
 

@@ -155,6 +155,7 @@ impl Task for Merge {
             return Ok(Want::Nothing);
         }
         if !self.merged.facts.is_empty() {
+            self.merged.give_costs(&mut self.query.spent.borrow_mut());
             return Ok(Want::ModelRuns { anew: true, runs: wanted_facts(&self.merged.facts) });
         }
         let (anew, wanted) = match self.merged.wanted.check() {
@@ -163,7 +164,12 @@ impl Task for Merge {
             Err(rejection) => (false, Err(rejection)),
         };
         match wanted {
-            Ok(Some(runs)) => return Ok(Want::ModelRuns { anew, runs }),
+            Ok(Some(runs)) => {
+                if anew {
+                    self.merged.give_costs(&mut self.query.spent.borrow_mut());
+                }
+                return Ok(Want::ModelRuns { anew, runs });
+            }
             Ok(None) => {}
             Err(rejection) => self.plan = Err(rejection),
         }
@@ -199,6 +205,7 @@ impl Task for Merge {
             self.merged.grouping = Grouping::new(&plan.grouping, true).finish();
         }
         tell_damage(&mut self.merged);
+        self.merged.take_costs(self.query.spent.take());
         Ok(render(&plan, &mut self.merged, self.elapsed_ms, rendering))
     }
 }

@@ -21,6 +21,7 @@ use crate::asked::statements::parsed;
 use crate::deployed::Deployed;
 use crate::found::group_facts::GroupFacts;
 use crate::found::model_runs::GivenOutputs;
+use crate::found::stages::Spent;
 use crate::grouping::{Clock, unknown, zone_offset};
 use crate::plan::Plan;
 use crate::plan::compile::{Asking, compile, timeout_ms};
@@ -70,6 +71,8 @@ pub struct Query {
     pub(crate) models: Rc<GivenOutputs>,
     /// What the shards of groups agreed on.
     pub(crate) facts: RefCell<GroupFacts>,
+    /// What searches took that were begun anew.
+    pub(crate) spent: RefCell<Spent>,
     pub(crate) plan: RefCell<Option<Result<Rc<Plan>, Rejection>>>,
 }
 
@@ -98,6 +101,7 @@ impl Query {
             embeddings: RefCell::default(),
             models: Rc::default(),
             facts: RefCell::default(),
+            spent: RefCell::default(),
             plan: RefCell::default(),
         })
     }

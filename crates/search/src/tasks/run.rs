@@ -282,6 +282,11 @@ impl Run {
     }
 
     fn resolve(&mut self, reads: &mut Reads) -> Result<Want, Rejection> {
+        match self.narrow_to_agreed(reads) {
+            Ok(()) => {}
+            Err(Halt::Missing) => return Ok(Want::Blocks(reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => return Err(rejection),
+        }
         let Some(resolving) = &mut self.resolving else { return Ok(Want::Pause) };
         let want = resolving.step(&self.views, reads)?;
         if resolving.is_done() {

@@ -2,13 +2,17 @@
 //! counts in its own documents.
 use std::rc::Rc;
 
-use brooklet_segment::{Halt, gather, read_id};
+use brooklet_segment::{Halt, find_ids, gather, read_id};
 use brooklet_task::Rejection;
 
 use super::Run;
 use crate::found::group_facts::{SchemaFacts, ShardFacts};
 use crate::ranking::{GroupStatistics, Ranker};
+use crate::resident::partition::View;
 use crate::resident::reads::Reads;
+
+/// Looking for an id in a segment is about as much work as so many documents that are scanned.
+const SCANNED_PER_LOOK: usize = 8;
 
 impl Run {
     /// Makes it the run of a shard, with what its group agreed on.
@@ -68,6 +72,25 @@ impl Run {
         shared.own.statistics = Some(own.clone());
         shared.lacks = true;
         own
+    }
+
+    /// Leaves of the candidates those that are among the nearest of the group, where that is agreed on already: all of them were
+    /// scanned for that, and are not once more. A document that came meanwhile need not be found.
+    #[inline(never)]
+    pub(super) fn narrow_to_agreed(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        let (Some(shared), Some(resolving)) = (&self.shared, &mut self.resolving) else { return Ok(()) };
+        let agreed = self.unresolved.front().and_then(|operator| shared.agreed.nearest.get(operator));
+        let Some((_, neighbours)) = agreed.filter(|_| resolving.may_narrow()) else { return Ok(()) };
+        if neighbours.len() * self.views.len() * SCANNED_PER_LOOK > resolving.candidates() {
+            return Ok(());
+        }
+        let mut ids: Vec<&str> = neighbours.iter().map(|(_, id)| id.as_str()).collect();
+        ids.sort_unstable();
+        let of_views = gather(&self.views, |View { segment, .. }| {
+            find_ids(&segment.header, ids.iter().copied(), &mut reads.segment(segment))
+        })?;
+        resolving.narrow(&of_views);
+        Ok(())
     }
 
     /// Leaves those of the nearest documents that are among the nearest of the group, or notes the nearest that there are.

@@ -1,0 +1,31 @@
+/** A Worker whose objects have a database of their own each: what `own-object.mjs` measures. */
+import { DurableObject } from "cloudflare:workers";
+import { openIn } from "brooklet/durable-object";
+import { fillGroup, note, recall } from "./notes.mjs";
+
+export class Agent extends DurableObject {
+  #memory;
+
+  async #group() {
+    this.#memory ??= openIn(this.ctx.storage, { schemas: [note] });
+    return (await this.#memory).group("me");
+  }
+
+  async fill() {
+    await fillGroup(await this.#group());
+    await (await this.#memory).rest();
+  }
+
+  async recall(name) {
+    return await recall(await this.#group(), name);
+  }
+}
+
+const worker = {
+  async fetch(request, env) {
+    const [verb, name] = await request.json();
+    return Response.json((await env.AGENT.getByName("one")[verb](name)) ?? null);
+  },
+};
+
+export default worker;
