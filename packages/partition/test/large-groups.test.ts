@@ -271,3 +271,44 @@ test("a group with shards is listed once, changed where it is selected, and eras
   expect(await found(cluster, "select * from note where true")).toEqual([idOf(5)]);
   expect(problems).toEqual([]);
 });
+
+test("a shard that was erased since is not split, and none other is thrown away for it", {
+  timeout: MINUTE_MS * 2,
+}, async () => {
+  const { cluster, split } = await opened();
+  await feed(
+    cluster,
+    STEADY.map((number) => plain(number, { n: number % 2 })),
+  );
+  await split(0);
+  await expect(split(5)).rejects.toThrow(/attempt \d+ to split a shard is over/);
+  expect((await found(cluster, "select * from note where true")).length).toBe(STEADY.length);
+});
+
+test("what an attempt left is erased with the group, though another one was begun after it", {
+  timeout: MINUTE_MS * 2,
+}, async () => {
+  const path = folder();
+  const { cluster, split } = await opened(path);
+  await feed(
+    cluster,
+    STEADY.map((number) => plain(number, { n: number % 2 })),
+  );
+  await split(0);
+  await cluster.close();
+  // As if that attempt had failed, and the process had ended when the next one was begun and nothing was done.
+  const names = Array.from({ length: BUCKETS }, (_, bucket) => String(bucket).padStart(3, "0"));
+  for (const name of names) {
+    const sql = openSql(join(path, "buckets", `${name}.sqlite`));
+    const [home] = sql.all("SELECT 1 FROM partition WHERE key = ?", KEY);
+    if (home !== undefined)
+      sql.run(
+        "UPDATE note SET text = json_set(text, '$.children', json('[]'), '$.bits', 0, '$.attempt', json_extract(text, '$.attempt') + 1)",
+      );
+    sql.close();
+  }
+  const { cluster: again } = reopened(path);
+  await again.erase(KEY);
+  await again.close();
+  expect(storedNames(path)).toEqual([]);
+});

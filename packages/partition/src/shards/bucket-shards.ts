@@ -89,7 +89,7 @@ export interface ShardWork {
     readonly with: undefined;
     readonly gives: { readonly erasure: Erasure } | { readonly offspring: readonly ShardName[] };
   };
-  /** The same of a shard; nothing: there is none of that attempt. */
+  /** The same of a shard; nothing: there is none of that attempt, or of one before. */
   readonly drop: { readonly with: { readonly made: number }; readonly gives: readonly ShardName[] | undefined };
   /** Waits until what was erased in the bucket of a partition is gone from the files; whether it is. */
   readonly purge: { readonly with: undefined; readonly gives: boolean };
@@ -274,9 +274,11 @@ export class BucketShards {
   }
 
   async #begin(name: string, attempt: number): Promise<void> {
-    const known = this.#of(name) ?? this.#made(name, WHOLE);
-    const { record } = known.guard;
-    if (known.splitting !== undefined || !record.isOpen || record.isErased === true) throw new StaleAttempt(attempt);
+    // A shard that was erased since it was found to be large is none: as a whole group it would have another one thrown away.
+    const record = this.#record(name) ?? (isShardName(name) ? undefined : WHOLE);
+    if (record === undefined || !record.isOpen || record.isErased === true) throw new StaleAttempt(attempt);
+    const known = this.#of(name) ?? this.#made(name, record);
+    if (known.splitting !== undefined) throw new StaleAttempt(attempt);
     known.splitting = this.#host.shard(name).splitting(known.guard);
     await known.splitting.begin(attempt);
   }
@@ -324,7 +326,8 @@ export class BucketShards {
 
   #drop(name: string, made: number): readonly ShardName[] | undefined {
     const record = this.#record(name);
-    if (record?.made !== made) return undefined;
+    // What is there may be of an attempt before: that of `made` was begun, and ended before it threw that away.
+    if (record === undefined || record.made > made) return undefined;
     this.#keep(name, { ...record, isErased: true });
     this.#end(name);
     return offspring(record);
