@@ -33,7 +33,7 @@ export interface OpenOptions {
   readonly cacheBytes?: number;
   /**
    * Bytes from which on a group is split into shards, which several threads search at the same time; none is, unless it is said: 96 MiB
-   * (`96 << 20`) is a good size. A directory with such a group cannot be backed up yet.
+   * (`96 << 20`) is a good size.
    */
   readonly shardBytes?: number;
   /** Embedders that are configured, by the name that schemas have for them; their files are below `models.modelFolder`. */

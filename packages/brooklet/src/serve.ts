@@ -113,7 +113,7 @@ export interface ServeOptions {
   readonly cacheBytes?: number;
   /**
    * Bytes from which on a group is split into shards, which several threads search at the same time; none is, unless it is said: 96 MiB
-   * (`96 << 20`) is a good size. A directory with such a group cannot be backed up yet.
+   * (`96 << 20`) is a good size.
    */
   readonly shardBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */

@@ -17,11 +17,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test } from "vitest";
 import { backUp } from "../src/backup/backup.ts";
+import { type Manifest, manifestName } from "../src/backup/manifest.ts";
 import { BackupObjects } from "../src/backup/objects.ts";
 import { backupsIn, restore } from "../src/backup/restore.ts";
-import { folderTarget, targetOf } from "../src/backup/target.ts";
+import { type BackupTarget, folderTarget, targetOf } from "../src/backup/target.ts";
 import { type Database, int, open, schema, text } from "../src/index.ts";
 import { openDatabase } from "../src/node/database.ts";
 import { sealing } from "../src/node/sealing.ts";
@@ -174,6 +176,58 @@ test("only what is new is stored, and what is too old is removed", async () => {
   await restore({ objects, path, openSql: openDatabase, isSealed });
   expect(await notesOf(path)).toEqual(new Map(GROUPS.map((group) => [group, PAGE + 50])));
   await expect(restore({ objects, path, openSql: openDatabase, isSealed })).rejects.toThrow("is there already");
+});
+
+test("what was stored of a group that is erased is gone with the last backup that has it, though others have its neighbours", async () => {
+  const [data, kept] = [join(folder(), "data"), folder()];
+  // All in one bucket, so that what is stored of them is one object.
+  DataDirectory.open(data, openDatabase, 1).close();
+  const database = await open({ path: data, schemas: [note] });
+  for (const group of GROUPS) {
+    const fed = Array.from({ length: PAGE }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
+    expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: PAGE });
+  }
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  const make = (keepDays?: number) =>
+    backUp({ directory: data, objects, openSql: openDatabase, isSealed, ...(keepDays !== undefined && { keepDays }) });
+  const first = await make(1);
+  const [part] = (await objects.value<Manifest>(manifestName(first.id)))?.buckets ?? [];
+  const places = Object.values(part?.segments ?? {}).map(({ object }) => object);
+  expect(new Set(places).size).toBe(1);
+  await database.group("alice").erase();
+  const second = await make(1e-9);
+  expect(second.kept).toBe(0);
+  // The first goes, as if its day were over.
+  const list = (await backupsIn(objects)).map((entry) => ({ ...entry, expiresAt: new Date(0).toISOString() }));
+  await objects.write("backups", list);
+  const third = await make();
+  expect(third.removed).toEqual([first.id, second.id]);
+  expect(places.filter((object) => existsSync(join(kept, object)))).toEqual([]);
+  await database.close();
+});
+
+test("who erases a group while a backup is made is told of that backup", async () => {
+  const data = await filled();
+  const database = await open({ path: data, schemas: [note] });
+  onTestFinished(() => database.close());
+  const folderOf = folderTarget(folder());
+  const told: unknown[] = [];
+  const target: BackupTarget = {
+    ...folderOf,
+    put: async (name, bytes) => {
+      // All of it is read by then.
+      if (name.startsWith("manifests/")) told.push(...((await database.group("alice").erase()).backups ?? []));
+      await folderOf.put(name, bytes);
+    },
+  };
+  const objects = new BackupObjects(target, undefined);
+  const { id, takenAt } = await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
+  expect(told).toEqual([{ id, takenAt: new Date(takenAt) }]);
+  // One that fails is none.
+  const failing = { ...folderOf, put: () => Promise.reject(new Error("no room")) };
+  const refused = { directory: data, objects: new BackupObjects(failing, undefined), openSql: openDatabase, isSealed };
+  await expect(backUp(refused)).rejects.toThrow("no room");
+  expect((await database.group("bob").erase()).backups?.map((backup) => backup.id)).toEqual([id]);
 });
 
 test("what is changed in a target, or encrypted with another key, is not restored, and leaves nothing", async () => {

@@ -49,4 +49,13 @@ export type { SentQuery } from "./query/open-queries.ts";
 export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
 export type { StageName, Stages } from "./query/stages.ts";
 export type { GroupQuotaLimits } from "./quotas/group-quotas.ts";
+export { groupOf } from "./shards/shard.ts";
+export {
+  mendedShards,
+  type ShardFault,
+  type StoredShards,
+  shardDamage,
+  shownPartition,
+  storedShards,
+} from "./shards/stored-shards.ts";
 export type { Surroundings } from "./surroundings.ts";

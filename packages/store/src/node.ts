@@ -15,6 +15,7 @@ export {
   backupsOf,
   bucketsIn,
   DataDirectory,
+  forgetBackups,
   type KnownBackup,
   MODELS_FOLDER,
   noteBackup,
@@ -24,7 +25,14 @@ export {
   restoreDirectory,
   secretIn,
 } from "./node/data-directory.ts";
-export { checkDirectory, type DirectoryReport, type RepairOptions, repairDirectory } from "./node/directory-check.ts";
+export {
+  checkDirectory,
+  type DirectoryReport,
+  type NotedDamage,
+  type NoteReader,
+  type RepairOptions,
+  repairDirectory,
+} from "./node/directory-check.ts";
 export { type EncryptionChoice, isEncrypted } from "./node/directory-key.ts";
 export {
   type BucketLook,

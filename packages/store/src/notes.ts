@@ -5,6 +5,29 @@
 import type { Sql } from "./sql.ts";
 import { createNotes, hasNotes } from "./tables.ts";
 
+/** A partition that has a note, or a name that none has of which nothing is noted. */
+export interface NotedPartition {
+  readonly key: string;
+  /** Nothing: it is lost. */
+  readonly note: string | undefined;
+  /** Neither operations nor segments are stored of it. */
+  readonly isEmpty: boolean;
+}
+
+/** What stands in the names of partitions that always have a note. */
+const MARK = 1;
+
+/** The notes of a bucket as they are stored, with the partitions that lack theirs. */
+export function notedPartitions(sql: Sql): readonly NotedPartition[] {
+  const text = hasNotes(sql) ? "(SELECT text FROM note WHERE partition = number)" : "NULL";
+  const isEmpty =
+    "NOT EXISTS (SELECT 1 FROM operation WHERE partition = partition.number) AND NOT EXISTS (SELECT 1 FROM segment WHERE partition = partition.number)";
+  const statement = `SELECT key, ${text} AS text, ${isEmpty} AS isEmpty FROM partition WHERE text IS NOT NULL OR instr(key, char(?)) > 0 ORDER BY number`;
+  return sql
+    .all<{ key: string; text: string | null; isEmpty: number }>(statement, MARK)
+    .map(({ key, text: note, isEmpty: empty }) => ({ key, note: note ?? undefined, isEmpty: empty === 1 }));
+}
+
 /** The notes of one bucket. */
 export class Notes {
   readonly #sql: Sql;

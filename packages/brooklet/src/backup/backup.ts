@@ -1,31 +1,23 @@
 /**
- * A backup of a data directory, which may be served meanwhile. Each bucket is read at one moment, and everything that is read is
- * verified; the blocks of segments never change, so that only those that no earlier backup has are stored.
+ * A backup of a data directory, which may be served meanwhile. Each bucket is read at one moment, those of large groups all at the same, and
+ * everything that is read is verified; the blocks of segments never change, so that only those that no earlier backup has are stored.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import {
   applicationIn,
   BucketMoment,
-  type BucketRows,
   bucketsIn,
+  forgetBackups,
   type IsSealed,
   noteBackup,
   type OpenSql,
   secretIn,
 } from "@brooklet/store/node";
-import {
-  type BackupEntry,
-  type BucketPart,
-  LIST,
-  type Manifest,
-  manifestName,
-  objectsOf,
-  type SegmentPlace,
-} from "./manifest.ts";
+import { Additions } from "./additions.ts";
+import { BucketBackup, type StoredBucket } from "./bucket-backup.ts";
+import { largeGroups } from "./large-groups.ts";
+import { type BackupEntry, demandVersion, LIST, type Manifest, manifestName, objectsOf } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
-import { packBlocks } from "./pack.ts";
 
 /** What is backed up, and how. */
 export interface BackupOptions {
@@ -49,48 +41,83 @@ export interface BackupReport extends BackupEntry {
   readonly segments: number;
   /** Segments that an earlier backup had already. */
   readonly kept: number;
+  /** Groups that have several shards, and how many those are together. */
+  readonly largeGroups: number;
+  readonly shards: number;
   readonly storedBytes: number;
   /** Backups that were removed: their time was over. */
   readonly removed: readonly string[];
 }
 
-/** Blocks of several segments are one object, as far as they have fewer bytes together. */
-const OBJECT_BYTES: number = 8 << 20;
 const DAY_MS = 86_400_000;
-const HEADER = 2 ** 32 - 1;
-const LIVENESS = 2 ** 32 - 2;
 
 /** Makes a backup. When it settles, it is whole and on stable storage; a failure leaves those before it as they were. */
 export async function backUp(options: BackupOptions): Promise<BackupReport> {
   const { directory, objects, keepDays } = options;
   const takenAt = new Date();
   const id = `${takenAt.toISOString().replaceAll(":", "-")}-${randomBytes(4).toString("hex")}`;
-  const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
-  const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
-  const before = await latestOf(objects, list, of);
-  const stored = applicationIn(directory);
-  const counts = { buckets: bucketsIn(directory), partitions: 0, operations: 0, segments: 0, kept: 0, storedBytes: 0 };
-  const buckets: BucketPart[] = [];
-  for (let bucket = 0; bucket < counts.buckets; bucket += 1) {
-    options.onProgress?.(`bucket ${bucket + 1} of ${counts.buckets}`);
-    buckets.push(await backUpBucket(options, { bucket, buckets: counts.buckets }, before?.buckets[bucket], counts));
-  }
   const expiresAt = keepDays === undefined ? undefined : new Date(takenAt.getTime() + keepDays * DAY_MS).toISOString();
   const entry = { id, takenAt: takenAt.toISOString(), ...(expiresAt !== undefined && { expiresAt }) };
-  const application = stored === undefined ? undefined : await objects.add(stored);
+  const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
+  const additions = await Additions.begin(objects);
+  // Throws where there is no directory to note anything in.
+  bucketsIn(directory);
+  // Who erases a group from here on is told that this one may have it.
+  noteBackup(directory, { ...entry, target: objects.target.name });
+  try {
+    return await complete(options, entry, list, additions);
+  } catch (error) {
+    await giveUp(options, entry, additions).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function complete(
+  options: BackupOptions,
+  entry: BackupEntry,
+  list: readonly BackupEntry[],
+  additions: Additions,
+): Promise<BackupReport> {
+  const { directory, objects } = options;
+  const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
+  const stored = applicationIn(directory);
+  const { buckets, counts } = await storeBuckets(options, await latestOf(objects, list, of), additions);
+  const application = stored === undefined ? undefined : await additions.add(stored);
   const manifest: Manifest = {
-    version: 1,
+    version: counts.largeGroups > 0 ? 2 : 1,
     ...entry,
     directory: of,
     ...(application !== undefined && { application }),
     ...(options.hasKey && { encrypted: true }),
-    buckets,
+    buckets: buckets.map(({ part }) => part),
   };
-  await objects.write(manifestName(id), manifest);
-  await objects.write(LIST, [...list, entry]);
-  noteBackup(directory, { ...entry, target: objects.target.name });
-  const removed = await removeExpired(objects, [...list, entry], takenAt.toISOString());
-  return { ...entry, ...counts, removed };
+  await objects.write(manifestName(entry.id), manifest);
+  const all = [...list, entry];
+  await objects.write(LIST, all);
+  const removed = await removeExpired(objects, all, entry.takenAt);
+  await removeLeftovers(objects, additions, objectsOf(manifest));
+  forgetBackups(directory, objects.target.name, (id) => all.some((one) => one.id === id && !removed.includes(id)));
+  const sum = (name: "partitions" | "operations" | "segments" | "kept"): number =>
+    buckets.reduce((total, bucket) => total + bucket[name], 0);
+  return {
+    ...entry,
+    buckets: buckets.length,
+    partitions: sum("partitions"),
+    operations: sum("operations"),
+    segments: sum("segments"),
+    kept: sum("kept"),
+    ...counts,
+    storedBytes: additions.storedBytes,
+    removed,
+  };
+}
+
+/** Leaves nothing of a backup that failed, unless it is listed by then. */
+async function giveUp({ directory, objects }: BackupOptions, { id }: BackupEntry, additions: Additions): Promise<void> {
+  const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
+  if (!list.some((one) => one.id === id)) await objects.target.remove(manifestName(id));
+  await removeLeftovers(objects, additions, new Set());
+  forgetBackups(directory, objects.target.name, (one) => one !== id || list.some((listed) => listed.id === id));
 }
 
 /** The manifest of the latest backup of the same directory. */
@@ -106,84 +133,83 @@ async function latestOf(
   return undefined;
 }
 
-type Counts = { -readonly [Name in "partitions" | "operations" | "segments" | "kept" | "storedBytes"]: number };
+interface StoredBuckets {
+  readonly buckets: readonly StoredBucket[];
+  readonly counts: { readonly largeGroups: number; readonly shards: number };
+}
 
-async function backUpBucket(
-  { directory, objects, openSql, isSealed, hasKey }: BackupOptions,
-  identity: { readonly bucket: number; readonly buckets: number },
-  before: BucketPart | undefined,
-  counts: Counts,
-): Promise<BucketPart> {
-  const moment = new BucketMoment(directory, identity, openSql);
-  try {
-    const rows = hasKey === undefined ? moment.rows() : withKeys(moment.rows(), hasKey);
-    demandSealed(rows, isSealed);
-    const keys = new Map(rows.partitions.map(([number, key]) => [number, key]));
-    const segments: Record<string, SegmentPlace> = {};
-    let waiting: { readonly segment: number; readonly seal: string; readonly bytes: Uint8Array }[] = [];
-    const store = async (): Promise<void> => {
-      if (waiting.length === 0) return;
-      const all = Buffer.concat(waiting.map(({ bytes }) => bytes));
-      const object = await objects.add(all);
-      let at = 0;
-      for (const { segment, seal, bytes } of waiting) {
-        segments[segment] = { object, at, bytes: bytes.length, seal };
-        at += bytes.length;
+/**
+ * Buckets without large groups are read one after the other. Those with some are read at one moment: a group is in several, and what it moves
+ * from one to another would be lost between two moments, or there twice.
+ */
+async function storeBuckets(
+  options: BackupOptions,
+  before: Manifest | undefined,
+  additions: Additions,
+): Promise<StoredBuckets> {
+  const { directory, openSql, isSealed, hasKey, onProgress } = options;
+  const isKeyless = hasKey === undefined ? () => false : (partition: string) => !hasKey(partition);
+  const buckets = bucketsIn(directory);
+  const works = Array.from({ length: buckets }, (_, bucket) => ({
+    identity: { bucket, buckets },
+    work: new BucketBackup(additions, isSealed, before?.buckets[bucket]),
+  }));
+  const stored: StoredBucket[] = [];
+  let together: typeof works = [];
+  for (const one of works) {
+    const { identity, work } = one;
+    onProgress?.(`bucket ${identity.bucket + 1} of ${buckets}`);
+    const moment = new BucketMoment(directory, identity, openSql);
+    try {
+      if (!moment.hasNotes) stored[identity.bucket] = await work.store(moment, isKeyless);
+      else {
+        together = [...together, one];
+        await work.prepare(moment, isKeyless);
       }
-      counts.storedBytes += all.length;
-      waiting = [];
-    };
-    for (const [segment, partition] of rows.segments) {
-      const seal = moment.sealOf(segment);
-      const known = before?.segments[segment];
-      if (known !== undefined && known.seal === seal) {
-        segments[segment] = known;
-        counts.kept += 1;
+    } finally {
+      moment.close();
+    }
+  }
+  let counts = { largeGroups: 0, shards: 0 };
+  while (together.length > 0) {
+    onProgress?.(`${together.length} buckets of large groups at one moment`);
+    const identities = together.map(({ identity }) => identity);
+    const moments = await BucketMoment.ofAll(directory, identities, openSql);
+    try {
+      // A group that was split since its bucket was read by itself.
+      const late = works.filter((one) => !together.includes(one) && hasNotes(directory, one.identity, openSql));
+      if (late.length > 0) {
+        together = [...together, ...late];
         continue;
       }
-      const blocks = moment.blocks(segment);
-      blocks.forEach((bytes, block) => {
-        if (!isSealed(keys.get(partition) ?? "", segment, block, bytes))
-          throw new Error(`block ${block} of segment ${segment} is not what was written: brooklet check says more`);
-      });
-      waiting.push({ segment, seal, bytes: packBlocks(blocks) });
-      if (waiting.reduce((sum, { bytes }) => sum + bytes.length, 0) >= OBJECT_BYTES) await store();
+      const groups = largeGroups(
+        moments.flatMap((moment) => moment.noted),
+        hasKey,
+      );
+      counts = groups.counts;
+      for (const [at, { identity, work }] of together.entries()) {
+        const moment = moments[at] as BucketMoment;
+        stored[identity.bucket] = await work.store(moment, groups.isLeftOut);
+        moment.close();
+      }
+      break;
+    } finally {
+      for (const moment of moments) moment.close();
     }
-    await store();
-    counts.partitions += rows.partitions.length;
-    counts.operations += rows.operations.length;
-    counts.segments += rows.segments.length;
-    const packed = await promisify(gzip)(JSON.stringify(rows));
-    counts.storedBytes += packed.length;
-    return { rows: await objects.add(packed), segments };
+  }
+  return { buckets: stored, counts };
+}
+
+function hasNotes(
+  directory: string,
+  identity: { readonly bucket: number; readonly buckets: number },
+  openSql: OpenSql,
+): boolean {
+  const moment = new BucketMoment(directory, identity, openSql);
+  try {
+    return moment.hasNotes;
   } finally {
     moment.close();
-  }
-}
-
-/** The rows of partitions whose keys are there: nobody reads those of others. */
-export function withKeys(rows: BucketRows, hasKey: (partition: string) => boolean): BucketRows {
-  const partitions = rows.partitions.filter(([, key]) => hasKey(key));
-  const numbers = new Set(partitions.map(([number]) => number));
-  return {
-    ...rows,
-    partitions,
-    operations: rows.operations.filter(([, partition]) => numbers.has(partition)),
-    segments: rows.segments.filter(([, partition]) => numbers.has(partition)),
-  };
-}
-
-/** Throws if a row is not what was sealed. */
-export function demandSealed({ partitions, operations, segments }: BucketRows, isSealed: IsSealed): void {
-  const keys = new Map(partitions.map(([number, key]) => [number, key]));
-  const demand = (partition: number, segment: number, block: number, bytes: string, what: string): void => {
-    if (!isSealed(keys.get(partition) ?? "", segment, block, Buffer.from(bytes, "base64")))
-      throw new Error(`${what} is not what was written: brooklet check says more`);
-  };
-  for (const [number, partition, bytes] of operations) demand(partition, HEADER, HEADER, bytes, `operation ${number}`);
-  for (const [number, partition, , , header, liveness] of segments) {
-    demand(partition, number, HEADER, header, `the header of segment ${number}`);
-    demand(partition, number, LIVENESS, liveness, `the liveness of segment ${number}`);
   }
 }
 
@@ -195,8 +221,7 @@ async function removeExpired(objects: BackupObjects, list: readonly BackupEntry[
   const rest = list.filter((entry) => !isOver(entry));
   // First the list: what nobody lists may be half gone.
   await objects.write(LIST, rest);
-  const kept = new Set<string>();
-  for (const { id } of rest) for (const object of objectsOf(await demand(objects, id))) kept.add(object);
+  const kept = await namedBy(objects, rest);
   for (const { id } of expired) {
     const manifest = await objects.value<Manifest>(manifestName(id));
     for (const object of manifest === undefined ? [] : objectsOf(manifest))
@@ -206,10 +231,26 @@ async function removeExpired(objects: BackupObjects, list: readonly BackupEntry[
   return expired.map(({ id }) => id);
 }
 
+/** Removes what was added and is in no backup: by this one, or by one that was ended. */
+async function removeLeftovers(objects: BackupObjects, additions: Additions, own: ReadonlySet<string>): Promise<void> {
+  if (additions.beside(own).length > 0) {
+    const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
+    for (const object of additions.beside(await namedBy(objects, list))) await objects.target.remove(object);
+  }
+  await additions.end();
+}
+
+/** The objects of all backups in a list. */
+async function namedBy(objects: BackupObjects, list: readonly BackupEntry[]): Promise<ReadonlySet<string>> {
+  const named = new Set<string>();
+  for (const { id } of list) for (const object of objectsOf(await demand(objects, id))) named.add(object);
+  return named;
+}
+
 /** A manifest that has to be there. */
 export async function demand(objects: BackupObjects, id: string): Promise<Manifest> {
   const manifest = await objects.value<Manifest>(manifestName(id));
   if (manifest === undefined) throw new Error(`${objects.target.name}: the manifest of ${id} is missing`);
-  if (manifest.version !== 1) throw new Error(`${objects.target.name}: ${id} is of a later release`);
+  demandVersion(manifest, `${objects.target.name}: ${id}`);
   return manifest;
 }

@@ -1,4 +1,5 @@
 /** What a backup consists of, and which there are in a target. */
+import type { NotedPartition } from "@brooklet/store";
 
 /** Where the blocks of a segment are: an object, from where on in it, and how many bytes. */
 export interface SegmentPlace {
@@ -14,11 +15,16 @@ export interface BucketPart {
   /** The object with its rows. */
   readonly rows: string;
   readonly segments: Readonly<Record<string, SegmentPlace>>;
+  /** The numbers of all partitions that an object with segments has anything of, of earlier backups too. Earlier releases do not say it. */
+  readonly partitionsOf?: Readonly<Record<string, readonly number[]>>;
+  /** What is noted of partitions. */
+  readonly noted?: readonly NotedPartition[];
 }
 
 /** A backup. */
 export interface Manifest {
-  readonly version: 1;
+  /** 2: groups have several shards, which an earlier release would restore as if they had one. */
+  readonly version: 1 | 2;
   readonly id: string;
   readonly takenAt: string;
   readonly expiresAt?: string;
@@ -39,10 +45,16 @@ export interface BackupEntry {
 
 /** The name of the list of all backups. */
 export const LIST = "backups";
+const VERSION = 2;
 
 /** The name of a backup's manifest. */
 export function manifestName(id: string): string {
   return `manifests/${id}`;
+}
+
+/** Throws where a manifest is of a later release. */
+export function demandVersion({ version }: { readonly version: number }, name: string): void {
+  if (!(version <= VERSION)) throw new Error(`${name} is of a later release`);
 }
 
 /** All objects of a backup. */

@@ -32,10 +32,11 @@ export class BackupObjects {
     return this.#key !== undefined;
   }
 
-  /** Stores bytes. The name of the object. */
-  async add(bytes: Uint8Array): Promise<string> {
+  /** Stores bytes, when `before` was told of the name and has settled. The name of the object. */
+  async add(bytes: Uint8Array, before: (name: string) => Promise<void>): Promise<string> {
     const stored = this.#seal(bytes);
     const name = `objects/${digest(stored)}`;
+    await before(name);
     await this.target.put(name, stored);
     return name;
   }

@@ -5,7 +5,9 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { type BucketRows, fillBucket, type IsSealed, type OpenSql, restoreDirectory } from "@brooklet/store/node";
-import { demand, demandSealed, withKeys } from "./backup.ts";
+import { demand } from "./backup.ts";
+import { demandSealed, withoutPartitions } from "./bucket-backup.ts";
+import { largeGroups } from "./large-groups.ts";
 import { type BackupEntry, LIST } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
 import { unpackBlocks } from "./pack.ts";
@@ -35,6 +37,9 @@ export interface RestoreReport extends BackupEntry {
   readonly partitions: number;
   readonly operations: number;
   readonly segments: number;
+  /** Groups that have several shards, and how many those are together. */
+  readonly largeGroups: number;
+  readonly shards: number;
 }
 
 const WITHOUT_KEYS =
@@ -64,7 +69,12 @@ export async function restore({
   const { application, buckets } = manifest;
   if ((manifest.encrypted === true) !== (encryption !== undefined))
     throw new Error(manifest.encrypted === true ? WITHOUT_KEYS : WITH_KEYS);
-  const counts = { partitions: 0, operations: 0, segments: 0, erased: 0 };
+  const groups = largeGroups(
+    buckets.flatMap(({ noted = [] }) => noted),
+    encryption?.hasKey,
+  );
+  const isLeftOut = encryption === undefined ? () => false : groups.isLeftOut;
+  const counts = { ...groups.counts, partitions: 0, operations: 0, segments: 0, erased: 0 };
   await restoreDirectory(path, openSql, {
     buckets: buckets.length,
     ...(encryption && { encryption }),
@@ -74,11 +84,12 @@ export async function restore({
       const part = buckets[identity.bucket];
       if (part === undefined) throw new Error(`${entry.id} has no bucket ${identity.bucket}`);
       const all = JSON.parse((await promisify(gunzip)(await objects.read(part.rows))).toString("utf8")) as BucketRows;
-      const rows = encryption === undefined ? all : withKeys(all, encryption.hasKey);
+      const rows = withoutPartitions(all, isLeftOut);
+      const noted = (part.noted ?? []).filter(({ key }) => !isLeftOut(key));
       counts.erased += all.partitions.length - rows.partitions.length;
       demandSealed(rows, isSealed);
       const blocks = await blocksOf(objects, part.segments, rows, isSealed);
-      fillBucket(sql, identity, rows, (segment) => blocks.get(segment) ?? []);
+      fillBucket(sql, identity, { ...rows, noted }, (segment) => blocks.get(segment) ?? []);
       counts.partitions += rows.partitions.length;
       counts.operations += rows.operations.length;
       counts.segments += rows.segments.length;

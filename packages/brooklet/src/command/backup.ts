@@ -54,6 +54,7 @@ export async function runBackup(
   print(
     `${report.id}: ${partitions} partitions, ${operations} operations, ${segments} segments of which ${kept} were there`,
   );
+  printLargeGroups(report, print);
   print(`${storedBytes} bytes stored in ${objects.target.name}, ${encrypted}; everything that was read was verified`);
   for (const id of removed) print(`removed, as its time was over: ${id}`);
 }
@@ -100,6 +101,15 @@ export async function runRestore(
   print(
     `${report.id} is at ${path}: ${partitions} partitions, ${operations} operations, ${segments} segments, all verified`,
   );
+  printLargeGroups(report, print);
+}
+
+function printLargeGroups(
+  { largeGroups, shards }: Pick<BackupReport, "largeGroups" | "shards">,
+  print: Surroundings["print"],
+): void {
+  if (largeGroups > 0)
+    print(`large groups: ${largeGroups}, in ${shards} shards, all of them as they were at one moment`);
 }
 
 /** The objects of a target, with the key of the environment. */

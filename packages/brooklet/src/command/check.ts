@@ -1,8 +1,18 @@
 /** `brooklet check` and `brooklet repair`: what of a data directory is not as it was written, and what there is without it. */
-import { checkDirectory, type DirectoryReport, type IsSealed, repairDirectory } from "@brooklet/store/node";
+import { mendedShards, shardDamage, shownPartition } from "@brooklet/partition";
+import {
+  checkDirectory,
+  type DirectoryReport,
+  type IsSealed,
+  type NoteReader,
+  repairDirectory,
+} from "@brooklet/store/node";
 import { openDatabase } from "../node/database.ts";
 import { sealsOf } from "../node/sealing.ts";
 import { CommandFailed, type Surroundings } from "./surroundings.ts";
+
+/** What is noted of partitions is what is in which shard of a group. */
+const notes: NoteReader = { damage: shardDamage, mended: mendedShards };
 
 /** Reads a whole directory, and fails if something of it is damaged. */
 export async function runCheck(
@@ -10,7 +20,7 @@ export async function runCheck(
   { json }: { readonly json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
-  const report = sealedIn(path, (isSealed) => checkDirectory(path, openDatabase, isSealed));
+  const report = sealedIn(path, (isSealed) => checkDirectory(path, openDatabase, isSealed, notes));
   const damage = tell(report, json === true, surroundings);
   if (damage > 0) {
     if (json !== true)
@@ -25,10 +35,12 @@ export async function runRepair(
   { drop = false, json }: { readonly drop?: boolean; readonly json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
-  const report = sealedIn(path, (isSealed) => repairDirectory(path, openDatabase, isSealed, { drop }));
+  const report = sealedIn(path, (isSealed) => repairDirectory(path, openDatabase, isSealed, { drop, notes }));
   const damage = tell(report, json === true, surroundings);
   if (json === true) return;
   for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
+  for (const { key, what } of report.left ?? [])
+    surroundings.warn(`not repaired, so restore a backup: ${shownPartition(key ?? "")}: ${what}`);
   if (damage > 0)
     surroundings.print(
       "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
@@ -47,7 +59,7 @@ function sealedIn<Result>(path: string, work: (isSealed: IsSealed) => Result): R
 /** Prints what a directory has, and what is damaged of it. How much that is. */
 function tell(report: DirectoryReport, json: boolean, { print, warn }: Surroundings): number {
   const damaged = report.buckets.flatMap(({ bucket, damage }) =>
-    damage.map(({ key, what }) => `bucket ${bucket}${key === undefined ? "" : `, ${key}`}: ${what}`),
+    damage.map(({ key, what }) => `bucket ${bucket}${key === undefined ? "" : `, ${shownPartition(key)}`}: ${what}`),
   );
   const all = [...report.damage, ...damaged];
   if (json) print(JSON.stringify(report));

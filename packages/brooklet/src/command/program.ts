@@ -120,7 +120,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
     .option(
       "--shard-mb <megabytes>",
-      "from which on a group is split, so that several threads search it (96 is a good size); such a directory cannot be backed up yet",
+      "from which on a group is split, so that several threads search it (96 is a good size)",
       positive,
     )
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")

@@ -29,7 +29,7 @@ export interface OpenClusterOptions {
   readonly cacheBytes?: number;
   /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
   readonly keepRemovesSeconds?: number;
-  /** Bytes from which on a group is split, so that several threads search it; none is, unless it is said: such buckets cannot be backed up. */
+  /** Bytes from which on a group is split, so that several threads search it; none is, unless it is said. */
   readonly shardBytes?: number;
   /** What is kept back on the device for what gives space, bytes; nothing unless it is said, of "usual" what L-disk says. */
   readonly reserveBytes?: number | "usual";

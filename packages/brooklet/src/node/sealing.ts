@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
 import { StartError } from "@brooklet/gateway/node";
+import { groupOf } from "@brooklet/partition";
 import { encryptedSeals, FolderKeys, type IsSealed, isEncrypted, KEYS_FOLDER } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import { encryptionKeyOfEnvironment } from "./encryption-key.ts";
@@ -11,7 +12,8 @@ const CACHE_BYTES: number = 1 << 20;
 /** Asks a core of its own. */
 export function sealing(): IsSealed {
   const core = new Core({ instantiate, cacheBytes: CACHE_BYTES, onTrap: () => undefined });
-  return (key, segment, block, bytes) => core.isSealed(key, segment, block, bytes);
+  // What a shard has is sealed for its group.
+  return (partition, segment, block, bytes) => core.isSealed(groupOf(partition), segment, block, bytes);
 }
 
 /** What is sealed in a directory, with the keys of its groups where it is encrypted. */

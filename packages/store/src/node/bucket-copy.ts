@@ -3,10 +3,12 @@
  * bucket made of that again. Where it is kept, and what of it is there already, is decided elsewhere.
  */
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { equalMarks, Heads, headKeyOf, lost } from "../heads.ts";
+import { type NotedPartition, notedPartitions } from "../notes.ts";
 import type { Generation, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { BLOCKS_PER_SEGMENT, type BucketIdentity, checkTables, hasHeads, hasNotes } from "../tables.ts";
+import { BLOCKS_PER_SEGMENT, type BucketIdentity, checkTables, createNotes, hasHeads, hasNotes } from "../tables.ts";
 import { checkHeader, type OpenSql, secretIn } from "./data-directory.ts";
 
 /** The rows of a bucket but for its blocks, as values that JSON has; bytes are base64. */
@@ -30,11 +32,15 @@ export type SegmentRow = readonly [
 /** Numbers that an opening counts on from. */
 const ABOUT = ["next_operation", "next_partition", "next_segment"];
 const BUSY_TRIES = 50;
+/** So long a moment is looked for that several buckets have together. */
+const PATIENCE_MS = 120_000;
+const PAUSE_MS = 5;
 
 /** A bucket at one moment, while another process may write to it. It is closed by who opened it, soon: its log grows until then. */
 export class BucketMoment {
   readonly #sql: SqlConnection;
   readonly #heads: Heads;
+  #isClosed = false;
 
   /** Opens a bucket of a directory. Throws a `StoreError` for what is damaged, or of an earlier version. */
   constructor(directory: string, identity: BucketIdentity, openSql: OpenSql) {
@@ -46,9 +52,6 @@ export class BucketMoment {
       begin(sql);
       if (!hasHeads(checkTables(sql, identity)))
         throw new StoreError("refused", `${path} is of an earlier release: open it once with this one`);
-      // Buckets are read at different moments: a group that is split between two of them would lose documents.
-      if (hasNotes(sql))
-        throw new StoreError("refused", `${path} has a large group in shards, which cannot be backed up yet`);
       const key = headKeyOf(secretIn(directory));
       const guard = { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined };
       this.#heads = new Heads({ ...sql, guard }, identity);
@@ -57,6 +60,58 @@ export class BucketMoment {
       sql.close();
       throw error;
     }
+  }
+
+  /**
+   * Several buckets at one moment. Nothing is locked: a moment is taken of one after the other, twice, and where none of them was
+   * written to between the first and the second time, what all of them had at the end of the first is what they have in the second.
+   */
+  static async ofAll(
+    directory: string,
+    identities: readonly BucketIdentity[],
+    openSql: OpenSql,
+    patienceMs: number = PATIENCE_MS,
+  ): Promise<BucketMoment[]> {
+    const moments: BucketMoment[] = [];
+    try {
+      for (const identity of identities) moments.push(new BucketMoment(directory, identity, openSql));
+      const until = performance.now() + patienceMs;
+      for (;;) {
+        const before = moments.map((moment) => moment.#renewed());
+        const now = moments.map((moment) => moment.#renewed());
+        if (now.every((version, at) => version === before[at])) return moments;
+        if (performance.now() > until)
+          throw new StoreError("busy", "the buckets of large groups are written to without a pause: do it again later");
+        await pause(Math.random() * PAUSE_MS);
+      }
+    } catch (error) {
+      for (const moment of moments) moment.close();
+      throw error;
+    }
+  }
+
+  /** Takes the moment that is now. What it is known by: another one, if anything was committed since the one before. */
+  #renewed(): number {
+    this.#sql.run("ROLLBACK");
+    begin(this.#sql);
+    return this.#sql.all<{ data_version: number }>("PRAGMA data_version")[0]?.data_version ?? 0;
+  }
+
+  /** What is noted of partitions; of one that has to have a note and has none, nothing. */
+  get noted(): readonly NotedPartition[] {
+    return notedPartitions(this.#sql);
+  }
+
+  /** All segments of partitions, with the number and the key of each one's. */
+  segments(): readonly { readonly segment: number; readonly partition: number; readonly key: string }[] {
+    return this.#sql.all(
+      "SELECT segment.number AS segment, partition, key FROM segment JOIN partition ON partition.number = partition ORDER BY segment.number",
+    );
+  }
+
+  /** Whether anything was ever noted in the bucket, or has to be. */
+  get hasNotes(): boolean {
+    return hasNotes(this.#sql) || this.noted.length > 0;
   }
 
   /** How far the bucket is. */
@@ -122,16 +177,21 @@ export class BucketMoment {
   }
 
   close(): void {
-    this.#sql.run("ROLLBACK");
-    this.#sql.close();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    try {
+      this.#sql.run("ROLLBACK");
+    } finally {
+      this.#sql.close();
+    }
   }
 }
 
-/** Fills an empty bucket, and makes its heads. */
+/** Fills an empty bucket, and makes its heads. `noted` is of partitions that are among the rows. */
 export function fillBucket(
   sql: SqlConnection,
   identity: BucketIdentity,
-  rows: BucketRows,
+  { noted, ...rows }: BucketRows & { readonly noted: readonly NotedPartition[] },
   blocksOf: (segment: number) => readonly Uint8Array[],
 ): void {
   sql.transaction(() => {
@@ -149,6 +209,9 @@ export function fillBucket(
         sql.run("INSERT INTO block (id, bytes) VALUES (?, ?)", number * BLOCKS_PER_SEGMENT + block, bytes);
       });
     }
+    if (noted.length > 0) createNotes(sql);
+    const statement = "INSERT INTO note (partition, text) SELECT number, ? FROM partition WHERE key = ?";
+    for (const { key, note = "" } of noted) sql.run(statement, note, key);
     new Heads(sql, identity).derive();
   });
 }

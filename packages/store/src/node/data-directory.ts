@@ -216,9 +216,20 @@ export function backupsOf(directory: string, now: Date = new Date()): readonly K
   return backups.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now.toISOString());
 }
 
-/** Notes a backup that was made of a directory, which may be in use. */
+/** Notes a backup that is made of a directory, which may be in use: before anything is read for it. */
 export function noteBackup(directory: string, backup: KnownBackup): void {
-  writeDurably(directory, BACKUPS, Buffer.from(`${JSON.stringify({ backups: [...backupsOf(directory), backup] })}\n`));
+  writeBackups(directory, [...backupsOf(directory), backup]);
+}
+
+/** Forgets backups in a target that are not there. */
+export function forgetBackups(directory: string, target: string, isThere: (id: string) => boolean): void {
+  const known = backupsOf(directory);
+  const kept = known.filter((backup) => backup.target !== target || isThere(backup.id));
+  if (kept.length < known.length) writeBackups(directory, kept);
+}
+
+function writeBackups(directory: string, backups: readonly KnownBackup[]): void {
+  writeDurably(directory, BACKUPS, Buffer.from(`${JSON.stringify({ backups })}\n`));
 }
 
 /** How many buckets a directory has, which may be in use. Throws a `StoreError` if it is no data directory. */

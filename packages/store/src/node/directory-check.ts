@@ -2,8 +2,11 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { headKeyOf } from "../heads.ts";
+import { type NotedPartition, notedPartitions } from "../notes.ts";
+import { PartitionStore } from "../partition-store.ts";
+import type { SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { type BucketReport, checkBucket, type IsSealed, repairBucket } from "./bucket-check.ts";
+import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
 import { DataDirectory, type OpenSql, openBucket, secretIn } from "./data-directory.ts";
 import { GenerationFile } from "./generation-file.ts";
 
@@ -15,25 +18,58 @@ export interface DirectoryReport {
   readonly damage: readonly string[];
   /** The files of buckets as they were before a repair. */
   readonly kept: readonly string[];
+  /** What a repair could not mend. */
+  readonly left?: readonly NotedDamage[];
 }
+
+/** Something of a bucket that is seen only beside others. */
+export interface NotedDamage extends Damage {
+  readonly bucket: number;
+}
+
+/** What notes of partitions mean together, in a directory of so many buckets. */
+export interface NoteReader {
+  /** What is not as it was written. */
+  damage(noted: readonly NotedPartition[], buckets: number): readonly NotedDamage[];
+  /** Notes with which what is there can be used without what is lost. */
+  mended(
+    noted: readonly NotedPartition[],
+    buckets: number,
+  ): readonly { readonly bucket: number; readonly key: string; readonly note: string }[];
+}
+
+const NOTHING_NOTED: NoteReader = { damage: () => [], mended: () => [] };
 
 /** What a repair does beside taking what is there for all there is. */
 export interface RepairOptions {
   /** Whether operations and segments that are not what was written are deleted. */
   readonly drop: boolean;
+  readonly notes?: NoteReader;
 }
 
 /** Reads everything of a directory. It is locked meanwhile. */
-export function checkDirectory(path: string, openSql: OpenSql, isSealed: IsSealed): DirectoryReport {
-  return eachBucket(path, openSql, (directory, bucket) => {
+export function checkDirectory(
+  path: string,
+  openSql: OpenSql,
+  isSealed: IsSealed,
+  notes: NoteReader = NOTHING_NOTED,
+): DirectoryReport {
+  const noted: NotedPartition[] = [];
+  const report = eachBucket(path, openSql, (directory, bucket) => {
     const identity = { bucket, buckets: directory.buckets };
     const sql = openBucket(directory.path, identity, openSql);
     try {
+      noted.push(...notedPartitions(sql));
       return checkBucket(sql, identity, isSealed);
     } finally {
       sql.close();
     }
   });
+  const told = notes.damage(noted, report.buckets.length);
+  const damageOf = (bucket: number): Damage[] =>
+    told.filter((one) => one.bucket === bucket).map(({ bucket: _, ...damage }) => damage);
+  const buckets = report.buckets.map((one) => ({ ...one, damage: [...one.damage, ...damageOf(one.bucket)] }));
+  return { ...report, buckets };
 }
 
 /** Repairs the buckets that are damaged. The files of each are kept beside it as they were. */
@@ -41,9 +77,9 @@ export function repairDirectory(
   path: string,
   openSql: OpenSql,
   isSealed: IsSealed,
-  { drop }: RepairOptions,
+  { drop, notes = NOTHING_NOTED }: RepairOptions,
 ): DirectoryReport {
-  const before = checkDirectory(path, openSql, isSealed);
+  const before = checkDirectory(path, openSql, isSealed, notes);
   const damaged = new Set(before.buckets.filter(({ damage }) => damage.length > 0).map(({ bucket }) => bucket));
   const kept: string[] = [];
   const stamp = new Date().toISOString().replaceAll(":", "-");
@@ -65,7 +101,44 @@ export function repairDirectory(
       sql.close();
     }
   });
-  return { ...report, kept };
+  const left = repairNotes(path, openSql, notes);
+  return { ...report, buckets: report.buckets.map((one, at) => withNoted(one, before.buckets[at])), kept, left };
+}
+
+/** What was found of a bucket when it was repaired, with what only a look at all of them had told. */
+function withNoted(bucket: BucketReport, before: BucketReport | undefined): BucketReport {
+  const own = new Set(bucket.damage.map(({ what }) => what));
+  return { ...bucket, damage: [...bucket.damage, ...(before?.damage ?? []).filter(({ what }) => !own.has(what))] };
+}
+
+/** Writes the notes that make partitions whole that belong together. What is left that is not. */
+function repairNotes(path: string, openSql: OpenSql, notes: NoteReader): readonly NotedDamage[] {
+  const directory = DataDirectory.open(path, openSql, undefined, "any");
+  try {
+    const { buckets } = directory;
+    const stored = directory.readApplication();
+    const inBucket = <Result>(bucket: number, work: (sql: SqlConnection) => Result): Result => {
+      const sql = openBucket(directory.path, { bucket, buckets }, openSql);
+      try {
+        return work(sql);
+      } finally {
+        sql.close();
+      }
+    };
+    const noted = (): NotedPartition[] =>
+      Array.from({ length: buckets }, (_, bucket) => inBucket(bucket, notedPartitions)).flat();
+    for (const { bucket, key, note } of notes.mended(noted(), buckets)) {
+      const options = { bucket, buckets, application: stored?.number ?? 0 };
+      inBucket(bucket, (sql) => new PartitionStore(sql, options).note(key, note));
+    }
+    return notes.damage(noted(), buckets);
+  } catch (error) {
+    // A bucket that cannot be opened was told, and what is in the others was repaired.
+    if (error instanceof StoreError) return [];
+    throw error;
+  } finally {
+    directory.close();
+  }
 }
 
 /** Makes the file that says how far a bucket is, if it cannot be read. */

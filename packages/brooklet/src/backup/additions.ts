@@ -1,0 +1,61 @@
+/**
+ * What a backup adds to a target. Each object is listed before it is stored: a backup that is ended by a kill leaves objects that no manifest
+ * names, with documents in them, and the next one has to find those.
+ */
+import type { BackupObjects } from "./objects.ts";
+
+/** Names in one list: it is written anew with each of them. */
+const PAGE = 256;
+
+/** The objects that one backup adds. */
+export class Additions {
+  readonly #objects: BackupObjects;
+  readonly #names: string[];
+  #storedBytes = 0;
+
+  private constructor(objects: BackupObjects, names: string[]) {
+    this.#objects = objects;
+    this.#names = names;
+  }
+
+  /** Begins to add, after what others left that were ended. */
+  static async begin(objects: BackupObjects): Promise<Additions> {
+    const names: string[] = [];
+    for (let page = 0; ; page += 1) {
+      const listed = await objects.value<readonly string[]>(pageName(page));
+      if (listed === undefined) return new Additions(objects, names);
+      names.push(...listed);
+    }
+  }
+
+  /** Bytes that were added. */
+  get storedBytes(): number {
+    return this.#storedBytes;
+  }
+
+  /** Stores bytes. The name of the object. */
+  async add(bytes: Uint8Array): Promise<string> {
+    const name = await this.#objects.add(bytes, async (fresh) => {
+      this.#names.push(fresh);
+      const page = Math.floor((this.#names.length - 1) / PAGE);
+      await this.#objects.write(pageName(page), this.#names.slice(page * PAGE));
+    });
+    this.#storedBytes += bytes.length;
+    return name;
+  }
+
+  /** The names of all that was added and is not among these, what others left included. */
+  beside(kept: ReadonlySet<string>): readonly string[] {
+    return this.#names.filter((name) => !kept.has(name));
+  }
+
+  /** Ends: what is listed has a manifest, or is removed. */
+  async end(): Promise<void> {
+    for (let page = Math.ceil(this.#names.length / PAGE) - 1; page >= 0; page -= 1)
+      await this.#objects.target.remove(pageName(page));
+  }
+}
+
+function pageName(page: number): string {
+  return `unfinished/${page}`;
+}
