@@ -208,11 +208,13 @@ export class Bucket {
     return isWhole;
   }
 
-  /** Commits something that changes nothing. */
+  /** Commits something that changes nothing: a value there and back, for SQLite does not write one that stays what it is. */
   probe(): void {
     this.change(() => {
       const connection = this.#open?.connection;
-      connection?.transaction(() => connection.run("UPDATE about SET value = value WHERE name = 'format_version'"));
+      const add = (step: number): void =>
+        connection?.run("UPDATE about SET value = value + ? WHERE name = 'format_version'", step);
+      connection?.transaction(() => [1, -1].forEach(add));
     }, 0);
   }
 

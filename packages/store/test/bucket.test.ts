@@ -1,10 +1,11 @@
 /** Group commit: what arrives together is one transaction, acknowledged after it, and fails together. */
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
 import type { SqlConnection } from "../src/sql.ts";
 import { StoreError } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
-import { openSql } from "./open.ts";
+import { folder, openSql } from "./open.ts";
 
 const IDENTITY = { bucket: 3, buckets: 8 };
 
@@ -105,6 +106,22 @@ test("after a device error the database is opened anew, with other layout number
   await expect(bucket.write("g:a", Uint8Array.of(2))).rejects.toThrow("fsync failed");
   expect(bucket.store.state("g:a").layout).not.toBe(layout);
   expect(opened()).toBe(2);
+});
+
+test("a probe is a commit that reaches the file, and changes nothing", () => {
+  const path = join(folder(), "000.sqlite");
+  const sql = openSql(path);
+  createTables(sql, IDENTITY);
+  const about = (): unknown[] => sql.all("SELECT * FROM about ORDER BY name");
+  const bucket = bucketOn(() => openSql(path));
+  bucket.store.state("g:a");
+  const version = (): unknown => sql.all("PRAGMA data_version")[0];
+  const [before, told] = [version(), about()];
+  bucket.probe();
+  expect(version()).not.toEqual(before);
+  expect(about()).toEqual(told);
+  bucket.close();
+  sql.close();
 });
 
 test("numbers of operations are not used again after the tail was folded and the database opened anew", async () => {
