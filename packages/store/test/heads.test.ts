@@ -219,6 +219,34 @@ test("a partition that was erased and came back is told for the whole bucket", (
   expect(() => answers(path)).toThrow("there are 3 partitions, and should be 2");
 });
 
+test.each([
+  [
+    "a partition that nobody wrote",
+    "INSERT INTO partition (number, key, application) SELECT number + 1000, 'g:z', application FROM partition WHERE key = 'g:a'",
+    "there are 4 partitions",
+  ],
+  [
+    "a head of none",
+    `INSERT INTO head (partition, bytes) SELECT partition + 1000, bytes FROM head WHERE partition = ${OF_A}`,
+    "should be 3",
+  ],
+])("%s is told for the whole bucket", (_, statement, words) => {
+  const path = filled();
+  behind(path, statement);
+  expect(() => answers(path)).toThrow(words);
+});
+
+test("what is changed does not cover up an operation that went while its partition was in memory", () => {
+  const path = filled();
+  using_(path, (store, sql) => {
+    expect(store.state("g:a").operations).toBe(3);
+    sql.run(`DELETE FROM operation WHERE number = (SELECT min(number) FROM operation WHERE partition = ${OF_A})`);
+    expect(() => store.markCurrent("g:a")).toThrow("2 operations are there of 3");
+    expect(() => store.commit("g:a", segment(store.firstFreeSegment, 0), false)).toThrow("2 operations are there of 3");
+  });
+  expect(answers(path)).toEqual(["damaged", WHOLE, WHOLE]);
+});
+
 test("a log that was removed is told, and a file of yesterday", () => {
   const path = filled();
   const file = join(path, "buckets/000.sqlite");
