@@ -358,3 +358,200 @@ impl Quadratic {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    //! Rows as hardly any vector makes them, each with the limit at the very end of its interval: what 32 bits lose of any of the
+    //! terms, alone or with the others, has to be in the margin.
+    use super::*;
+    use crate::bounds::scan_bounds;
+
+    const METRICS: [Metric; 3] = [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine];
+
+    /// Numbers that are drawn (SplitMix64).
+    struct Random(u64);
+
+    impl Random {
+        fn bits(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ (mixed >> 31)
+        }
+
+        fn of<T: Copy>(&mut self, values: &[T]) -> T {
+            values[(self.bits() % values.len() as u64) as usize]
+        }
+
+        /// From 1 on to 2, with all its bits drawn.
+        fn factor(&mut self) -> f64 {
+            1.0 + self.bits() as f64 / u64::MAX as f64
+        }
+    }
+
+    /// Columns of rows, as they are given.
+    #[derive(Default)]
+    struct Rows {
+        scales: Vec<f32>,
+        residuals: Vec<f32>,
+        norms: Vec<f32>,
+        square_sums: Vec<u32>,
+        codes: Vec<u8>,
+    }
+
+    impl Rows {
+        fn push(&mut self, code: &[i8], length: usize, [scale, residual, norm]: [f64; 3]) {
+            let start = self.codes.len();
+            self.codes.extend(code.iter().map(|code| *code as u8));
+            self.codes.resize(start + length, 0);
+            self.scales.push(scale as f32);
+            self.residuals.push(residual as f32);
+            self.norms.push(norm as f32);
+            self.square_sums.push(code.iter().map(|code| i32::from(*code).pow(2) as u32).sum());
+        }
+
+        fn codes(&self) -> Codes<'_> {
+            Codes {
+                scales: &self.scales,
+                residuals: &self.residuals,
+                norms: &self.norms,
+                square_sums: &self.square_sums,
+                codes: &self.codes,
+            }
+        }
+
+        /// The rows that are visited with a limit.
+        fn visited(&self, metric: Metric, query: &CodeQuery, limit: f64) -> Vec<usize> {
+            let candidates = Bitmap::all(self.scales.len());
+            let among = Among { candidates: &candidates, kept: None, first: 0 };
+            let mut visited = Vec::new();
+            CodeScan::new(metric, query).each(&self.codes(), among, limit, |row, _, _| {
+                visited.push(row);
+                limit
+            });
+            visited
+        }
+
+        fn intervals(&self, metric: Metric, query: &CodeQuery) -> Vec<(f64, f64)> {
+            let count = self.scales.len();
+            let (mut low, mut high) = (vec![0.0; count], vec![0.0; count]);
+            scan_bounds(metric, query, &self.codes(), &mut low, &mut high);
+            low.into_iter().zip(high).collect()
+        }
+    }
+
+    /// A query of that length, of which its code lacks a part.
+    fn query(signs: &[f32], length: f64, lacks: f64) -> CodeQuery {
+        let unit = length / (signs.len() as f64).sqrt();
+        let values: Vec<f32> = signs.iter().map(|sign| (f64::from(*sign) * unit) as f32).collect();
+        let mut query = CodeQuery::new(&values);
+        query.residual = query.norm * lacks;
+        query
+    }
+
+    /// Rows that point as the query does, against it, across it, or nowhere; of which codes lack nothing, little or nearly all.
+    fn rows(signs: &[f32], length: f64, query: &CodeQuery, random: &mut Random) -> Rows {
+        let mut rows = Rows::default();
+        for way in 0..16 {
+            let code: Vec<i8> = signs
+                .iter()
+                .map(|sign| match way % 4 {
+                    0 => (*sign * 127.0) as i8,
+                    1 => (*sign * -127.0) as i8,
+                    2 => (random.bits() % 255) as i8 | 1,
+                    _ => 0,
+                })
+                .collect();
+            let [any, shorter, longer, wider] = from_fn(|_| random.factor());
+            let unit = length * random.of(&[1.0, 1.0, 1e-6, 1e6, any]);
+            let code_norm = code.iter().map(|code| f64::from(*code).powi(2)).sum::<f64>().sqrt();
+            let per_code = if code_norm == 0.0 { 0.0 } else { unit / code_norm };
+            let scale = per_code * random.of(&[1.0, 1.0, shorter / 2.0]);
+            let residual = unit * random.of(&[0.0, 0.0, 1e-7, 1e-3, 1.0, 30.0 * wider]);
+            // What a code lacks is across it, or not at all known.
+            let beside = residual * random.of(&[0.0, 1.0]);
+            let norm = f64::from(scale as f32) * code_norm * random.of(&[1.0, 1.0, 1.0, longer]) + beside;
+            rows.push(&code, query.row_bytes(), [scale, residual, norm]);
+        }
+        rows
+    }
+
+    #[test]
+    fn a_row_at_the_end_of_its_interval_is_visited() {
+        let mut random = Random(11);
+        for _ in 0..4_000 {
+            let dimensions = random.of(&[1, 3, 8, 16, 33, 96, 1_000]);
+            let signs: Vec<f32> = (0..dimensions).map(|_| random.of(&[-1.0, 1.0])).collect();
+            let length = random.of(&[1e-15, 1e-6, 1.0, 1.0, 1e6, 1e15]) * random.factor();
+            let query = query(&signs, length, random.of(&[0.0, 0.0, 1e-9, 1e-4, 0.3]));
+            let rows = rows(&signs, length, &query, &mut random);
+            for metric in METRICS {
+                for (row, (low, high)) in rows.intervals(metric, &query).into_iter().enumerate() {
+                    let limits = if metric == Metric::SquaredEuclidean {
+                        [low, low.next_up()]
+                    } else {
+                        [high, high.next_down()]
+                    };
+                    for limit in limits {
+                        let is_visited = rows.visited(metric, &query, limit).contains(&row);
+                        assert!(is_visited, "{metric:?} row {row}, {low}..{high}, with the limit {limit}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Limits that no row of a usual length is within.
+    fn far(metric: Metric) -> f64 {
+        if metric == Metric::SquaredEuclidean { 0.0 } else { 1e300 }
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_compared_is_visited() {
+        let norm_max = f64::from(NORM_MAX);
+        assert_eq!(norm_max.log2(), 60.0);
+        for metric in METRICS {
+            for (norm, is_visited) in [(norm_max, true), (f64::from(NORM_MAX.next_down()), false)] {
+                let query = query(&[1.0; 8], 1.0, 0.0);
+                let mut rows = Rows::default();
+                rows.push(&[127; 8], query.row_bytes(), [norm / (127.0 * 8f64.sqrt()), 0.0, norm]);
+                assert_eq!(
+                    rows.visited(metric, &query, far(metric)).len(),
+                    usize::from(is_visited),
+                    "{metric:?} {norm}"
+                );
+            }
+            for (norm, is_visited) in [(norm_max, true), (norm_max.next_down(), false)] {
+                let mut query = query(&[1.0; 8], norm, 0.0);
+                query.norm = norm;
+                let mut rows = Rows::default();
+                rows.push(&[127; 8], query.row_bytes(), [1.0 / (127.0 * 8f64.sqrt()), 0.0, 1.0]);
+                assert_eq!(
+                    rows.visited(metric, &query, far(metric)).len(),
+                    usize::from(is_visited),
+                    "{metric:?} {norm}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_of_one_length() {
+        let query = query(&[1.0; 8], 1.0, 0.0);
+        for longer in 0..4 {
+            let mut rows = Rows::default();
+            for _ in 0..2 {
+                rows.push(&[1; 8], query.row_bytes(), [1.0, 1.0, 1.0]);
+            }
+            match longer {
+                1 => rows.residuals.push(1.0),
+                2 => rows.norms.push(1.0),
+                3 => rows.square_sums.push(1),
+                _ => {}
+            }
+            // One too many would be passed over, were it not seen.
+            let scan = std::panic::AssertUnwindSafe(|| rows.visited(Metric::Cosine, &query, f64::NEG_INFINITY));
+            assert_eq!(std::panic::catch_unwind(scan).is_ok(), longer == 0, "column {longer}");
+        }
+    }
+}

@@ -100,4 +100,14 @@ mod tests {
         assert!(open("g:alice", 8, 3, &stored).is_err());
         assert!(open("g:alice", 7, 4, &stored).is_err());
     }
+
+    #[test]
+    fn a_block_is_with_its_checksum_as_large_as_may_be_and_no_larger() {
+        let push = |length: usize| {
+            let mut sink = BlockSink::default();
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sink.push(vec![0; length]))).is_ok()
+        };
+        assert!(push(limits::BLOCK_BYTES - CHECKSUM_BYTES));
+        assert!(!push(limits::BLOCK_BYTES - CHECKSUM_BYTES + 1));
+    }
 }
