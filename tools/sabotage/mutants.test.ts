@@ -1,23 +1,28 @@
 /**
  * T21: no line of what bounds, seals, lets in or limits can be changed unseen. Mutants of few sources with each run; with BROOKLET_MUTANTS=all
- * of all subjects, with a path of those whose path begins so, and with the name of a commit of the lines that differ from it.
+ * of all subjects, with a path of those whose path begins so, and with the name of a commit of the lines that differ from it. What became of
+ * each is a line of BROOKLET_MUTANTS_RECORD: a run that was ended goes on there.
  */
 import { execFileSync } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, test } from "vitest";
+import { CratesCopy, CrateTests } from "./crates-copy.ts";
 import { EQUIVALENTS } from "./equivalents.ts";
 import { changedLines, type Mutant, mutantsOf, SUBJECTS, type Subject } from "./mutants.ts";
-import { CratesCopy, type Run, runPackageTests, source } from "./run.ts";
+import { type Became, type Outcome, type Runner, Trial } from "./outcome.ts";
+import { MutantRecord } from "./record.ts";
+import { ROOT, source } from "./run.ts";
+import { WarmTests } from "./warm-tests.ts";
 
 const ASKED = process.env["BROOKLET_MUTANTS"] ?? "";
-/** Where what became of each is written, as it becomes so. */
-const LOG = process.env["BROOKLET_MUTANTS_LOG"];
+/** Those of each run are not recorded: they are run each time. */
+const RECORD =
+  process.env["BROOKLET_MUTANTS_RECORD"] ?? (ASKED === "" ? undefined : join(ROOT, "target", "mutants.jsonl"));
 /** Those of each run. */
 const USUAL: ReadonlySet<string> = new Set(["packages/gateway/src/authority/admin-keys.ts"]);
-/** What a mutant may take: one that has no end is seen by that. */
-const MUTANT_MS = 120_000;
 const LIMIT_MS = 7_200_000;
+const record = new MutantRecord(RECORD, source);
 
 /** The mutants of a subject that are asked for. */
 function chosen(subject: Subject): readonly Mutant[] {
@@ -38,41 +43,45 @@ const equivalentOf = (mutant: Mutant): (typeof EQUIVALENTS)[number] | undefined 
 
 let copy: CratesCopy | undefined;
 
-/** What the tests of a subject say of a text in its place, up to the first that is red. */
-async function run({ file, tests, names = [] }: Subject, text: string): Promise<Run> {
-  const passed: string[] = [];
-  for (const one of tests) {
-    const ran = file.endsWith(".rs")
-      ? await ofCrates(file, text, one, names)
-      : await runPackageTests(file, text, [one], undefined, MUTANT_MS);
-    if (ran.failed.length > 0 || ran.passed.length === 0) return ran;
-    passed.push(...ran.passed);
-  }
-  return { failed: [], passed, output: "" };
-}
-
-async function ofCrates(file: string, text: string, test: string, names: readonly string[]): Promise<Run> {
+function runnerOf({ file, tests }: Subject): Runner {
+  if (!file.endsWith(".rs")) return new WarmTests(file, tests);
   copy ??= new CratesCopy();
-  return await copy.run(file, text, test, names, MUTANT_MS);
+  return new CrateTests(copy, file, tests);
 }
 
-/** The mutants that no test saw. */
-async function survivors(
-  subject: Subject,
-  mutants: readonly Mutant[],
-): Promise<{ readonly alive: readonly string[]; readonly seen: number }> {
-  const alive: string[] = [];
-  let seen = 0;
-  for (const mutant of mutants) {
-    const { failed, passed } = await run(subject, mutant.text);
-    const said = `${mutant.file}:${mutant.line}: ${mutant.was.trim()} → ${mutant.is.trim() || "nothing"}`;
-    // What cannot be compiled is no mutant.
-    const became = failed.length > 0 ? "seen" : passed.length > 0 ? "ALIVE" : "not compiled";
-    if (became === "ALIVE") alive.push(said);
-    if (became === "seen") seen += 1;
-    if (LOG !== undefined) appendFileSync(LOG, `${became} ${said}\n`);
+/** What became of mutants: how many were seen, how many tests did not end with, and those that lived. */
+interface Tried {
+  readonly lived: readonly string[];
+  readonly counts: Readonly<Record<Became, number>>;
+}
+
+async function tried(subject: Subject, mutants: readonly Mutant[]): Promise<Tried> {
+  const lived: string[] = [];
+  const counts = { seen: 0, lived: 0, "did not end": 0, "does not build": 0 };
+  const known = new Map(mutants.map((mutant) => [mutant, record.of(subject, mutant)]));
+  const runner = runnerOf(subject);
+  const trial = new Trial(runner, source(subject.file));
+  const isAnyNew = [...known.values()].some((one) => one === undefined);
+  try {
+    if (isAnyNew) await trial.begin();
+    for (const mutant of mutants) {
+      const { became } = known.get(mutant) ?? (await one(trial, subject, mutant));
+      counts[became] += 1;
+      if (became === "lived")
+        lived.push(`${mutant.file}:${mutant.line}: ${mutant.was.trim()} → ${mutant.is.trim() || "nothing"}`);
+    }
+    if (isAnyNew) await trial.end();
+  } finally {
+    await runner.close();
   }
-  return { alive, seen };
+  return { lived, counts };
+}
+
+async function one(trial: Trial, subject: Subject, mutant: Mutant): Promise<Outcome> {
+  const begunMs = performance.now();
+  const outcome = await trial.of(mutant.text);
+  record.add(subject, mutant, outcome, performance.now() - begunMs);
+  return outcome;
 }
 
 describe("mutants", () => {
@@ -80,12 +89,13 @@ describe("mutants", () => {
     ({ mutants }) => mutants.length > 0,
   );
   test.each(subjects)("of $file ($kind) are seen", { timeout: LIMIT_MS }, async ({ mutants, ...subject }) => {
-    const { failed, passed, output } = await run(subject, source(subject.file));
-    expect(failed, output).toEqual([]);
-    expect(passed, output).not.toEqual([]);
-    const { alive, seen } = await survivors(subject, mutants);
-    process.stdout.write(`${subject.file}: ${seen} of ${seen + alive.length} mutants seen\n`);
-    expect(alive).toEqual([]);
+    const { lived, counts } = await tried(subject, mutants);
+    const [seen, endless] = [counts.seen, counts["did not end"]];
+    const all = seen + endless + lived.length;
+    process.stdout.write(
+      `${subject.file}: ${seen} of ${all} mutants seen, ${endless} without an end, ${counts["does not build"]} not built\n`,
+    );
+    expect(lived).toEqual([]);
     expect(seen).toBeGreaterThan(0);
   });
 
@@ -97,8 +107,8 @@ describe("mutants", () => {
     };
     const mutants = mutantsOf(subject.file, source(subject.file)).filter(({ was }) => was.includes("found !== 0"));
     expect(mutants).not.toEqual([]);
-    const { alive, seen } = await survivors(subject, mutants);
-    expect([alive.length, seen]).toEqual([mutants.length, 0]);
+    const { lived } = await tried(subject, mutants);
+    expect(lived).toHaveLength(mutants.length);
   });
 });
 

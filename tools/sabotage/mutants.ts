@@ -5,10 +5,8 @@ export interface Subject {
   /** What the specification calls it. */
   readonly kind: "bounds" | "checksum" | "auth" | "limit";
   readonly file: string;
-  /** Files of tests, of whichever package, one after the other until one of them is red; or one of its crate. */
+  /** Files of tests of one package, or of a crate, one after the other until one of them is red: those that are done first come first. */
   readonly tests: readonly string[];
-  /** Of a crate: tests whose names begin so. */
-  readonly names?: readonly string[];
 }
 
 /** A source with one change. */
@@ -33,31 +31,40 @@ export interface Equivalent {
 const gateway = (kind: Subject["kind"], file: string, tests: readonly string[]): Subject => ({
   kind,
   file: `packages/gateway/src/${file}.ts`,
-  tests: tests.map((name) => `packages/gateway/test/${name}.test.ts`),
+  tests: tests.map((name) => `packages/gateway/${name}.test.ts`),
 });
-const bounds = (name: string): Subject => ({
+const store = (name: string, tests: readonly string[]): Subject => ({
+  kind: "checksum",
+  file: `packages/store/src/${name}.ts`,
+  tests: tests.map((test) => `packages/store/test/${test}.test.ts`),
+});
+const bounds = (name: string, tests: readonly string[]): Subject => ({
   kind: "bounds",
   file: `crates/kernel/src/${name}.rs`,
-  tests: ["crates/kernel/tests/property/main.rs"],
-  names: ["bounds", "scan", "extreme"],
+  tests: tests.map((test) => `crates/kernel/${test}.rs`),
 });
 
 /** All of them. */
 export const SUBJECTS: readonly Subject[] = [
-  bounds("bounds"),
-  bounds("code_scan"),
+  bounds("bounds", ["src/bounds", "tests/property/bounds", "tests/property/extreme"]),
+  bounds("code_scan", ["src/code_scan", "tests/property/scan", "tests/property/extreme"]),
   {
     kind: "checksum",
     file: "crates/segment/src/block.rs",
-    tests: ["crates/segment/tests/columns.rs"],
+    tests: ["crates/segment/src/block.rs", "crates/segment/tests/columns.rs"],
   },
-  { kind: "checksum", file: "packages/store/src/known-partitions.ts", tests: ["packages/store/test/heads.test.ts"] },
-  gateway("auth", "authority/admin-keys", ["authority"]),
-  gateway("auth", "authority/authority", ["reach", "authority"]),
-  gateway("auth", "authority/credentials", ["authority", "throttle"]),
-  gateway("auth", "authority/group-token", ["group-token"]),
-  gateway("limit", "authority/throttle", ["throttle"]),
-  gateway("limit", "load/admission", ["admission", "overload"]),
+  store("known-partitions", ["heads"]),
+  store("heads", ["heads"]),
+  store("mark", ["mark"]),
+  gateway("checksum", "continuation", ["src/continuation"]),
+  gateway("auth", "timing-safe-equal", ["test/admin-keys"]),
+  gateway("auth", "authority/admin-keys", ["test/admin-keys", "test/authority"]),
+  gateway("auth", "authority/authority", ["test/reach", "test/authority"]),
+  gateway("auth", "authority/credentials", ["test/credentials", "test/throttle", "test/authority"]),
+  gateway("auth", "authority/group-token", ["test/group-token"]),
+  gateway("limit", "authority/throttle", ["test/throttle"]),
+  gateway("limit", "authority/group-rates", ["test/group-rates"]),
+  gateway("limit", "load/admission", ["test/admission", "test/overload"]),
 ];
 
 /** Both ways. */
@@ -72,11 +79,15 @@ const PAIRS: readonly (readonly [string, string])[] = [
   [".min(", ".max("],
   ["true", "false"],
 ];
-const SWAPS: readonly (readonly [string, string])[] = [
-  ...PAIRS.flatMap(([one, other]) => [[one, other] as const, [other, one] as const]),
-  ["if (!", "if ("],
-  ["if !", "if "],
+/** Those of numbers that are bits. In TypeScript they are types. */
+const BITS: readonly (readonly [string, string])[] = [
+  [" & ", " | "],
+  [" << ", " >> "],
 ];
+const bothWays = (pairs: typeof PAIRS): typeof PAIRS =>
+  pairs.flatMap(([one, other]) => [[one, other] as const, [other, one] as const]);
+const SWAPS: readonly (readonly [string, string])[] = [...bothWays(PAIRS), ["if (!", "if ("], ["if !", "if "]];
+const SWAPS_OF_RUST: readonly (readonly [string, string])[] = [...SWAPS, ...bothWays(BITS)];
 /** Lines of TypeScript that are a statement whose absence is a change. */
 const STATEMENT =
   /^\s+(?:(?:else )?if \(.*\) )?(?:throw |return undefined;|continue;|break;|(?:await )?this\.[#\w.?]+\(.*\);).*;?$/;
@@ -91,7 +102,7 @@ export function mutantsOf(file: string, source: string): readonly Mutant[] {
   const mutants: Mutant[] = [];
   for (const [at, was] of lines.slice(0, tests < 0 ? undefined : tests).entries()) {
     if (COMMENT.test(was) || /^(?:import|use|export type|type) /.test(was)) continue;
-    const changed = SWAPS.flatMap(([from, to]) =>
+    const changed = (isRust ? SWAPS_OF_RUST : SWAPS).flatMap(([from, to]) =>
       places(was, from, isRust).map((place) => swapped(was, place, from, to)),
     );
     if (!isRust && STATEMENT.test(was) && was.trimEnd().endsWith(";")) changed.push("");

@@ -1,25 +1,16 @@
-/** Runs tests over sources of which one file is another. */
-import { spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Runs tests of packages over sources of which one file is another. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { ended } from "./processes.ts";
 
-const ROOT: string = fileURLToPath(new URL("../..", import.meta.url));
+/** The repository. */
+export const ROOT: string = fileURLToPath(new URL("../..", import.meta.url));
 const VITEST: string = join(ROOT, "node_modules/vitest/vitest.mjs");
-const CONFIG: string = join(ROOT, "tools/sabotage/changed/vitest.config.ts");
-/** What a copy of the crates has. */
-const OF_CRATES = [
-  "Cargo.toml",
-  "Cargo.lock",
-  "rust-toolchain.toml",
-  ".cargo",
-  "crates",
-  "fuzz",
-  "test-vectors",
-  "xtask",
-];
+/** How tests run over a source that is another. */
+export const CONFIG: string = join(ROOT, "tools/sabotage/changed/vitest.config.ts");
 
 /** What became of tests. */
 export interface Run {
@@ -29,9 +20,6 @@ export interface Run {
   /** What was printed, where no test was run. */
   readonly output: string;
 }
-
-/** What has not ended in its time has failed. */
-const ENDLESS: Run = { failed: ["did not end"], passed: [], output: "" };
 
 /** A file of the sources, by its path in the repository. */
 export function source(file: string): string {
@@ -44,7 +32,6 @@ export async function runPackageTests(
   text: string,
   tests: readonly string[],
   name?: string,
-  limitMs?: number,
 ): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-changed-"));
   try {
@@ -57,8 +44,7 @@ export async function runPackageTests(
     const reporters = ["--reporter=json", `--outputFile=${report}`];
     const words = [VITEST, "run", "--root", root, "--config", CONFIG, ...reporters, ...chosen, ...within];
     const env = { ...process.env, BROOKLET_CHANGED: join(ROOT, file), BROOKLET_CHANGED_TO: to };
-    const output = await told(process.execPath, words, root, env, limitMs);
-    if (output === undefined) return ENDLESS;
+    const { output } = await ended(process.execPath, words, { cwd: root, env });
     if (!existsSync(report)) return { failed: [], passed: [], output };
     return { ...readReport(readFileSync(report, "utf8")), output };
   } finally {
@@ -86,85 +72,4 @@ function readReport(text: string): Pick<Run, "failed" | "passed"> {
     ({ status, assertionResults }) => status === "failed" && assertionResults.length === 0,
   );
   return { failed: [...of("failed"), ...broken.map(({ message }) => message)], passed: of("passed") };
-}
-
-/** Crates as they are, but for what is changed in them, with all that they depend on built for them. */
-export class CratesCopy {
-  readonly #folder: string = join(ROOT, "target", "sabotage");
-
-  constructor() {
-    for (const name of OF_CRATES) {
-      rmSync(join(this.#folder, name), { recursive: true, force: true });
-      if (existsSync(join(ROOT, name)))
-        cpSync(join(ROOT, name), join(this.#folder, name), { recursive: true, preserveTimestamps: true });
-    }
-  }
-
-  /** Runs a file of tests of a crate, where `file` has another text: those with one of some names in theirs. */
-  async run(
-    file: string,
-    text: string,
-    test: string,
-    names: string | readonly string[] = [],
-    limitMs?: number,
-  ): Promise<Run> {
-    // Of tests in several files the folder has the name.
-    const [, crate = "", binary = ""] = /^crates\/([\w-]+)\/tests\/([\w-]+)(?:\/\w+)?\.rs$/.exec(test) ?? [];
-    const changed = join(this.#folder, file);
-    const before = readFileSync(changed, "utf8");
-    writeFileSync(changed, text);
-    try {
-      const words = [
-        "test",
-        "-p",
-        `brooklet-${crate}`,
-        "--test",
-        binary,
-        "--offline",
-        "--",
-        ...(typeof names === "string" ? [names] : names),
-      ];
-      // What is built of it is its own: cargo takes a crate of another folder for the one of here, if it is newer.
-      const env = { ...process.env, CARGO_TERM_COLOR: "never", CARGO_TARGET_DIR: join(this.#folder, "target") };
-      const output = await told("cargo", words, this.#folder, env, limitMs);
-      if (output === undefined) return ENDLESS;
-      const of = (result: string): string[] =>
-        [...output.matchAll(/^test (\S+)(?: - should panic)? \.\.\. (\w+)$/gm)]
-          .filter(([, , became]) => became === result)
-          .map(([, one = ""]) => one);
-      return { failed: of("FAILED"), passed: of("ok"), output };
-    } finally {
-      writeFileSync(changed, before);
-    }
-  }
-}
-
-/** What a program printed; nothing where it did not end in its time, and was ended with all that it began. */
-function told(
-  program: string,
-  words: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  limitMs?: number,
-): Promise<string | undefined> {
-  return new Promise((resolve, reject) => {
-    // A group of its own, so that it can be ended whole.
-    const child = spawn(program, words, { cwd, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
-    let output = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (bytes: Buffer) => (output += bytes.toString()));
-    child.once("error", reject);
-    let isLate = false;
-    const timer =
-      limitMs === undefined
-        ? undefined
-        : setTimeout(() => {
-            isLate = true;
-            if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-          }, limitMs);
-    child.once("close", () => {
-      clearTimeout(timer);
-      resolve(isLate ? undefined : output);
-    });
-  });
 }

@@ -4,8 +4,9 @@
  */
 import process from "node:process";
 import { describe, expect, test } from "vitest";
+import { CratesCopy } from "./crates-copy.ts";
 import { GUARDS, isOfCrate, withoutGuard } from "./guards.ts";
-import { CratesCopy, runPackageTests, source } from "./run.ts";
+import { runPackageTests, source } from "./run.ts";
 
 const LIMIT_MS = 900_000;
 const ofPackages = GUARDS.filter((guard) => !isOfCrate(guard));

@@ -1,4 +1,7 @@
-/** How tests run over sources of which one file is another: the one of BROOKLET_CHANGED, whose text stands in the file of BROOKLET_CHANGED_TO. */
+/**
+ * How tests run over sources of which one file is another: the one of BROOKLET_CHANGED, whose text stands in the file of BROOKLET_CHANGED_TO
+ * whenever it is read.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -6,7 +9,7 @@ import { defineConfig } from "vitest/config";
 import { TEST_TIME } from "../../test-time.ts";
 
 const changed = resolve(process.env["BROOKLET_CHANGED"] ?? "");
-const text = readFileSync(process.env["BROOKLET_CHANGED_TO"] ?? "", "utf8");
+const text = (): string => readFileSync(process.env["BROOKLET_CHANGED_TO"] ?? "", "utf8");
 /** Other packages have what was built of one: its sources stand for that. */
 const [, room = "", folder = ""] = /^(.*[\\/]packages[\\/]([\w-]+))[\\/]/.exec(changed) ?? [];
 const entry = (name: string): string => join(room, "src", `${name}.ts`);
@@ -21,7 +24,7 @@ export default defineConfig({
     {
       name: "changed",
       enforce: "pre",
-      load: (id: string) => (resolve(id.replace(/\?.*$/, "")) === changed ? text : undefined),
+      load: (id: string) => (resolve(id.replace(/\?.*$/, "")) === changed ? text() : undefined),
     },
   ],
   resolve: { alias },
