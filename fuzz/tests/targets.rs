@@ -102,6 +102,7 @@ check_each! {
     visit_field_set = "visit-field-set",
     segment_header = "segment-header",
     sealed_block = "sealed-block",
+    packed_block = "packed-block",
     segment_blocks = "segment-blocks",
     columns = "columns",
     stored_operation = "stored-operation",

@@ -12,7 +12,7 @@ use brooklet_document::{Document, Shard};
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
 use brooklet_segment::{
-    Change, Gaps, Halt, Manifest, NewSegment, Operation, PartitionVersion, SegmentBuilder, StoredOperation,
+    Change, Gaps, Halt, Manifest, NewSegment, Operation, PartitionVersion, Sealing, SegmentBuilder, StoredOperation,
     StoredSchema, StoredSegment, is_of_removed, write_liveness,
 };
 use brooklet_task::bytes::{Reader, Writer};
@@ -80,6 +80,14 @@ struct Running {
     builder: SegmentBuilder,
     bounds: Bounds,
     finishing: bool,
+    sealing: Option<Sealed>,
+}
+
+/// A segment that is written but for its checksums.
+struct Sealed {
+    number: u32,
+    documents: u32,
+    sealing: Sealing,
 }
 
 impl Compact {
@@ -219,16 +227,7 @@ impl Compact {
                 Err(Halt::Missing) => return Ok(Some(self.want_missing())),
                 Err(Halt::Rejected(rejection)) => return Err(rejection),
             }
-        } else if let Some(built) = running.builder.step() {
-            let documents = built.header.documents;
-            if documents > 0 {
-                let number = self.next_segment;
-                self.next_segment += 1;
-                let (header, blocks) = built.seal(&self.place.key, number);
-                let liveness = write_liveness(&self.place.key, number, &Bitmap::all(documents as usize));
-                let schema = running.stored.name.clone();
-                self.change.segments.push(NewSegment { number, schema, documents, header, liveness, blocks });
-            }
+        } else if running.finish_segment(&self.place.key, &mut self.next_segment, &mut self.change.segments) {
             if running.exhausted() {
                 merging.current = None;
             } else {
@@ -291,6 +290,7 @@ fn begin(
         stored,
         bounds,
         finishing: false,
+        sealing: None,
     })
 }
 
@@ -318,6 +318,28 @@ impl Running {
             }
         }
         Ok(())
+    }
+
+    /// Writes the segment for one step; whether that was the last. One without documents is none.
+    fn finish_segment(&mut self, key: &str, next_segment: &mut u32, segments: &mut Vec<NewSegment>) -> bool {
+        if self.sealing.is_none() {
+            let Some(built) = self.builder.step() else { return false };
+            let documents = built.header.documents;
+            if documents == 0 {
+                return true;
+            }
+            let number = *next_segment;
+            *next_segment += 1;
+            self.sealing = Some(Sealed { number, documents, sealing: Sealing::new(built, key, number) });
+        }
+        let Some(Sealed { number, documents, sealing }) = &mut self.sealing else { return true };
+        let Some((header, blocks)) = sealing.step() else { return false };
+        let (number, documents) = (*number, *documents);
+        self.sealing = None;
+        let liveness = write_liveness(key, number, &Bitmap::all(documents as usize));
+        let schema = self.stored.name.clone();
+        segments.push(NewSegment { number, schema, documents, header, liveness, blocks });
+        true
     }
 
     /// Makes every cursor hold its next document; the missing blocks of all of them are noted before it halts.

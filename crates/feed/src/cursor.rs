@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use brooklet_document::{Document, Shard};
 use brooklet_segment::{
-    BlockSource, Gaps, Halt, StoredOperation, StoredSegment, find_id, find_ids, open, read_document, read_id, read_time,
+    BlockSource, Gaps, Halt, StoredOperation, StoredSegment, find_id, find_ids, open_block, read_document, read_id,
+    read_time,
 };
 use brooklet_task::{Block, BlockRef, Rejection};
 
@@ -27,9 +28,9 @@ impl Fetched {
 
     /// Takes a stored block for a place.
     pub(crate) fn give(&mut self, key: &str, place: BlockRef, stored: Block) -> Result<(), Rejection> {
-        let length = open(key, place.segment, place.block, stored.bytes())?.len();
-        self.bytes += length;
-        self.blocks.insert(place, stored.shortened(length));
+        let block = open_block(key, place.segment, place.block, stored)?;
+        self.bytes += block.len();
+        self.blocks.insert(place, block);
         Ok(())
     }
 

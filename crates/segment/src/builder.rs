@@ -3,7 +3,7 @@ use brooklet_document::encode::{encode_fields, encode_fields_where};
 use brooklet_document::{Document, Tensor, Value};
 use brooklet_task::bytes::Writer;
 
-use crate::block::{BlockSink, HEADER_BLOCK, seal};
+use crate::block::BlockSink;
 use crate::column::header::ColumnHeader;
 use crate::column::ids::IdsWriter;
 use crate::column::number::NumberWriter;
@@ -13,6 +13,7 @@ use crate::column::vector::VectorWriter;
 use crate::column::{dictionary, times};
 use crate::header::Header;
 use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
+use crate::sealing::BuiltSegment;
 use crate::stored_schema::StoredSchema;
 use crate::values::each_value;
 
@@ -29,25 +30,6 @@ enum Column {
 
 /// Room for the source of a short document, made at once.
 const SHORT_SOURCE_BYTES: usize = 256;
-
-/// A finished segment, in memory.
-pub struct BuiltSegment {
-    /// Its header.
-    pub header: Header,
-    /// The payloads of its blocks, by number.
-    pub payloads: Vec<Vec<u8>>,
-}
-
-impl BuiltSegment {
-    /// The header and blocks as they are stored: with checksums bound to this place.
-    #[must_use]
-    pub fn seal(self, key: &str, segment: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
-        let header = seal(key, segment, HEADER_BLOCK, self.header.encode());
-        let blocks =
-            self.payloads.into_iter().enumerate().map(|(number, payload)| seal(key, segment, number as u32, payload));
-        (header, blocks.collect())
-    }
-}
 
 /// Builds a segment: [`add`](SegmentBuilder::add) every document in the order of the ids, then
 /// [`step`](SegmentBuilder::step) until the segment is there.

@@ -9,9 +9,9 @@ use crate::column::{POINT_BLOCK_BYTES, text, vector};
 use crate::layout::{ColumnKind, ColumnSpec};
 
 /// Version of the segment format. Readers read all up to it, and refuse later ones.
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
 /// The first version; it had no times. The second had no lengths of documents in columns of text, the third not
-/// where each word stands.
+/// where each word stands, the fourth no packed blocks.
 const FIRST_VERSION: u8 = 1;
 
 /// The header of a segment.
@@ -47,6 +47,13 @@ impl Header {
     pub fn earliest(&self) -> u64 {
         let times = self.column(&ColumnSpec::times()).and_then(|column| Times::from_column(column).ok());
         times.map_or(0, |times| times.earliest)
+    }
+
+    /// The numbers of the blocks that are stored packed where that makes them smaller.
+    #[must_use]
+    pub fn packed_blocks(&self) -> std::ops::Range<u32> {
+        let source = self.column(&ColumnSpec::source()).and_then(|column| column.parts.first());
+        source.map_or(0..0, |part| part.first_block..part.first_block + part.blocks())
     }
 
     /// Bytes of its documents' source.

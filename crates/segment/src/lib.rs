@@ -18,13 +18,15 @@ mod header;
 mod manifest;
 mod operation;
 mod outline;
+mod packed;
+mod sealing;
 mod stored_schema;
 mod values;
 
 pub use crate::column::header::{ColumnHeader, Part};
-pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
+pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, is_sealed, open, open_block, read_array, seal, seal_packed};
 pub use brooklet_schema::{REMOVED, is_of_removed, removed_of};
-pub use builder::{BuiltSegment, SegmentBuilder};
+pub use builder::SegmentBuilder;
 pub use document::{BlockSource, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows};
 pub use halt::{Gaps, Halt, gather};
 pub use header::Header;
@@ -33,5 +35,7 @@ pub use manifest::{
 };
 pub use operation::{Operation, StoredOperation};
 pub use outline::{Outline, Outlines};
+pub use packed::{Packer, unpack};
+pub use sealing::{BuiltSegment, Sealing};
 pub use stored_schema::StoredSchema;
 pub use values::{ValuePlace, each_value};

@@ -4,13 +4,13 @@ mod fixture;
 
 use brooklet_segment::column::text::Text;
 use brooklet_segment::layout::ColumnKind;
-use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, read_document, read_time};
+use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, open_block, read_document, read_time};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection};
 use fixture::{build, documents, time_of};
 
 /// The file that this release writes.
-const WRITTEN_NOW: &str = "v4/all";
+const WRITTEN_NOW: &str = "v5/all";
 const KEY: &str = "g:u";
 const NUMBER: u32 = 7;
 
@@ -37,7 +37,7 @@ impl File {
 
 impl BlockSource for File {
     fn block(&mut self, number: u32) -> Result<Block, Halt> {
-        Ok(Block::copy_of(open(KEY, NUMBER, number, &self.blocks[number as usize])?))
+        Ok(open_block(KEY, NUMBER, number, Block::copy_of(&self.blocks[number as usize]))?)
     }
 }
 
@@ -82,18 +82,35 @@ fn a_file_with_larger_blocks_of_exact_rows_is_read() {
 
 #[test]
 fn a_file_of_version_4_is_read() {
+    with_times(read(4));
+}
+
+#[test]
+fn a_file_of_version_5_is_read() {
     with_times(read_file(WRITTEN_NOW));
+}
+
+/// Blocks of the source are packed since version 5, where that makes them smaller, and no others ever.
+#[test]
+fn the_source_is_packed_since_version_5() {
+    for version in 1..=5 {
+        let file = read(version);
+        let packed = |number: &u32| open(KEY, NUMBER, *number, &file.blocks[*number as usize]).is_err();
+        let numbers: Vec<u32> = (0..file.blocks.len() as u32).filter(packed).collect();
+        assert_eq!(numbers.is_empty(), version < 5);
+        assert!(numbers.iter().all(|number| file.header.packed_blocks().contains(number)));
+    }
 }
 
 /// Columns of text tell where words stand since version 4, but for those whose values are one word.
 #[test]
 fn positions_are_there_since_version_4() {
-    for version in 1..=4 {
+    for version in 1..=5 {
         let columns = read(version).header.columns;
         let texts = columns.iter().filter(|column| matches!(column.spec.kind, ColumnKind::Text { .. }));
         let texts: Vec<Text<'_>> = texts.map(|column| Text::from_column(column).expect("a column of text")).collect();
         assert!(texts.iter().any(|text| !text.whole));
-        assert!(texts.iter().all(|text| text.positions.is_some() == (version == 4 && !text.whole)));
+        assert!(texts.iter().all(|text| text.positions.is_some() == (version >= 4 && !text.whole)));
     }
 }
 
@@ -115,10 +132,8 @@ fn documents_have_the_same_lengths_in_every_version() {
         }
         all
     };
-    assert!(of(4).iter().any(|length| *length > 1));
-    assert_eq!(of(1), of(4));
-    assert_eq!(of(2), of(4));
-    assert_eq!(of(3), of(4));
+    assert!(of(5).iter().any(|length| *length > 1));
+    (1..5).for_each(|version| assert_eq!(of(version), of(5)));
 }
 
 fn with_times(mut file: File) {

@@ -105,7 +105,7 @@ impl Core {
     #[must_use]
     #[wasm_bindgen(js_name = isSealed)]
     pub fn is_sealed(&self, key: &str, segment: u32, block: u32, stored: &[u8]) -> bool {
-        brooklet_segment::open(key, segment, block, stored).is_ok()
+        brooklet_segment::is_sealed(key, segment, block, stored)
     }
 
     /// Begins a task (docs/abi.md, task kinds). `input` is what a task keeps that is large.

@@ -13,17 +13,17 @@ use brooklet_segment::column::times::Times;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
 use brooklet_segment::{
-    BlockSource, ColumnHeader, HEADER_BLOCK, Halt, Header, Manifest, StoredOperation, find_id, open, read_document,
-    seal, write_liveness,
+    BlockSource, ColumnHeader, HEADER_BLOCK, Halt, Header, Manifest, Packer, StoredOperation, find_id, open,
+    open_block, read_document, seal, seal_packed, write_liveness,
 };
 use brooklet_task::bytes::Writer;
-use brooklet_task::{Block, Rejection};
+use brooklet_task::{Block, Rejection, limits};
 
 use super::Target;
 use crate::corpus::{self, KEY};
 
 pub fn targets() -> Vec<Target> {
-    vec![header(), sealed_block(), blocks(), columns(), operation(), manifest()]
+    vec![header(), sealed_block(), packed_block(), blocks(), columns(), operation(), manifest()]
 }
 
 fn sealed_block() -> Target {
@@ -85,6 +85,22 @@ fn blocks() -> Target {
         read_all(&segment.header, &mut payloads);
     })
     .costs(4)
+}
+
+/// A block of the source that is packed of any bytes: it is refused, or read as others are.
+fn packed_block() -> Target {
+    let segment = corpus::segment();
+    let number = segment.header.packed_blocks().start;
+    let mut packer = Packer::default();
+    let long = segment.payloads[number as usize].repeat(8);
+    let seeds = [&long[..], &long[..1_000], &[7; 20_000]].map(|payload| packer.pack(payload).expect("it is packed"));
+    Target::new("packed-block", seeds.to_vec(), move |bytes| {
+        let stored = seal_packed(KEY, 1, number, bytes.to_vec());
+        let Ok(block) = open_block(KEY, 1, number, Block::copy_of(&stored)) else { return };
+        assert!(block.len() < limits::BLOCK_BYTES);
+        let changed = Some((number, block.bytes()));
+        read_all(&segment.header, &mut Payloads { payloads: &segment.payloads, changed });
+    })
 }
 
 /// The payload is given to the reader of every kind of column, whatever it was written as.

@@ -150,7 +150,7 @@ test("a user who has more than all objects of a group store is refused there by 
   const { plans } = planOf({ ...EXAMPLE, users: 1, documents: 200e6, bytes: 1_000 });
   const refusals = plans.map(({ name, refused }) => [name, refused]);
   expect(refusals.filter(([, refused]) => refused !== undefined)).toEqual([
-    ["brooklet in Durable Objects", "a user has 891.6 GB, 64 objects at most 640"],
+    ["brooklet in Durable Objects", "a user has 752.4 GB, 64 objects at most 640"],
   ]);
 });
 

@@ -12,10 +12,10 @@ export type { BucketIdentity } from "./bucket-identity.ts";
 /**
  * Version of what a bucket holds; `PRAGMA user_version` of every bucket. 2 is 1 with operations and segments that say
  * when their documents were written; 3 has segments that say how long their documents are, 4 such that say where words
- * stand; in 5 the schemas of operations and segments have lives; in 6 partitions have heads. What 1 to 5 wrote is read as it
- * is, and has heads from then on.
+ * stand; in 5 the schemas of operations and segments have lives; in 6 partitions have heads; 7 has segments whose blocks may be
+ * packed. What 1 to 6 wrote is read as it is, and what 1 to 5 wrote has heads from then on.
  */
-export const FORMAT_VERSION = 6;
+export const FORMAT_VERSION = 7;
 /** The oldest version that is read; a bucket of it becomes one of `FORMAT_VERSION` when it is opened. */
 export const OLDEST_VERSION = 1;
 

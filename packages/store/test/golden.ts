@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
 /** The versions of which there is a directory. */
-export const GOLDEN_VERSIONS = [5] as const;
+export const GOLDEN_VERSIONS = [5, 6] as const;
 
 /** Puts a directory of a version at `path`. */
 export function putGolden(version: (typeof GOLDEN_VERSIONS)[number], path: string): void {

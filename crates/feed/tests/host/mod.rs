@@ -7,7 +7,7 @@ use brooklet_document::{Document, DocumentId};
 use brooklet_feed::{Bounds, Compact, Load, OperationRequest, encode};
 use brooklet_schema::Application;
 use brooklet_segment::{
-    BlockSource, HEADER_BLOCK, Halt, Header, Operation, PartitionVersion, REMOVED, StoredOperation, open,
+    BlockSource, HEADER_BLOCK, Halt, Header, Operation, PartitionVersion, REMOVED, StoredOperation, open, open_block,
     read_document, read_id, read_liveness, read_time,
 };
 use brooklet_task::bytes::{Reader, Writer};
@@ -80,7 +80,7 @@ struct Blocks<'a>(u32, &'a Segment);
 
 impl BlockSource for Blocks<'_> {
     fn block(&mut self, number: u32) -> Result<Block, Halt> {
-        Ok(Block::copy_of(open(KEY, self.0, number, &self.1.blocks[number as usize])?))
+        Ok(open_block(KEY, self.0, number, Block::copy_of(&self.1.blocks[number as usize]))?)
     }
 }
 

@@ -3,7 +3,7 @@ use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use brooklet_segment::{BlockSource, Halt, open};
+use brooklet_segment::{BlockSource, Halt, open_block};
 use brooklet_task::{Block, BlockRef, Rejection};
 use rustc_hash::FxHashMap;
 
@@ -104,8 +104,7 @@ impl Reads {
     pub(crate) fn give(&mut self, stored: Block) -> Result<(), Rejection> {
         let place = self.asked.pop_front().ok_or_else(|| Rejection::corrupt("a block that was not wanted"))?;
         self.bytes_read += stored.len() as u64;
-        let length = open(&self.key, place.segment, place.block, stored.bytes())?.len();
-        let block = stored.shortened(length);
+        let block = open_block(&self.key, place.segment, place.block, stored)?;
         self.residency.borrow_mut().offer((self.partition, place.segment, place.block), &block);
         self.held_bytes += block.len();
         self.held.insert(place, block);

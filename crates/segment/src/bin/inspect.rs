@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, read_document};
+use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, open_block, read_document};
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Rejection};
 
@@ -116,7 +116,7 @@ impl<'a> SegmentFile<'a> {
 impl BlockSource for SegmentFile<'_> {
     fn block(&mut self, number: u32) -> Result<Block, Halt> {
         let stored = self.blocks.get(number as usize).ok_or_else(|| Rejection::corrupt("a block beyond the file"))?;
-        Ok(Block::copy_of(open(self.key, self.number, number, stored)?))
+        Ok(open_block(self.key, self.number, number, Block::copy_of(stored))?)
     }
 }
 
