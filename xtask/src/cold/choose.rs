@@ -8,7 +8,7 @@ use super::code::{Code, Target};
 use super::live::Live;
 
 /// Bytes that are not worth a function of their own.
-const BYTES_MIN: usize = 150;
+const BYTES_MIN: usize = 250;
 /// Bytes that a call takes for each value that goes to it or comes back, and how many times what it takes has to be saved.
 const BYTES_OF_VALUE: usize = 3;
 const GAIN: usize = 3;
