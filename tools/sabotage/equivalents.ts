@@ -4,6 +4,11 @@ import type { Equivalent } from "./mutants.ts";
 /** All of them. */
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
+    file: "packages/store/src/heads.ts",
+    was: "this.#names.set(owner, name);",
+    because: "what is kept there spares computing it again, and nothing else",
+  },
+  {
     file: "packages/gateway/src/continuation.ts",
     was: 'const decoder = new TextDecoder("utf-8", { fatal: true });',
     because: "what is decoded carries our seal, so that it is what was encoded",
