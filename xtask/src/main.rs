@@ -23,6 +23,8 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// Most memory an instance may ever grow to, bytes. What it does grow to is the configured cache and what the largest
 /// request under way needs; this only stops a defect from taking the machine.
 const MEMORY_BYTES_MAX: u64 = 2 << 30;
+/// The least that is taken out of a function, bytes: with smaller parts, less is compiled and more is uploaded to the edge.
+const COLD_BYTES_MIN: usize = 250;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -63,7 +65,7 @@ fn build_core(profile: &str) -> Outcome<()> {
     fs::write(folder.join("task-kind.d.ts"), kinds::declarations())?;
     let module::Cut { module, names } = module::cut(&bytes)?;
     let run = run_at_a_start(root, &generated, &cold::counted(&module)?)?;
-    let cold::Split { module, names, called, parts } = cold::split(&module, &names, &run)?;
+    let cold::Split { module, names, called, parts } = cold::split(&module, &names, &run, COLD_BYTES_MIN)?;
     let halves::Halved { module, names, recipe, lengths: (start, rest) } = halves::halved(&module, &names, &called)?;
     fs::write(folder.join("core_bg.wasm"), &module)?;
     fs::write(folder.join("core_halves.bin"), &recipe)?;

@@ -7,8 +7,6 @@ use wasmparser::Operator;
 use super::code::{Code, Target};
 use super::live::Live;
 
-/// Bytes that are not worth a function of their own.
-const BYTES_MIN: usize = 250;
 /// Bytes that a call takes for each value that goes to it or comes back, and how many times what it takes has to be saved.
 const BYTES_OF_VALUE: usize = 3;
 const GAIN: usize = 3;
@@ -30,8 +28,8 @@ pub struct Part {
     pub falls: bool,
 }
 
-/// The parts of a function that `run` none of its stretches, the first of them first.
-pub fn choose(code: &Code<'_>, run: &[bool]) -> Vec<Part> {
+/// The parts of a function that `run` none of its stretches, each of at least `bytes_min`, the first of them first.
+pub fn choose(code: &Code<'_>, run: &[bool], bytes_min: usize) -> Vec<Part> {
     let mut hot = vec![0];
     for stretch in &code.stretches {
         let was_run = stretch.is_some_and(|stretch| run.get(stretch).copied().unwrap_or(true));
@@ -40,7 +38,7 @@ pub fn choose(code: &Code<'_>, run: &[bool]) -> Vec<Part> {
     if hot.last() == Some(&0) {
         return Vec::new();
     }
-    let mut choosing = Choosing { code, live: Live::of(code), hot, parts: Vec::new() };
+    let mut choosing = Choosing { code, live: Live::of(code), hot, bytes_min, parts: Vec::new() };
     choosing.list(0, code.operators.len() - 1);
     choosing.parts
 }
@@ -50,6 +48,7 @@ struct Choosing<'c, 'a> {
     live: Live,
     /// How many instructions before each were run.
     hot: Vec<usize>,
+    bytes_min: usize,
     parts: Vec<Part>,
 }
 
@@ -126,14 +125,14 @@ impl Choosing<'_, '_> {
     fn close(&mut self, run: Option<Run>) {
         let Some(Run { begin, end, .. }) = run.filter(|run| run.end > run.begin) else { return };
         let bytes = self.code.places[end] - self.code.places[begin];
-        if bytes < BYTES_MIN {
+        if bytes < self.bytes_min {
             return;
         }
         let part = self.part(begin, end);
         let (taken, brought) = (part.parameters.len(), part.set.len());
         if taken > TAKEN_MAX || brought > BROUGHT_MAX {
             self.blocks(begin, end);
-        } else if bytes >= BYTES_MIN + GAIN * BYTES_OF_VALUE * (taken + brought + part.exits.len()) {
+        } else if bytes >= self.bytes_min + GAIN * BYTES_OF_VALUE * (taken + brought + part.exits.len()) {
             self.parts.push(part);
         }
     }

@@ -35,8 +35,8 @@ pub fn counted(module: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// `module` without what a start does not run of the functions that it calls; `told` are the stretches that it runs, as the
-/// counting module told them, and `names` is a module of the functions' names.
-pub fn split(module: &[u8], names: &[u8], told: &BTreeSet<u32>) -> Result<Split, String> {
+/// counting module told them, and `names` is a module of the functions' names. Fewer than `bytes_min` are not worth a function of their own.
+pub fn split(module: &[u8], names: &[u8], told: &BTreeSet<u32>, bytes_min: usize) -> Result<Split, String> {
     let outline = Outline::read(module)?;
     let run = count::run(module, &outline, told)?;
     let mut splitting = Splitting::of(&outline)?;
@@ -49,7 +49,7 @@ pub fn split(module: &[u8], names: &[u8], told: &BTreeSet<u32>) -> Result<Split,
         }
         called.insert(function);
         let mut parts = Vec::new();
-        for part in choose::choose(&code, &run[at]) {
+        for part in choose::choose(&code, &run[at], bytes_min) {
             bytes += code.places[part.end] - code.places[part.begin];
             let number = splitting.add(function, part.kind(&code), write::part(&code, &part)?)?;
             called.insert(number);

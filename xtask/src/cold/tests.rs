@@ -21,6 +21,8 @@ const PARAMETERS: usize = 2;
 const LOCALS: u32 = 6;
 const INPUTS: i32 = 6;
 const MODULES: usize = 250;
+/// Fewer bytes than the build takes out, so that the functions of the tests lose more.
+const BYTES_MIN: usize = 60;
 
 /// An instruction of the tests, or a few; labels are counted modulo those that there are.
 #[derive(Clone, Debug)]
@@ -302,7 +304,7 @@ fn what_was_taken_out_does_the_same_where_it_is_called() {
     let mut parts = 0;
     for ((at, module), told) in modules.iter().enumerate().zip(host(&folder, "told")) {
         let told: BTreeSet<u32> = told.split_whitespace().map(|number| number.parse().unwrap()).collect();
-        let split = split(module, &names(), &told).unwrap();
+        let split = split(module, &names(), &told, BYTES_MIN).unwrap();
         valid(&split.module);
         assert_eq!(split.called, (0..=u32::try_from(split.parts.0).unwrap()).collect());
         parts += split.parts.0;
@@ -322,7 +324,7 @@ fn a_part_has_the_name_of_its_function() {
     let cold = Step::If(0, vec![Step::Note(1, 60)], vec![Step::Note(2, 60)]);
     let module = module(&[cold], false);
     let told = BTreeSet::from([0]);
-    let split = split(&module, &names(), &told).unwrap();
+    let split = split(&module, &names(), &told, BYTES_MIN).unwrap();
     let named = crate::halves::names_of(&split.names).unwrap();
     assert_eq!(named, [(0, "crate::run"), (1, "crate::run (cold)"), (2, "crate::run (cold)")]);
 }
@@ -331,7 +333,7 @@ fn a_part_has_the_name_of_its_function() {
 fn what_was_run_of_another_module_is_an_error() {
     let module = module(&[Step::Note(0, 1)], false);
     assert_eq!(
-        split(&module, &names(), &BTreeSet::from([9])).err(),
+        split(&module, &names(), &BTreeSet::from([9]), BYTES_MIN).err(),
         Some("9 is not a stretch of the core".to_string())
     );
     assert!(counted(b"nothing").is_err());
