@@ -2,18 +2,18 @@
  * What `brooklet check` says of a group in shards: that all of it is as it was written, and what is lost or older. And what a backup has of such
  * a group in an encrypted directory, of which keys are destroyed.
  */
-import { copyFileSync, cpSync, existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { ThreadCluster } from "@brooklet/partition/threads";
-import { bucketOf } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { openDatabase } from "../src/node/database.ts";
-import { fill, folder, KEY, MINUTE_MS, opened, visited } from "./large-setting.ts";
+import { BUCKETS, behind, COUNT, HOME, LOSSES, type Loss, putBack, spread } from "./large-losses.ts";
+import { fill, folder, MINUTE_MS, opened, visited } from "./large-setting.ts";
 
-const BUCKETS = 8;
-const COUNT = 300;
-const HOME = bucketOf(KEY, BUCKETS);
+const YESTERDAY: Loss = {
+  lose: (data, before) => putBack(data, before, 0),
+  told: /shard 1: nothing is noted of the shard that it came from: that is lost, or older/,
+};
 
 async function command(...words: string[]): Promise<{ code: number; told: string }> {
   const told: string[] = [];
@@ -27,38 +27,6 @@ async function command(...words: string[]): Promise<{ code: number; told: string
   return { code, told: told.join("\n") };
 }
 
-const shard = (number: number): string => (number === 0 ? KEY : `${KEY}\u0001${number}`);
-
-/** A directory with a group in four shards, and what its buckets were when there was none but the home. */
-async function spread(encryptionKey?: Uint8Array): Promise<{ readonly data: string; readonly before: string }> {
-  const [data, before] = [join(folder(), "data"), join(folder(), "before")];
-  const whole = await opened(data, 0, encryptionKey);
-  await fill(whole, COUNT);
-  await whole.close();
-  cpSync(data, before, { recursive: true });
-  const cluster = (await opened(data, 0, encryptionKey)) as ThreadCluster;
-  for (const one of [0, 0, 1]) await cluster.split(shard(one));
-  expect((await visited(cluster)).length).toBe(COUNT);
-  await cluster.close();
-  return { data, before };
-}
-
-function fileOf(data: string, number: number): string {
-  return join(data, "buckets", `${String((HOME + number) % BUCKETS).padStart(3, "0")}`);
-}
-
-function behind(data: string, number: number, statement: string): void {
-  const sql = openDatabase(`${fileOf(data, number)}.sqlite`);
-  sql.run(statement);
-  sql.close();
-}
-
-/** Puts a bucket back as it was, with the file that says how far it is. */
-function putBack(data: string, before: string, number: number): void {
-  for (const end of [".sqlite", ".generation"])
-    copyFileSync(`${fileOf(before, number)}${end}`, `${fileOf(data, number)}${end}`);
-}
-
 test("a group in shards is said to be whole", { timeout: MINUTE_MS * 2 }, async () => {
   const { data } = await spread();
   expect(await command("check", data)).toEqual({
@@ -68,40 +36,29 @@ test("a group in shards is said to be whole", { timeout: MINUTE_MS * 2 }, async 
   expect((await command("repair", "--drop", data)).told).toMatch(/4 partitions, .*all of it is as it was written/);
 });
 
-const LOSSES: readonly (readonly [what: string, lose: (data: string, before: string) => void, told: RegExp])[] = [
-  [
-    "the note of the home",
-    (data) => behind(data, 0, "DELETE FROM note"),
-    /bucket \d, g:large, shard 1: nothing is noted of the shard that it came from/,
-  ],
-  ["the note of a shard", (data) => behind(data, 1, "DELETE FROM note"), /shard 1: what it is of its group is lost/],
-  [
-    "the table of notes",
-    (data) => behind(data, 1, "DROP TABLE note"),
-    /bucket \d, g:large, shard 1: what it is of its group is lost/,
-  ],
-  [
-    "the home, which is of yesterday",
-    (data, before) => putBack(data, before, 0),
-    /shard 1: nothing is noted of the shard that it came from: that is lost, or older/,
-  ],
-  ["a shard, whose bucket is of yesterday", (data, before) => putBack(data, before, 3), /shard 3: it is missing/],
-];
-
-test.each(LOSSES)("told, and not backed up: %s", { timeout: MINUTE_MS * 2 }, async (_, lose, told) => {
-  const { data, before } = await spread();
-  lose(data, before);
-  expect(await command("check", data)).toEqual({ code: 1, told: expect.stringMatching(told) });
-  const kept = join(folder(), "kept");
-  expect(await command("backup", data, kept)).toEqual({ code: 1, told: expect.stringMatching(/shard \d: .*check/) });
-  // Nothing is left of a backup that failed.
-  expect((await command("backups", kept)).told).toBe("");
-  for (const name of ["objects", "manifests", "unfinished"])
-    expect(existsSync(join(kept, name)) ? readdirSync(join(kept, name)) : []).toEqual([]);
-});
+test.each(Object.entries({ ...LOSSES, "the home, which is of yesterday": YESTERDAY }))(
+  "told, and not backed up: %s",
+  { timeout: MINUTE_MS * 2 },
+  async (_, { lose, told }) => {
+    const { data, before } = await spread();
+    lose(data, before);
+    expect(await command("check", data)).toEqual({ code: 1, told: expect.stringMatching(told) });
+    const kept = join(folder(), "kept");
+    expect(await command("backup", data, kept)).toEqual({
+      code: 1,
+      told: expect.stringMatching(/(?:large|shard \d): .*check/),
+    });
+    // Nothing is left of a backup that failed.
+    expect((await command("backups", kept)).told).toBe("");
+    for (const name of ["objects", "manifests", "unfinished"])
+      expect(existsSync(join(kept, name)) ? readdirSync(join(kept, name)) : []).toEqual([]);
+  },
+);
 
 test.each([
   ["what a shard is", (data: string) => behind(data, 1, "DELETE FROM note"), 0],
+  ["what the home is", (data: string) => behind(data, 0, "DELETE FROM note"), 0],
+  ["what the home is, of which there is an earlier note", LOSSES["an earlier note of the home"]?.lose, 0],
   ["a shard", (data: string, before: string) => putBack(data, before, 3), 3],
 ] as const)("repaired: %s", { timeout: MINUTE_MS * 2 }, async (_, lose, lost) => {
   const { data, before } = await spread();
@@ -111,7 +68,7 @@ test.each([
   lose(data, before);
   expect((await command("check", data)).code).toBe(1);
   const { told } = await command("repair", data);
-  expect(told).toContain(lost === 0 ? "what it is of its group is lost" : "shard 3: it is missing, with its documents");
+  expect(told).toMatch(lost === 0 ? /what it is of its group is lost|belong together/ : /shard 3: it is missing, with/);
   expect(told).not.toContain("not repaired");
   expect((await command("check", data)).code).toBe(0);
   const cluster = await opened(data);

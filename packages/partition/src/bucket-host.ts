@@ -134,6 +134,7 @@ export class BucketHost {
       visit: (...asked) => this.visit(...asked),
       erasePartition: (name) => this.#erase(name as PartitionKey),
       usage: (name) => this.#usage(name),
+      tell: (problem) => this.#tell(problem),
     });
     this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
     if (application !== undefined) this.deploy(application);

@@ -2,12 +2,14 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
+import { PartitionStore } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test } from "vitest";
 import type { MassOperation, PartitionKey, VisitPosition } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
+import { bucketOfName, type ShardRecord } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
 import { folder, openSql } from "./setting.ts";
 import {
@@ -74,6 +76,19 @@ async function opened(path: string = folder(), shardBytes?: number): Promise<Ope
   const made = reopened(path, shardBytes);
   await made.cluster.deploy(packageOf({ note: NOTE }));
   return made;
+}
+
+/** Works in the bucket of a partition of a directory that nobody has open. */
+function inBucketOf(path: string, name: string, work: (store: PartitionStore) => void): void {
+  const directory = DataDirectory.open(path, openSql, BUCKETS);
+  const bucket = bucketOfName(name, BUCKETS);
+  const sql = directory.openBucket(bucket);
+  try {
+    work(new PartitionStore(sql, { bucket, buckets: BUCKETS, application: 1 }));
+  } finally {
+    sql.close();
+    directory.close();
+  }
 }
 
 /** Everything in the files of a directory, by its name there: what a cluster shows is not asked. */
@@ -297,18 +312,45 @@ test("what an attempt left is erased with the group, though another one was begu
   await split(0);
   await cluster.close();
   // As if that attempt had failed, and the process had ended when the next one was begun and nothing was done.
-  const names = Array.from({ length: BUCKETS }, (_, bucket) => String(bucket).padStart(3, "0"));
-  for (const name of names) {
-    const sql = openSql(join(path, "buckets", `${name}.sqlite`));
-    const [home] = sql.all("SELECT 1 FROM partition WHERE key = ?", KEY);
-    if (home !== undefined)
-      sql.run(
-        "UPDATE note SET text = json_set(text, '$.children', json('[]'), '$.bits', 0, '$.attempt', json_extract(text, '$.attempt') + 1)",
-      );
-    sql.close();
-  }
+  inBucketOf(path, KEY, (store) => {
+    const home = JSON.parse(store.noted(KEY) ?? "") as ShardRecord;
+    store.note(KEY, JSON.stringify({ ...home, children: [], bits: 0, attempt: home.attempt + 1 }));
+  });
   const { cluster: again } = reopened(path);
   await again.erase(KEY);
   await again.close();
   expect(storedNames(path)).toEqual([]);
+});
+
+test("a shard that is gone, and no erasure had begun, is damage of its group; what others have is answered", {
+  timeout: MINUTE_MS * 2,
+}, async () => {
+  const path = folder();
+  const { cluster, split } = await opened(path);
+  await feed(
+    cluster,
+    STEADY.map((number) => plain(number, { n: number % 2 })),
+  );
+  await split(0);
+  await cluster.close();
+  inBucketOf(path, nameOf(1), (store) => store.erase(nameOf(1)));
+  const { cluster: again, problems } = reopened(path);
+  await expect(found(again, "select * from note where true")).rejects.toMatchObject({ code: "STORE_CORRUPT" });
+  const told = await Promise.all(STEADY.map((number) => numberOf(again, number).catch(({ code }) => code)));
+  expect(new Set(told)).toEqual(new Set([0, 1, "STORE_CORRUPT"]));
+  const everywhere = { types: ["note"], namespace: "", selection: "", fieldSet: "", tensorFormat: "" };
+  const step = {
+    bucket: bucketOfName(KEY, BUCKETS),
+    from: { partition: 0, after: "" },
+    documentsMax: 10,
+    bytesMax: 1e6,
+  };
+  const page = await again.visit({ ...everywhere, format: "json" }, step, MINUTE_MS);
+  expect([page.documents, page.damage]).toEqual([0, "The stored data is damaged"]);
+  const remove: MassOperation = { kind: "remove", rawPath: "", body: new Uint8Array() };
+  const removed = await again.applyWhere({ ...everywhere, selection: "true", format: "ids" }, step, remove, MINUTE_MS);
+  expect([removed.documents, removed.failure?.code]).toEqual([0, "STORE_CORRUPT"]);
+  expect(problems.map(String).join()).toContain("g:large, shard 1: it is missing");
+  await again.erase(KEY);
+  expect(await found(again, "select * from note where true")).toEqual([]);
 });

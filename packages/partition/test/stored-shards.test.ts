@@ -103,6 +103,23 @@ test.each([
   expect(storedShards(noted(left)).faults).toEqual([]);
 });
 
+test("a home of which the note is lost is made anew of the others, but for what an attempt left and what is erased", () => {
+  const records = splitBy(...SPLITS);
+  const home = records.get(0) as ShardRecord;
+  const lost = (more: readonly (readonly [number, ShardRecord])[] = []): NotedPartition[] =>
+    noted(new Map<number, ShardRecord | undefined>([...records, ...more, [0, undefined]]));
+  const left = { ...prepared(undefined, { bits: 3, number: 4 }, 60), isOpen: false };
+  for (const all of [lost(), lost([[4, left]])]) {
+    expect(storedShards(all).faults.map(({ isLoss }) => isLoss)).not.toContain(false);
+    const [made, ...others] = mendedShards(all, 8).map(({ note }) => JSON.parse(note) as ShardRecord);
+    expect(others).toEqual([]);
+    expect(made).toMatchObject({ number: 0, made: 0, bits: home.bits, children: home.children, isOpen: true });
+  }
+  // A group that is being erased does not come back.
+  const erased = { ...(records.get(1) as ShardRecord), isErased: true };
+  expect(mendedShards(lost([[1, erased]]), 8)).toEqual([]);
+});
+
 test("what may be older is not mended", () => {
   for (const change of [
     (of: Map<number, ShardRecord>) => of.delete(0),

@@ -1,13 +1,14 @@
 /**
  * Heads: what each partition of a bucket consists of, and what the bucket does, so that a row that is gone or came back is seen.
- * The head of a partition says how many operations and segments it has and what they are; that of the bucket, how many partitions
- * there are and how often it changed. They are sealed with a key that is not in the file. The rows themselves are
+ * The head of a partition says how many operations and segments it has and what they are, and what is noted of it; that of the bucket,
+ * how many partitions there are and how often it changed. They are sealed with a key that is not in the file. The rows themselves are
  * `partition-store.ts`'s.
  */
 /// <reference path="./siphash.d.ts" />
 import SipHash from "siphash";
 import type { BucketIdentity } from "./bucket-identity.ts";
 import { follow, followText, type Mark, NOTHING } from "./mark.ts";
+import { NOTED_HEAD_BYTES, storedNotes } from "./notes.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -34,6 +35,9 @@ export interface BucketHead {
   readonly changes: number;
 }
 
+/** What is noted of partitions, by their keys. */
+export type NotesByKey = Pick<ReadonlyMap<string, string>, "get">;
+
 /** A segment as far as its partition's head tells it. */
 export interface SegmentRow {
   readonly number: number;
@@ -52,6 +56,10 @@ const HALF = 2 ** 32;
 const TAG_BYTES = 8;
 const FIELDS_BYTES = 32;
 const HEAD_BYTES: number = FIELDS_BYTES + TAG_BYTES;
+/** What stands in a head for a note that is lost: no partition has that note. */
+const LOST_NOTE = "";
+/** Marks of notes that are kept. */
+const MARKS_MAX = 1_000;
 const BUCKET_BYTES: number = 12 + TAG_BYTES;
 const KEY_BYTES = 16;
 const NO_KEY: Uint8Array = new Uint8Array(KEY_BYTES);
@@ -69,11 +77,15 @@ export class Heads {
   readonly #sql: Sql;
   readonly #identity: BucketIdentity;
   readonly #key: Uint32Array;
+  readonly #notes: NotesByKey;
   /** What a partition's key is told by, which is computed for each write of a partition otherwise. */
   readonly #names = new WeakMap<object, Uint8Array>();
+  readonly #marks = new Map<string, Uint8Array>();
 
-  constructor(sql: Sql, { bucket, buckets }: BucketIdentity) {
+  /** `notes`: what is noted of partitions as it is written; what is stored now by default. */
+  constructor(sql: Sql, { bucket, buckets }: BucketIdentity, notes: NotesByKey = storedNotes(sql)) {
     this.#sql = sql;
+    this.#notes = notes;
     this.#identity = { bucket, buckets };
     this.#key = wordsOf(sql.guard?.key ?? NO_KEY);
   }
@@ -98,20 +110,47 @@ export class Heads {
     this.#sql.run(WRITE, OF_BUCKET, this.#bucketBytes(head));
   }
 
-  /** The head of a partition. Throws a `StoreError` if there is none, or one that was not written for this row. */
+  /** The head of a partition. Throws a `StoreError` if there is none, or one that was not written for this row and its note. */
   read(row: PartitionRow): Head {
+    return this.#readWith(row, this.#notes.get(row.key));
+  }
+
+  #readWith(row: PartitionRow, note: string | undefined): Head {
     const bytes = this.#bytes(row.number);
     if (bytes === undefined) throw lost(row.number, "what it consists of is missing");
-    if (bytes.length !== HEAD_BYTES) throw lost(row.number, "its head is not what was written");
+    if (bytes.length !== HEAD_BYTES && bytes.length !== NOTED_HEAD_BYTES)
+      throw lost(row.number, "its head is not what was written");
+    if ((bytes.length === NOTED_HEAD_BYTES) !== (note !== undefined))
+      throw lost(row.number, note === undefined ? "what is noted of it is lost" : "nothing was noted of it");
     const head = headIn(bytes);
-    if (!same(bytes, this.#headBytes(row, row, head)))
-      throw lost(row.number, "its row and its head do not belong together");
+    if (!same(bytes, this.#headBytes(row, row, head, note)))
+      throw lost(row.number, "its row, what is noted of it, and its head do not belong together");
     return head;
   }
 
-  /** Writes the head of a partition. `owner` stands for the partition in memory. */
-  write(owner: object, row: PartitionRow, head: Head): void {
-    this.#sql.run(WRITE, row.number, this.#headBytes(owner, row, head));
+  /** Whether something is noted of a partition that is not what its head says was noted last. */
+  hasOtherNote({ number, key }: PartitionRow): boolean {
+    const [bytes, note] = [this.#bytes(number), this.#notes.get(key)];
+    if (note === undefined || bytes?.length !== NOTED_HEAD_BYTES) return false;
+    return !same(bytes.slice(FIELDS_BYTES, FIELDS_BYTES + TAG_BYTES), this.#markOf(note));
+  }
+
+  /** Writes the head of a partition, with what is noted of it. `owner` stands for the partition in memory. */
+  write(owner: object, row: PartitionRow, head: Head, note: string | undefined = this.#notes.get(row.key)): void {
+    this.#sql.run(WRITE, row.number, this.#headBytes(owner, row, head, note));
+  }
+
+  /** Heads of before version 7 did not tell what is noted: those that are what was written do from here on. */
+  sealNotes(): void {
+    for (const row of this.#rows()) {
+      if (this.#notes.get(row.key) === undefined) continue;
+      try {
+        this.write(row, row, this.#readWith(row, undefined));
+      } catch (error) {
+        // It stays what it is: damaged.
+        if (!(error instanceof StoreError)) throw error;
+      }
+    }
   }
 
   remove(partition: number): void {
@@ -145,39 +184,54 @@ export class Heads {
     return this.#sql.all<SegmentRow>(statement, partition);
   }
 
-  /** Makes the heads of all partitions of a bucket as their rows are now, and that of the bucket. */
+  /** Makes the heads of all partitions of a bucket as their rows are now, and that of the bucket. A note that is lost stays that. */
   derive(changes = 0): void {
-    let partitions = 0;
-    for (const row of this.#sql.all<PartitionRow>("SELECT number, key, application FROM partition ORDER BY number")) {
-      this.write(row, row, this.derived(row.number));
-      partitions += 1;
+    const rows = this.#rows();
+    for (const row of rows) {
+      const had = this.#bytes(row.number)?.length === NOTED_HEAD_BYTES ? LOST_NOTE : undefined;
+      this.write(row, row, this.derived(row.number), this.#notes.get(row.key) ?? had);
     }
-    this.writeBucket({ partitions, changes });
+    this.writeBucket({ partitions: rows.length, changes });
+  }
+
+  #rows(): PartitionRow[] {
+    return this.#sql.all<PartitionRow>("SELECT number, key, application FROM partition ORDER BY number");
   }
 
   #bytes(partition: number): Uint8Array | undefined {
     return this.#sql.all<{ bytes: Uint8Array }>("SELECT bytes FROM head WHERE partition = ?", partition)[0]?.bytes;
   }
 
-  #headBytes(owner: object, { number, key, application }: PartitionRow, head: Head): Uint8Array {
+  #headBytes(owner: object, { number, key, application }: PartitionRow, head: Head, note?: string): Uint8Array {
     let name = this.#names.get(owner);
     if (name === undefined) {
       name = hash(this.#key, encoder.encode(key));
       this.#names.set(owner, name);
     }
-    const sealed = new Uint8Array(FIELDS_BYTES + 24);
+    const marks = note === undefined ? 0 : TAG_BYTES;
+    const fields = FIELDS_BYTES + marks;
+    const sealed = new Uint8Array(fields + 24);
     const view = viewOf(sealed);
     view.setUint32(0, head.operations, true);
     writeLong(view, 4, head.lastOperation);
     writeMark(view, 12, head.tail);
     view.setUint32(20, head.segments, true);
     writeMark(view, 24, head.segmentMark);
-    writeLong(view, FIELDS_BYTES, number);
-    writeLong(view, FIELDS_BYTES + 8, application);
-    sealed.set(name, FIELDS_BYTES + 16);
-    const bytes = sealed.slice(0, HEAD_BYTES);
-    bytes.set(hash(this.#key, sealed), FIELDS_BYTES);
+    if (note !== undefined) sealed.set(this.#markOf(note), FIELDS_BYTES);
+    writeLong(view, fields, number);
+    writeLong(view, fields + 8, application);
+    sealed.set(name, fields + 16);
+    const bytes = sealed.slice(0, fields + TAG_BYTES);
+    bytes.set(hash(this.#key, sealed), fields);
     return bytes;
+  }
+
+  /** What a note is told by, which is computed for each write of its partition otherwise. */
+  #markOf(note: string): Uint8Array {
+    const known = this.#marks.get(note) ?? hash(this.#key, encoder.encode(note));
+    if (this.#marks.size >= MARKS_MAX) this.#marks.clear();
+    this.#marks.set(note, known);
+    return known;
   }
 
   #bucketBytes({ partitions, changes }: BucketHead): Uint8Array {

@@ -74,6 +74,11 @@ export class KnownPartitions {
     return row;
   }
 
+  /** Whether there is a row of a key; one that is gone is none. */
+  exists(key: string): boolean {
+    return this.#known.has(key) || this.#sql.all(BY_KEY, key).length > 0;
+  }
+
   /** Forgets what is in memory of a partition. */
   forget(key: string): void {
     this.#known.delete(key);

@@ -3,10 +3,11 @@
  * bytes in them are the core's. What is known of recently used partitions is kept in memory, with a layout number that
  * changes whenever the core must read the manifest anew. When to write, fold or check-point is decided elsewhere.
  */
+import { givePagesBack } from "./free-pages.ts";
 import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./heads.ts";
 import { type Known, KnownPartitions } from "./known-partitions.ts";
 import { followed } from "./mark.ts";
-import { Notes } from "./notes.ts";
+import { alwaysHasNote, Notes } from "./notes.ts";
 import { type PartitionRows, writePartitionRows } from "./partition-rows.ts";
 import {
   type BlockReceiver,
@@ -37,12 +38,6 @@ export interface PartitionStoreOptions extends BucketIdentity {
 export const ERASED = 0;
 /** Blocks deleted in one statement at most: short ones are many. */
 const DROP_BLOCKS = 64;
-/** What SQLite calls a file whose free pages can be given back a few at a time. */
-const INCREMENTAL = 2;
-/** So many free pages are kept for what comes … */
-const FREE_PAGES_MIN = 64;
-/** … or this part of the file. */
-const FREE_SHARE = 12;
 const BATCH = 16;
 const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
 const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY id";
@@ -86,7 +81,7 @@ export class PartitionStore implements Partitions {
       about.get("next_segment") ?? 1,
       this.#maximum("SELECT max(number) AS last FROM segment") + 1,
     );
-    this.#heads = new Heads(sql, options);
+    this.#heads = new Heads(sql, options, this.#notes);
     this.#bucket = this.#heads.bucket();
     const { partitions } = this.#bucket;
     const incarnation = this.#incarnation;
@@ -230,8 +225,8 @@ export class PartitionStore implements Partitions {
       this.#setAbout("next_operation", this.#nextOperation);
       this.#setAbout("next_segment", nextSegment);
       const application = wholly ? this.#application : known.state.application;
-      this.#markWritten({ number, key, application });
       if (note !== undefined) this.#notes.write(number, note);
+      this.#markWritten({ number, key, application }, note);
       this.#changed();
     });
     if (note !== undefined) this.#notes.written(key, note);
@@ -261,7 +256,10 @@ export class PartitionStore implements Partitions {
   }
 
   noted(key: string): string | undefined {
-    return this.#notes.of(key);
+    const note = this.#notes.get(key);
+    // It has to be what the head tells, that there is none too.
+    if (note !== undefined || (alwaysHasNote(key) && this.#known.exists(key))) this.#known.find(key);
+    return note;
   }
 
   note(key: string, note: string): void {
@@ -269,6 +267,7 @@ export class PartitionStore implements Partitions {
       const known = this.#known.find(key) ?? this.#create(key);
       this.#known.demandAll(known);
       this.#notes.write(known.state.number, note);
+      this.#heads.write(known.state, known.state, known.head, note);
       this.#changed();
     });
     this.#notes.written(key, note);
@@ -357,20 +356,7 @@ export class PartitionStore implements Partitions {
   }
 
   giveBack(bytesMax: number): boolean {
-    const [free, pages] = [this.#pragma("freelist_count"), this.#pragma("page_count")];
-    const isIncremental = this.#pragma("auto_vacuum") === INCREMENTAL;
-    if (!isIncremental || free < FREE_PAGES_MIN || free * FREE_SHARE < pages) return false;
-    const given = Math.min(free, Math.ceil(bytesMax / this.#pragma("page_size")));
-    // One page each: libraries take a statement without rows for done after its first step.
-    this.#sql.transaction(() => {
-      for (let page = 0; page < given; page += 1) this.#sql.run("PRAGMA incremental_vacuum(1)");
-    });
-    return this.#pragma("freelist_count") < free;
-  }
-
-  #pragma(name: "auto_vacuum" | "freelist_count" | "page_count" | "page_size"): number {
-    const row = this.#sql.all<Record<string, number>>(`PRAGMA ${name}`)[0];
-    return row?.[name] ?? 0;
+    return givePagesBack(this.#sql, bytesMax);
   }
 
   dropErased(bytesMax: number): boolean {
@@ -489,9 +475,9 @@ export class PartitionStore implements Partitions {
   }
 
   /** Notes with which application a partition was written, and its head as its rows are now. */
-  #markWritten(row: PartitionRow): void {
+  #markWritten(row: PartitionRow, note?: string): void {
     this.#sql.run("UPDATE partition SET application = ? WHERE number = ?", row.application, row.number);
-    this.#heads.write(row, row, this.#heads.derived(row.number));
+    this.#heads.write(row, row, this.#heads.derived(row.number), note);
   }
 
   #maximum(statement: string): number {

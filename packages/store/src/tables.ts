@@ -4,6 +4,7 @@
  */
 import type { BucketIdentity } from "./bucket-identity.ts";
 import { Heads } from "./heads.ts";
+import { hasNotes, NOTES } from "./notes.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -13,7 +14,7 @@ export type { BucketIdentity } from "./bucket-identity.ts";
  * Version of what a bucket holds; `PRAGMA user_version` of every bucket. 2 is 1 with operations and segments that say
  * when their documents were written; 3 has segments that say how long their documents are, 4 such that say where words
  * stand; in 5 the schemas of operations and segments have lives; in 6 partitions have heads; 7 has segments whose blocks may be
- * packed. What 1 to 6 wrote is read as it is, and what 1 to 5 wrote has heads from then on.
+ * packed, and heads that tell what is noted. What 1 to 6 wrote is read as it is, and has such heads from then on.
  */
 export const FORMAT_VERSION = 7;
 /** The oldest version that is read; a bucket of it becomes one of `FORMAT_VERSION` when it is opened. */
@@ -49,12 +50,6 @@ const TABLES: readonly (readonly [name: string, sql: string])[] = [
 ];
 /** The first version whose buckets have heads. */
 const HEADS_VERSION = 6;
-
-/**
- * A table that a bucket gets with the first note: what is noted of a partition says what it has, so a release that knows no notes must
- * not read it, and refuses the bucket for a table that it does not know.
- */
-const NOTES = ["note", "CREATE TABLE note (partition INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT"] as const;
 
 /** How a file's commits are made durable: by a log beside it, or where that cannot be had by a journal that is emptied. */
 export type CommitLog = "WAL" | "TRUNCATE";
@@ -156,20 +151,10 @@ export function upgradeTables(sql: Sql, identity: BucketIdentity): void {
     if (!hasHeads(version)) {
       for (const [name, statement] of TABLES) if (name === "head") sql.run(statement);
       new Heads(sql, identity).derive();
-    }
+    } else new Heads(sql, identity).sealNotes();
     sql.run("UPDATE about SET value = ? WHERE name = 'format_version'", FORMAT_VERSION);
     sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
   });
-}
-
-/** Whether anything was ever noted of a partition of a bucket. */
-export function hasNotes(sql: Sql): boolean {
-  return sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", NOTES[0]).length > 0;
-}
-
-/** Makes the table of notes. */
-export function createNotes(sql: Sql): void {
-  sql.run(NOTES[1]);
 }
 
 function isRead(version: number): boolean {

@@ -42,6 +42,36 @@ test("heads have the bytes that are in directories already", () => {
   sql.close();
 });
 
+test("the head of a partition with a note has the bytes that are in directories already, and is of that note", () => {
+  const { sql, heads } = made();
+  heads.write(ROW, ROW, HEAD, "a note");
+  expect(stored(sql, ROW.number)).toBe(
+    "03000000040000000900000004030201080706050200000014131211181716152eb4ec3a9f5ad868dbf9946614a732f0",
+  );
+  const withNote = (note?: string): Heads =>
+    new Heads({ ...sql, guard }, IDENTITY, new Map(note === undefined ? [] : [[ROW.key, note]]));
+  expect(withNote("a note").read({ ...ROW })).toEqual(HEAD);
+  expect(() => withNote("a not").read({ ...ROW })).toThrow("do not belong together");
+  expect(() => withNote().read({ ...ROW })).toThrow("what is noted of it is lost");
+  expect([withNote("a note"), withNote("a not"), withNote()].map((of) => of.hasOtherNote(ROW))).toEqual([
+    false,
+    true,
+    false,
+  ]);
+  heads.write(ROW, ROW, HEAD);
+  expect(() => withNote("a note").read({ ...ROW })).toThrow("nothing was noted of it");
+  expect(withNote("a note").hasOtherNote(ROW)).toBe(false);
+  sql.close();
+});
+
+test("marks of notes are not kept without end", () => {
+  const { sql, heads } = made();
+  for (let number = 0; number < 2_500; number += 1) heads.write(ROW, ROW, HEAD, `note ${number}`);
+  const last = new Heads({ ...sql, guard }, IDENTITY, new Map([[ROW.key, "note 2499"]]));
+  expect(last.read({ ...ROW })).toEqual(HEAD);
+  sql.close();
+});
+
 test("a head that is gone, or has another length, is told as that", () => {
   const { sql, heads } = made();
   heads.write(ROW, ROW, HEAD);

@@ -5,7 +5,9 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { repairBucket } from "../src/node/bucket-check.ts";
 import { DataDirectory, openBucket } from "../src/node/data-directory.ts";
+import { notedPartitions } from "../src/notes.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { StoredChange } from "../src/partitions.ts";
 import type { SqlConnection } from "../src/sql.ts";
@@ -21,7 +23,7 @@ function segment(number: number, folded: number): StoredChange {
   return { folded, removedSegments: [], liveness: [], newSegments: [made] };
 }
 
-/** A directory of one bucket: three partitions of two segments and a tail of three operations each. */
+/** A directory of one bucket: three partitions of two segments and a tail of three operations each, two of them with notes. */
 function filled(): string {
   const path = join(folder(), "data");
   DataDirectory.open(path, openSql, 1).close();
@@ -31,7 +33,10 @@ function filled(): string {
       store.commit(key, segment(store.firstFreeSegment, store.lastOperation), true);
       store.commit(key, segment(store.firstFreeSegment, 0), false);
     }
-    for (const value of [3, 4, 5]) store.append(KEYS.map((key) => ({ key, bytes: bytes(value) })));
+    for (const value of [3, 4]) store.append(KEYS.map((key) => ({ key, bytes: bytes(value) })));
+    for (const [key, note] of Object.entries({ "g:a": "earlier", "g:c": "of c" })) store.note(key, note);
+    store.note("g:a", "of a");
+    store.append(KEYS.map((key) => ({ key, bytes: bytes(5) })));
   });
   return path;
 }
@@ -94,6 +99,9 @@ const LOSSES: Readonly<Record<string, readonly string[]>> = {
   "a head of another": [
     `UPDATE head SET bytes = (SELECT bytes FROM head WHERE partition = (SELECT number FROM partition WHERE key = 'g:b')) WHERE partition = ${OF_A}`,
   ],
+  "what is noted of it": [`DELETE FROM note WHERE partition = ${OF_A}`],
+  "what is noted of it, as it was earlier": [`UPDATE note SET text = 'earlier' WHERE partition = ${OF_A}`],
+  "what is noted of it, as of another": [`UPDATE note SET text = 'of c' WHERE partition = ${OF_A}`],
   "its row": ["DELETE FROM partition WHERE key = 'g:a'"],
   "everything of it": [
     `DELETE FROM operation WHERE partition = ${OF_A}`,
@@ -114,6 +122,43 @@ for (const [loss, statements] of Object.entries(LOSSES)) {
     if (loss !== "an operation of another partition") expect(others).toEqual([WHOLE, WHOLE]);
   });
 }
+
+test("a note that is lost, or nobody wrote, is told by who asks for it, and the partition can be erased", () => {
+  const path = filled();
+  using_(path, (store) => expect(KEYS.map((key) => store.noted(key))).toEqual(["of a", undefined, "of c"]));
+  behind(
+    path,
+    "UPDATE note SET text = 'earlier'",
+    "INSERT INTO note SELECT number, 'new' FROM partition WHERE key = 'g:b'",
+  );
+  expect(answers(path)).toEqual(["damaged", "damaged", "damaged"]);
+  using_(path, (store) => {
+    for (const key of KEYS) {
+      expect(() => store.noted(key)).toThrow(/belong together|nothing was noted/);
+      expect(() => store.note(key, "of it")).toThrow(/belong together|nothing was noted/);
+      store.erase(key);
+      expect(store.noted(key)).toBe(undefined);
+    }
+  });
+  const dropped = filled();
+  behind(dropped, "DROP TABLE note");
+  expect(answers(dropped)).toEqual(["damaged", WHOLE, "damaged"]);
+});
+
+test("what is repaired has no note that was not written last", () => {
+  const path = filled();
+  behind(path, `UPDATE note SET text = 'earlier' WHERE partition = ${OF_A}`);
+  const sql = openBucket(path, IDENTITY, openSql);
+  const { damage } = repairBucket(sql, IDENTITY, { isSealed: () => true, drop: false });
+  expect(damage.map(({ key }) => key)).toEqual(["g:a"]);
+  // That it had one is known still.
+  expect(notedPartitions(sql).map(({ key, note }) => [key, note])).toEqual([
+    ["g:a", undefined],
+    ["g:c", "of c"],
+  ]);
+  sql.close();
+  expect(answers(path)).toEqual(["damaged", WHOLE, WHOLE]);
+});
 
 test("a partition that is damaged takes nothing that would cover it up, and can be erased", () => {
   const path = filled();

@@ -3,7 +3,8 @@ import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bucketOf } from "../src/bucket-of.ts";
-import { openBucket } from "../src/node/data-directory.ts";
+import { Heads, type PartitionRow } from "../src/heads.ts";
+import { DataDirectory, openBucket } from "../src/node/data-directory.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { Sql, SqlConnection } from "../src/sql.ts";
 import { FORMAT_VERSION } from "../src/tables.ts";
@@ -87,3 +88,32 @@ for (const version of GOLDEN_VERSIONS) {
     for (const copy of moments) expect(contentOf(copy)).toBe(content);
   });
 }
+
+test("heads of before version 7, which did not tell what is noted, do from then on, but for those that are damaged", () => {
+  const path = join(folder(), "data");
+  DataDirectory.open(path, openSql, 1).close();
+  const identity = { bucket: 0, buckets: 1 };
+  const sql = openBucket(path, identity, openSql);
+  const store = new PartitionStore(sql, { ...identity, application: 1 });
+  const keys = ["g:a", "g:b", "g:c"];
+  for (const key of keys) store.append([{ key, bytes: new Uint8Array([1, 2, 3]) }]);
+  for (const key of ["g:a", "g:b"]) store.note(key, `of ${key}`);
+  // As they were before.
+  const old = new Heads(sql, identity, new Map());
+  for (const row of sql.all<PartitionRow>("SELECT number, key, application FROM partition"))
+    old.write(row, row, old.derived(row.number), undefined);
+  sql.run("UPDATE head SET bytes = zeroblob(40) WHERE partition = (SELECT number FROM partition WHERE key = 'g:b')");
+  sql.run("UPDATE about SET value = 6 WHERE name = 'format_version'");
+  sql.run("PRAGMA user_version = 6");
+  sql.close();
+  const again = openBucket(path, identity, openSql);
+  const upgraded = new PartitionStore(again, { ...identity, application: 1 });
+  expect(upgraded.noted("g:a")).toBe("of g:a");
+  for (const key of ["g:a", "g:c"]) expect(upgraded.manifest(key, 0, 0).operations).toHaveLength(1);
+  expect(() => upgraded.state("g:b")).toThrow(/nothing was noted|belong together/);
+  again.run("DELETE FROM note");
+  again.close();
+  const lost = openBucket(path, identity, openSql);
+  expect(() => new PartitionStore(lost, { ...identity, application: 1 }).state("g:a")).toThrow("noted of it is lost");
+  lost.close();
+});

@@ -4,7 +4,7 @@
  * that one is.
  */
 import type { Load, ShardBits } from "@brooklet/core";
-import type { Bucket } from "@brooklet/store";
+import { type Bucket, StoreError } from "@brooklet/store";
 import type {
   Answer,
   Erasure,
@@ -18,16 +18,19 @@ import type {
   VisitPage,
   VisitStep,
 } from "../cluster.ts";
+import { serviceError } from "../failure.ts";
 import type { Maintenance } from "../maintenance.ts";
 import type { Partition } from "../partition.ts";
 import type { BucketFound } from "../query/bucket-search.ts";
 import { MOVED } from "./moved.ts";
 import type { Moved } from "./route.ts";
 import {
+  descendants,
   filling,
   isShardName,
   offspring,
   prepared,
+  readObjectName,
   SHARD_BITS_MAX,
   type ShardName,
   type ShardRecord,
@@ -121,6 +124,8 @@ export interface ShardHost {
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
   erasePartition(name: string): Erasure;
   usage(name: string): GroupUsage;
+  /** Tells the operator. */
+  tell(problem: unknown): void;
 }
 
 /** What is known of one shard in this thread. */
@@ -150,8 +155,14 @@ export class BucketShards {
 
   /** Whether a group has several shards, or is being erased with them: then who asks for it has to ask all of them. */
   isLarge(key: string): boolean {
-    const record = this.active(key)?.record;
-    return record !== undefined && (record.children.length > 0 || record.isErased === true);
+    try {
+      const record = this.active(key)?.record;
+      return record !== undefined && (record.children.length > 0 || record.isErased === true);
+    } catch (error) {
+      // Whoever reads it is told.
+      if (isDamage(error)) return false;
+      throw error;
+    }
   }
 
   /** Does what is asked of a shard. */
@@ -193,7 +204,13 @@ export class BucketShards {
         usage: async ({ made }) => this.#usage(name, made),
         remove: async () => this.#remove(name),
       };
-    return await tasks[task](given);
+    try {
+      return await tasks[task](given);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#host.tell(error);
+      throw serviceError(error);
+    }
   }
 
   /** What is asked of one shard among others, done again if half of it was given away meanwhile. */
@@ -317,7 +334,8 @@ export class BucketShards {
   }
 
   #erase(name: string): ShardWork["erase"]["gives"] {
-    const record = this.#record(name);
+    const record = this.#recordOfErased(name);
+    if (record === "damaged") return { offspring: this.#allFrom(name) };
     if (record === undefined) return { erasure: this.#remove(name) };
     this.#keep(name, { ...record, isErased: true });
     this.#end(name);
@@ -325,12 +343,32 @@ export class BucketShards {
   }
 
   #drop(name: string, made: number): readonly ShardName[] | undefined {
-    const record = this.#record(name);
+    const record = this.#recordOfErased(name);
+    if (record === "damaged") return this.#allFrom(name);
     // What is there may be of an attempt before: that of `made` was begun, and ended before it threw that away.
     if (record === undefined || record.made > made) return undefined;
     this.#keep(name, { ...record, isErased: true });
     this.#end(name);
     return offspring(record);
+  }
+
+  /** What is stored of a shard that is to be erased, also if it is damaged. */
+  #recordOfErased(name: string): ShardRecord | "damaged" | undefined {
+    try {
+      const { store } = this.#host.bucketFor(name);
+      // Of a group that was never split nothing is noted: whether that is so is told by the partition.
+      if (!isShardName(name)) store.state(name);
+      return this.#record(name);
+    } catch (error) {
+      if (isDamage(error)) return "damaged";
+      throw error;
+    }
+  }
+
+  /** Whatever may have come from a shard of which it is not known. */
+  #allFrom(name: string): readonly ShardName[] {
+    this.#end(name);
+    return descendants(readObjectName(name).number).map((number) => ({ number, made: Number.MAX_SAFE_INTEGER }));
   }
 
   #usage(name: string, made: number | undefined): ShardWork["usage"]["gives"] {
@@ -351,6 +389,11 @@ export class BucketShards {
 async function nothing(work: unknown): Promise<undefined> {
   await work;
   return undefined;
+}
+
+/** Whether what is stored is damaged. */
+function isDamage(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "damaged";
 }
 
 /** Whether a document is another shard's. */

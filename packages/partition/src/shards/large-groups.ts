@@ -4,7 +4,8 @@
  * after the other, while they are read and written.
  */
 import type { Load, Query } from "@brooklet/core";
-import type { Storage } from "@brooklet/store";
+import { type Storage, StoreError } from "@brooklet/store";
+import { joinedBodies } from "../bucket-visit.ts";
 import type {
   Answer,
   Erasure,
@@ -25,6 +26,7 @@ import type {
 } from "../cluster.ts";
 import { Deadline } from "../deadline.ts";
 import type { EmbeddingHandle } from "../embedding.ts";
+import { DAMAGED, serviceError, tellingOnce } from "../failure.ts";
 import { SPLIT_LOOK_MS } from "../limits.ts";
 import type { BucketFound } from "../query/bucket-search.ts";
 import { FoundParts } from "../query/found-parts.ts";
@@ -33,11 +35,12 @@ import type { AskShard, ShardReply } from "./bucket-shards.ts";
 import { gather, type ShardAnswer } from "./gather.ts";
 import { MOVED } from "./moved.ts";
 import { learn, type Moved, route } from "./route.ts";
-import { groupOf, movingHalf, objectName, readObjectName, type ShardName, WHOLE } from "./shard.ts";
+import { groupOf, movingHalf, objectName, parentOf, readObjectName, type ShardName, WHOLE } from "./shard.ts";
 import { loadShards } from "./shard-load.ts";
 import { ShardMaps } from "./shard-map.ts";
 import { applyToShards, visitShards } from "./shard-visit.ts";
 import { split } from "./split.ts";
+import { shownPartition } from "./stored-shards.ts";
 
 /** Where the shards of groups are. */
 export interface LargeGroupsOptions {
@@ -75,7 +78,7 @@ export class LargeGroups {
   #halts = 0;
 
   constructor(options: LargeGroupsOptions) {
-    this.#options = options;
+    this.#options = { ...options, onProblem: tellingOnce(options.onProblem) };
     const { shardBytes, surroundings } = options;
     this.#endLooking =
       shardBytes === undefined ? () => undefined : surroundings.every(SPLIT_LOOK_MS, () => this.look());
@@ -172,14 +175,17 @@ export class LargeGroups {
     if (page.documents > 0 || page.damage !== undefined) return page;
     const { next: from } = page;
     const bounds = { from, documentsMax: step.documentsMax, bytesMax: step.bytesMax };
-    const { next, ...of } = await visitShards(
-      this.#maps,
-      large,
-      visit,
-      bounds,
-      this.#visiting(large, bounds, deadline),
-    );
-    return { ...of, ...after(step, from, next) };
+    const visiting = this.#visiting(large, bounds, deadline);
+    try {
+      const { next, ...of } = await visitShards(this.#maps, large, visit, bounds, visiting);
+      return { ...of, ...after(step, from, next) };
+    } catch (error) {
+      const { code, message } = serviceError(error);
+      if (code !== DAMAGED) throw error;
+      // Others are no worse for it.
+      const nothing = { documents: 0, body: joinedBodies([], visit.format), damage: message };
+      return { ...nothing, ...after(step, from, undefined) };
+    }
   }
 
   /** A step of an operation on many documents, likewise. */
@@ -203,6 +209,8 @@ export class LargeGroups {
       ids: (of, within) => visitShards(this.#maps, large, of, within, this.#visiting(large, within, deadline)),
       partition: group.partition(large),
     });
+    // Others are no worse for it.
+    if (applied.failure?.code === DAMAGED) return { ...applied, ...after(step, from, undefined) };
     // Where it failed is gone on after the documents before.
     return { ...applied, ...(applied.failure === undefined ? after(step, from, next) : { next: at(from, next) }) };
   }
@@ -373,11 +381,27 @@ export class LargeGroups {
   ): Promise<ShardReply<Result>> {
     await this.#erasing.get(key);
     const reply = await ask(objectName(key, shard.number), shard);
-    const isHomeGone = "moved" in reply && reply.moved === undefined && shard.number === 0;
-    if (!isHomeGone) return reply;
+    const isGone = "moved" in reply && reply.moved === undefined;
+    if (!isGone) return reply;
+    if (shard.number > 0) {
+      await this.#demandErased(key, shard);
+      return reply;
+    }
     // Its erasure was begun, by a process that ended: until it is done there is no such group.
     await this.erase(groupOf(key) as PartitionKey);
     return await ask(objectName(key, shard.number), shard);
+  }
+
+  /** Throws unless a shard that is not there was erased with its group: then the one that it came from is, or is another one by now. */
+  async #demandErased(key: PartitionKey, { number, made }: ShardName): Promise<void> {
+    const from = objectName(key, parentOf(number));
+    const parent = await this.#options.ask(from, "record", undefined);
+    const isLost = parent?.children.some((child) => child.number === number && child.made === made) === true;
+    if (!isLost || parent.isErased === true) return;
+    const name = shownPartition(objectName(key, number));
+    const problem = new StoreError("damaged", `${name}: it is missing, or not the shard that documents were given to`);
+    this.#options.onProblem(problem);
+    throw serviceError(problem);
   }
 
   async #answered<Result>(

@@ -7,6 +7,7 @@ import { isFailure, joinedBodies } from "../bucket-visit.ts";
 import type { MassOperation, MassOutcome, Visit, VisitPage, VisitStep } from "../cluster.ts";
 import type { Deadline } from "../deadline.ts";
 import type { EmbeddingHandle } from "../embedding.ts";
+import { DAMAGED, failedOutcome } from "../failure.ts";
 import { MASS_DOCUMENTS } from "../limits.ts";
 import { gather, type ShardAnswer } from "./gather.ts";
 import { type ShardName, WHOLE } from "./shard.ts";
@@ -108,7 +109,15 @@ export async function applyToShards(
   for (;;) {
     const most = Math.min(MASS_DOCUMENTS, step.documentsMax - documents);
     if (most <= 0 || deadline.passed) return { documents, next: from };
-    const page = await group.ids({ ...visit, format: "ids" }, { ...step, from, documentsMax: most });
+    let page: VisitPage;
+    try {
+      page = await group.ids({ ...visit, format: "ids" }, { ...step, from, documentsMax: most });
+    } catch (error) {
+      const failure = failedOutcome(error);
+      // What was done already is not to be done again.
+      if (documents === 0 && failure.code !== DAMAGED) throw error;
+      return { documents, next: from, failure };
+    }
     const reader = new Reader(page.body);
     for (let left = page.documents; left > 0; left -= 1) {
       const id = reader.text();

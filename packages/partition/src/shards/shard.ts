@@ -103,6 +103,22 @@ export function offspring(record: ShardRecord): readonly ShardName[] {
   return isUnfinished ? [...children, { number: movingHalf(record).number, made: attempt }] : children;
 }
 
+/** The numbers of all shards that may have come from one, in however many steps. */
+export function descendants(number: number): readonly number[] {
+  const own = 2 ** bornBitsOf(number);
+  return Array.from({ length: 2 ** SHARD_BITS_MAX / own - 1 }, (_, at) => number + (at + 1) * own);
+}
+
+/** The shard that a shard came from: its number without the highest bit. */
+export function parentOf(number: number): number {
+  return number - 2 ** Math.floor(Math.log2(number));
+}
+
+/** The bits of a shard that gave nothing away yet. */
+export function bornBitsOf(number: number): number {
+  return number === 0 ? 0 : Math.floor(Math.log2(number)) + 1;
+}
+
 /** What there was of the documents of a child when it was made. */
 export function birthOf({ bits, children }: ShardRecord, child: number): ShardBits {
   const name = children[child];

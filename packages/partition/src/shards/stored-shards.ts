@@ -6,10 +6,12 @@ import type { NotedPartition } from "@brooklet/store";
 import type { PartitionKey } from "../cluster.ts";
 import {
   birthOf,
+  bornBitsOf,
   bucketOfName,
   isShardName,
   movingHalf,
   objectName,
+  parentOf,
   readObjectName,
   SHARD_BITS_MAX,
   type ShardName,
@@ -154,9 +156,8 @@ function walk(records: Records, told: Told): Set<number> {
     // A home of which nothing is noted was never split.
     const record = records.has(number) || number > 0 ? records.get(number) : WHOLE;
     if (record === undefined) {
-      // Of a home it cannot be said: it may be of before its first split.
       const what = records.has(number) ? "what it is of its group is lost" : "it is missing, with its documents";
-      told(number, what, number > 0);
+      told(number, what, true);
       return;
     }
     const isOther = record.made !== made || !record.isOpen || record.isErased === true;
@@ -179,21 +180,15 @@ function isFault(records: Records, reached: ReadonlySet<number>, number: number,
   const record = records.get(number);
   const from = parentOf(number);
   const parent = records.get(from);
+  // Of what its note is known to be lost, or its partition, it is not older. A home without a note may be of before its first split.
+  const isLost = parent === undefined && (from > 0 || records.has(from));
   if (record === undefined) told(number, "what it is of its group is lost", false);
-  else if (parent === undefined || !reached.has(from))
-    told(number, "nothing is noted of the shard that it came from: that is lost, or older", from > 0 && record.isOpen);
-  else if (movingHalf(parent).number !== number || record.made > parent.attempt)
+  else if (isLost && !record.isOpen) return false;
+  else if (parent === undefined || !reached.has(from)) {
+    const what = "nothing is noted of the shard that it came from: that is lost, or older";
+    told(number, what, (from > 0 || isLost) && record.isOpen && record.isErased !== true);
+  } else if (movingHalf(parent).number !== number || record.made > parent.attempt)
     told(number, "the shard that it came from does not know of it: that is older", false);
   else return false;
   return true;
-}
-
-/** The shard that a shard came from: its number without the highest bit. */
-function parentOf(number: number): number {
-  return number - 2 ** Math.floor(Math.log2(number));
-}
-
-/** The bits of a shard that gave nothing away yet. */
-function bornBitsOf(number: number): number {
-  return number === 0 ? 0 : Math.floor(Math.log2(number)) + 1;
 }

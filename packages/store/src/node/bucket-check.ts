@@ -74,7 +74,6 @@ export function repairBucket(
 ): BucketReport {
   const report = checkBucket(sql, identity, isSealed);
   sql.transaction(() => {
-    const heads = new Heads(sql, identity);
     for (const { number, key } of drop ? partitionsOf(sql) : []) dropDamaged(sql, number, key, isSealed);
     sql.run("DELETE FROM operation WHERE partition NOT IN (SELECT number FROM partition)");
     sql.run(
@@ -86,9 +85,16 @@ export function repairBucket(
     sql.run("DELETE FROM head WHERE partition NOT IN (SELECT number FROM partition)");
     const reached = reachedBy(sql);
     keepNumbers(sql, reached.operation);
-    heads.derive(reached.changes + 1);
+    dropOtherNotes(sql, new Heads(sql, identity));
+    new Heads(sql, identity).derive(reached.changes + 1);
   });
   return report;
+}
+
+/** Deletes notes that are not those which were written last: they are lost, and who reads the partition is told. */
+function dropOtherNotes(sql: Sql, heads: Heads): void {
+  for (const row of partitionsOf(sql))
+    if (heads.hasOtherNote(row)) sql.run("DELETE FROM note WHERE partition = ?", row.number);
 }
 
 /** How far the bucket was at least; from the beginning, where that cannot be said any more. */

@@ -5,10 +5,10 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { equalMarks, Heads, headKeyOf, lost } from "../heads.ts";
-import { type NotedPartition, notedPartitions } from "../notes.ts";
-import type { Generation, SqlConnection } from "../sql.ts";
+import { createNotes, hasNotes, type NotedPartition, notedPartitions } from "../notes.ts";
+import type { Generation, Guard, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { BLOCKS_PER_SEGMENT, type BucketIdentity, checkTables, createNotes, hasHeads, hasNotes } from "../tables.ts";
+import { BLOCKS_PER_SEGMENT, type BucketIdentity, checkTables, hasHeads } from "../tables.ts";
 import { checkHeader, type OpenSql, secretIn } from "./data-directory.ts";
 
 /** The rows of a bucket but for its blocks, as values that JSON has; bytes are base64. */
@@ -39,7 +39,8 @@ const PAUSE_MS = 5;
 /** A bucket at one moment, while another process may write to it. It is closed by who opened it, soon: its log grows until then. */
 export class BucketMoment {
   readonly #sql: SqlConnection;
-  readonly #heads: Heads;
+  readonly #guard: Guard;
+  readonly #identity: BucketIdentity;
   #isClosed = false;
 
   /** Opens a bucket of a directory. Throws a `StoreError` for what is damaged, or of an earlier version. */
@@ -53,9 +54,8 @@ export class BucketMoment {
       if (!hasHeads(checkTables(sql, identity)))
         throw new StoreError("refused", `${path} is of an earlier release: open it once with this one`);
       const key = headKeyOf(secretIn(directory));
-      const guard = { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined };
-      this.#heads = new Heads({ ...sql, guard }, identity);
-      this.#sql = sql;
+      this.#guard = { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined };
+      [this.#sql, this.#identity] = [sql, identity];
     } catch (error) {
       sql.close();
       throw error;
@@ -97,6 +97,11 @@ export class BucketMoment {
     return this.#sql.all<{ data_version: number }>("PRAGMA data_version")[0]?.data_version ?? 0;
   }
 
+  /** The heads as they are at this moment. */
+  get #heads(): Heads {
+    return new Heads({ ...this.#sql, guard: this.#guard }, this.#identity);
+  }
+
   /** What is noted of partitions; of one that has to have a note and has none, nothing. */
   get noted(): readonly NotedPartition[] {
     return notedPartitions(this.#sql);
@@ -124,15 +129,15 @@ export class BucketMoment {
 
   /** All rows but those of blocks. Throws a `StoreError` if they are fewer or others than the heads tell. */
   rows(): BucketRows {
-    const sql = this.#sql;
+    const [sql, heads] = [this.#sql, this.#heads];
     const partitions = sql.all<{ number: number; key: string; application: number }>(
       "SELECT number, key, application FROM partition ORDER BY number",
     );
-    const expected = this.#heads.bucket().partitions;
+    const expected = heads.bucket().partitions;
     if (partitions.length !== expected)
       throw new StoreError("damaged", `${partitions.length} partitions are there of ${expected}`);
     for (const row of partitions) {
-      const [head, found] = [this.#heads.read(row), this.#heads.derived(row.number)];
+      const [head, found] = [heads.read(row), heads.derived(row.number)];
       const isWhole = equalMarks(head.tail, found.tail) && equalMarks(head.segmentMark, found.segmentMark);
       if (!isWhole) throw lost(row.number, "it is not what was written");
     }
@@ -145,7 +150,7 @@ export class BucketMoment {
       partitions: partitions.map(({ number, key, application }) => [number, key, application] as const),
       operations: operations.map(({ number, partition, bytes }) => [number, partition, base64(bytes)] as const),
       segments: partitions.flatMap(({ number: partition }) =>
-        this.#heads
+        heads
           .segmentsOf(partition)
           .map(
             (it) => [it.number, partition, it.schema, it.documents, base64(it.header), base64(it.liveness)] as const,

@@ -1,9 +1,9 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { headKeyOf } from "../heads.ts";
-import { type NotedPartition, notedPartitions } from "../notes.ts";
-import { PartitionStore } from "../partition-store.ts";
+import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
+import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
+import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
 import type { SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
@@ -129,7 +129,7 @@ function repairNotes(path: string, openSql: OpenSql, notes: NoteReader): readonl
       Array.from({ length: buckets }, (_, bucket) => inBucket(bucket, notedPartitions)).flat();
     for (const { bucket, key, note } of notes.mended(noted(), buckets)) {
       const options = { bucket, buckets, application: stored?.number ?? 0 };
-      inBucket(bucket, (sql) => new PartitionStore(sql, options).note(key, note));
+      inBucket(bucket, (sql) => putNote(sql, options, key, note));
     }
     return notes.damage(noted(), buckets);
   } catch (error) {
@@ -139,6 +139,20 @@ function repairNotes(path: string, openSql: OpenSql, notes: NoteReader): readonl
   } finally {
     directory.close();
   }
+}
+
+/** Notes something of a partition, which is made if there is none; of one that is there its note may be lost. */
+function putNote(sql: SqlConnection, options: PartitionStoreOptions, key: string, note: string): void {
+  const [row] = sql.all<PartitionRow>("SELECT number, key, application FROM partition WHERE key = ?", key);
+  if (row === undefined) {
+    new PartitionStore(sql, options).note(key, note);
+    return;
+  }
+  const heads = new Heads(sql, options);
+  sql.transaction(() => {
+    new Notes(sql).write(row.number, note);
+    heads.write(row, row, heads.derived(row.number), note);
+  });
 }
 
 /** Makes the file that says how far a bucket is, if it cannot be read. */
