@@ -114,9 +114,9 @@ export const GUARDS: readonly Guard[] = [
     id: "P11",
     without: "all buckets are opened when a cluster begins",
     file: "packages/partition/src/bucket-host.ts",
-    line: "      usage: (name) => this.#usage(name),\n    });",
+    line: "      tell: (problem) => this.#tell(problem),\n    });",
     instead:
-      "      usage: (name) => this.#usage(name),\n    });\n    for (let number = 0; number < options.buckets; number += 1) void this.#bucketAt(number).store;",
+      "      tell: (problem) => this.#tell(problem),\n    });\n    for (let number = 0; number < options.buckets; number += 1) void this.#bucketAt(number).store;",
     test: "packages/partition/test/real-core.test.ts",
     name: "a search of several groups is refused where one is damaged",
   },
