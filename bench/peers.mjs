@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- --peers [--quick] [--record] [--only NAME,…] [--corpora NAME,…] [--without-feed]`: brooklet beside what else there is, on the same
  * documents and queries. Installs the peers into a folder of their own (`bench/peers/install.mjs`), makes the corpora there, and gives
- * each peer a process. All are asked in turns, a few queries at a time, so that all find the machine as it is; the figures are medians of
- * the turns. Every answer is held against the exact one; a peer that is exact and misses a document fails the bench. Ratios come first:
+ * each peer a process. Each is warmed by the same rule (`bench/peers/warm.mjs`), then all are asked in turns, a few queries at a time, so that
+ * all find the machine as it is; the figures are medians of the turns. Every answer is held against the exact one; a peer that is exact and misses a document fails the bench. Ratios come first:
  * how many times the processor's time of each peer a search of brooklet's saves. `--record` adds the figures to `bench/record/`.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -15,6 +15,7 @@ import { startPeer } from "./peers/peer.mjs";
 import { recallOf, truthOf } from "./peers/recall.mjs";
 import { writeRecord } from "./peers/record.mjs";
 import { showCorpus, showLifecycles } from "./peers/table.mjs";
+import { warmed } from "./peers/warm.mjs";
 
 const { values: asked } = parseArgs({
   options: {
@@ -44,7 +45,8 @@ const CORPORA = asked.quick
     ];
 const TURNS = asked.quick ? 3 : 7;
 const TURN_MS = asked.quick ? 250 : 700;
-const WARM_MS = asked.quick ? 1_500 : 5_000;
+/** How long a window of the warm-up is, and all of it at most. */
+const WARM = { windowMs: 500, mostMs: asked.quick ? 5_000 : 25_000 };
 const PUTS = 10;
 
 const isWanted = (list, name) => list === undefined || list.split(",").includes(name);
@@ -93,14 +95,12 @@ async function prepared(peer, corpus, folder) {
 async function measure(kind, members, truth) {
   const sizes = new Map();
   for (const member of members) {
-    const until = performance.now() + WARM_MS;
-    let last;
-    for (let from = 0; from < 100 || performance.now() < until; from += 20) {
-      last = await member.running.ask({ do: "search", kind, from, count: 20 });
-      recallOf(member.peer, kind, from, last.answers, truthOf(truth, member.peer, kind));
-      if (performance.now() > until + 4 * WARM_MS) break;
-    }
-    sizes.set(member, Math.max(5, Math.min(500, Math.round(TURN_MS / median(last.ms)))));
+    const ms = await warmed(async (from, count) => {
+      const told = await member.running.ask({ do: "search", kind, from, count });
+      recallOf(member.peer, kind, from, told.answers, truthOf(truth, member.peer, kind));
+      return told;
+    }, WARM);
+    sizes.set(member, Math.max(5, Math.min(500, Math.round(TURN_MS / ms))));
     member.kinds[kind] = { p50s: [], cpus: [], p95s: [], recalls: [] };
   }
   for (let turn = 0; turn < TURNS; turn += 1) {

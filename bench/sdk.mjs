@@ -10,14 +10,15 @@ import process from "node:process";
 import { searchOnce } from "@brooklet/partition";
 import { int, open, query, schema, text, vector } from "../packages/brooklet/dist/index.js";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { standsStill } from "./peers/warm.mjs";
 
 const DIMENSIONS = 384;
 const TOP = 10;
 const TIMEOUT_MS = 60_000;
-const ROUNDS = 9;
-/** Rounds before those that count, in which the engine compiles what it runs often. */
-const WARM_ROUNDS = 10;
 const quick = process.argv.includes("--quick");
+const ROUNDS = 9;
+/** Rounds before those that count, at least and at most: until both stand still, for the engine compiles what it runs often. */
+const [WARM_ROUNDS_MIN, WARM_ROUNDS_MAX] = quick ? [1, 1] : [20, 60];
 const SETTLE_MS = 5_000;
 const decoder = new TextDecoder();
 
@@ -100,6 +101,13 @@ function coreRequest(group, options) {
 
 const idsOf = (body) => (JSON.parse(decoder.decode(body)).root.children ?? []).map(({ id }) => id.replace(/^.*:/, ""));
 
+/** Milliseconds of a search in each round, of both. */
+class Rounds {
+  core = [];
+  client = [];
+  standStill = () => standsStill(this.core) && standsStill(this.client);
+}
+
 async function measureSearches(cluster, database, documents, count) {
   const name = `g${count}`;
   const group = database.group(name);
@@ -114,17 +122,18 @@ async function measureSearches(cluster, database, documents, count) {
       if (shown.join() !== found.join()) throw new Error(`${what}: the client shows ${shown}, the core ${found}`);
       if (what === "nearest of a vector" && at % 20 === 0) same(shown, plainScan(documents, options.near.vector));
     }
-    const rounds = { core: [], client: [] };
-    for (let round = -(quick ? 1 : WARM_ROUNDS); round < ROUNDS; round += 1) {
+    const turn = async (rounds) => {
       const before = cpuMs();
       for (const request of requests) await ask(cluster, request);
       const between = cpuMs();
       for (const options of asked) await group.search(note, options);
-      const after = cpuMs();
-      if (round < 0) continue;
       rounds.core.push((between - before) / asked.length);
-      rounds.client.push((after - between) / asked.length);
-    }
+      rounds.client.push((cpuMs() - between) / asked.length);
+    };
+    const [warming, rounds] = [new Rounds(), new Rounds()];
+    const isWarm = () => warming.core.length >= WARM_ROUNDS_MIN && warming.standStill();
+    while (warming.core.length < WARM_ROUNDS_MAX && !isWarm()) await turn(warming);
+    while (rounds.core.length < ROUNDS) await turn(rounds);
     const [core, sdk] = [median(rounds.core), median(rounds.client)];
     process.stdout.write(
       `${count} documents, ${what}: core ${core.toFixed(3)} ms, group.search ${sdk.toFixed(3)} ms (+${(sdk - core).toFixed(3)} ms, ${(sdk / core).toFixed(2)}×)\n`,

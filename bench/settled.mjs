@@ -52,7 +52,7 @@ export async function rested(path, seconds) {
   return sinceMs;
 }
 
-/** Settles when there are `partitions` segments. `meanwhile` is done over and over until then. */
+/** Settles when `partitions` have one segment each: one with two may stand beside one that has none yet. `meanwhile` is done over and over until then. */
 export async function settled(path, partitions, meanwhile) {
   const until = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -63,7 +63,7 @@ export async function settled(path, partitions, meanwhile) {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
     const segments = segmentsOf(path);
-    if (segments === partitions) return;
+    if (segments === partitions && partitionsOf(path) === partitions) return;
     if (performance.now() > until) throw new Error(`${segments} segments of ${partitions} partitions`);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * `node bench/goals/beside.mjs vectors|texts|hybrid [--times N] [--small]`: brooklet at its doors beside the peers that goals name, by the
- * drivers and corpora of `bench/peers`. Each is fed once; then, so many times, each has a new process, all are asked in turns, and a line
- * `figures {…}` has the medians of the turns: `CORPUS KIND PEER cpu` and `… p95`, milliseconds. Answers are held against the exact ones.
+ * drivers and corpora of `bench/peers`. Each is fed once; then, so many times, each has a new process that is warmed (`bench/peers/warm.mjs`), all
+ * are asked in turns, and a line `figures {…}` has the medians of the turns: `CORPUS KIND PEER cpu` and `… p95`, milliseconds. Answers are held
+ * against the exact ones.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -10,6 +11,7 @@ import { cacheFolder, installed } from "../peers/install.mjs";
 import { PEERS } from "../peers/list.mjs";
 import { startPeer } from "../peers/peer.mjs";
 import { recallOf, truthOf } from "../peers/recall.mjs";
+import { warmed } from "../peers/warm.mjs";
 import { figures, median, options } from "./figures.mjs";
 
 const { small, times, words } = options();
@@ -42,10 +44,10 @@ const SMALL = {
   t1k: shape("t1k-few", 2, 1_000, "t"),
   h10k: shape("h1k-few", 2, 1_000, "b"),
 };
-const WARM_MS = small ? 300 : 2_000;
+/** How long a window of the warm-up is, and all of it at most. */
+const WARM = small ? { windowMs: 20, mostMs: 300 } : { windowMs: 500, mostMs: 15_000 };
 const TURN_MS = small ? 50 : 300;
 const TURNS = small ? 3 : 7;
-const AT_ONCE = 20;
 
 const at = (values, share) => [...values].sort((left, right) => left - right)[Math.floor(values.length * share)];
 
@@ -83,14 +85,8 @@ async function asked({ peer, running }, kind, truth, from, count) {
 async function measured(kind, members, truth) {
   const turns = [];
   for (const member of members) {
-    const until = performance.now() + WARM_MS;
-    let from = 0;
-    let last;
-    do {
-      last = await asked(member, kind, truth, from, AT_ONCE);
-      from += AT_ONCE;
-    } while (from < 100 || performance.now() < until);
-    const count = Math.max(5, Math.min(1_000, Math.round(TURN_MS / median(last.ms))));
+    const ms = await warmed((from, count) => asked(member, kind, truth, from, count), WARM);
+    const count = Math.max(5, Math.min(1_000, Math.round(TURN_MS / ms)));
     turns.push({ member, count, cpu: [], p95: [] });
   }
   for (let turn = 0; turn < TURNS; turn += 1) {
