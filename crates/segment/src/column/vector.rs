@@ -28,9 +28,10 @@ pub const LABELS: usize = 3;
 
 /// Rows shorter than this are scanned exactly: codes would not save bytes.
 const CODED_CELLS: u32 = 32;
-/// Bytes of a block of exact rows that are read a few at a time: with what a row of the database takes beside them, two
-/// fill one of its pages.
-const EXACT_BLOCK_BYTES: usize = 8_100;
+/// What a page of the host's database has for rows.
+const PAGE_BYTES: usize = 16_376;
+/// What a row of it takes beside a block's payload at most: its number, its lengths, the seal, and a cipher's nonce and tag.
+const ROW_BYTES: usize = 57;
 /// Documents of a block of first rows.
 const ROWS_PER_BLOCK: u32 = 16_384;
 
@@ -51,10 +52,16 @@ pub(crate) fn bytes_of_row(cell: CellType, size: u32) -> usize {
     exact_stride(cell, size) + if has_codes(cell, size) { code_stride(size) } else { 0 }
 }
 
-/// Exact rows in a block.
+/// Exact rows in a block. Those that have codes are read a few at a time: two, three or four of their blocks fill a page of the
+/// database, whichever leaves least of it empty.
 fn exact_rows_per_block(cell: CellType, size: u32) -> u32 {
-    let target = if has_codes(cell, size) { EXACT_BLOCK_BYTES } else { SCAN_BLOCK_BYTES };
-    (target / exact_stride(cell, size)).max(1) as u32
+    let stride = exact_stride(cell, size);
+    if !has_codes(cell, size) {
+        return (SCAN_BLOCK_BYTES / stride).max(1) as u32;
+    }
+    let rows_of = |blocks: usize| (PAGE_BYTES / blocks - ROW_BYTES) / stride;
+    let fullest = [4, 3, 2].into_iter().max_by_key(|blocks| blocks * rows_of(*blocks)).map_or(0, rows_of);
+    fullest.max(1) as u32
 }
 
 /// Whether rows of this shape have codes.
@@ -302,5 +309,25 @@ impl<'a> Vectors<'a> {
     pub fn exact<'b>(&self, index: u32, payload: &'b [u8]) -> Result<&'b [u8], Rejection> {
         let start = index as usize * exact_stride(self.cell, self.size);
         read_array(payload, start, self.size as usize * self.cell.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_rows_leave_little_of_a_page_empty() {
+        let shapes = [(CellType::Bfloat16, 384, 7), (CellType::Float, 384, 5), (CellType::Bfloat16, 1_536, 2)];
+        for (cell, size, rows) in shapes {
+            assert_eq!(exact_rows_per_block(cell, size), rows, "{cell:?} {size}");
+        }
+        for size in CODED_CELLS..5_000 {
+            let (rows, stride) =
+                (exact_rows_per_block(CellType::Bfloat16, size), exact_stride(CellType::Bfloat16, size));
+            let bytes = rows as usize * stride + ROW_BYTES;
+            let of_two = 2 * ((PAGE_BYTES / 2 - ROW_BYTES) / stride);
+            assert!(PAGE_BYTES / bytes * rows as usize >= of_two, "{size}: {rows}");
+        }
     }
 }
