@@ -1,4 +1,7 @@
 //! How large the memory of an instance is made, and when.
+#[cfg(any(target_family = "wasm", test))]
+mod pieces;
+
 use std::cell::Cell;
 
 /// Room beside the cache for the requests under way.
@@ -14,7 +17,7 @@ const LITTLE_BYTES: usize = 5 << 19;
 /// The allocator.
 #[cfg(target_family = "wasm")]
 #[global_allocator]
-static ALLOCATOR: rlsf::GlobalTlsf = rlsf::GlobalTlsf::new();
+static ALLOCATOR: pieces::Pieces<rlsf::GlobalTlsf> = pieces::Pieces::new(rlsf::GlobalTlsf::new());
 
 thread_local! {
     /// What is to come in yet before the memory is made as large as it is going to be, and how large that is.
