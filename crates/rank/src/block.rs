@@ -328,6 +328,20 @@ pub(crate) fn with_each<'v>(function: Binary, values: &mut [f64], others: impl I
         Binary::Subtract => pairs.for_each(|(value, other)| *value -= other),
         Binary::Multiply => pairs.for_each(|(value, other)| *value *= other),
         Binary::Divide => pairs.for_each(|(value, other)| *value /= other),
+        Binary::Power | Binary::Pow => powers(pairs),
         function => pairs.for_each(|(value, other)| *value = function.apply(*value, *other)),
+    }
+}
+
+/// Powers of each value. Many documents have the same one, as those without a word of the query: it is raised once.
+fn powers<'a, 'v>(pairs: impl Iterator<Item = (&'a mut f64, &'v f64)>) {
+    let mut last: Option<((u64, u64), f64)> = None;
+    for (value, exponent) in pairs {
+        let operands = (value.to_bits(), exponent.to_bits());
+        *value = match last {
+            Some((same, power)) if same == operands => power,
+            _ => Binary::Pow.apply(*value, *exponent),
+        };
+        last = Some((operands, *value));
     }
 }

@@ -8,7 +8,7 @@ use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::column::positions::read_positions;
 use brooklet_segment::column::postings::{read_counts, read_postings};
 use brooklet_segment::column::stored;
-use brooklet_segment::column::text::{self, Element, Text, cut, normalise};
+use brooklet_segment::column::text::{self, Element, Lengths, Text, cut, normalise};
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
 use brooklet_segment::{
@@ -422,6 +422,25 @@ fn vectors_of_unusual_numbers_come_back() {
         let mut reading = Reading::new(&segment);
         let read = reading.document(1);
         assert_eq!(read.field("coded"), Some(&dense(CellType::Float, 40, || unusual)));
+    }
+}
+
+#[test]
+fn lengths_are_added_up_of_those_that_count() {
+    let narrow: Vec<u8> = (0..200).map(|row| (row * 7 % 5) as u8).collect();
+    let middle: Vec<u16> = narrow.iter().map(|length| u16::from(*length) * 300).collect();
+    let wide: Vec<u32> = middle.iter().map(|length| u32::from(*length) * 70_000).collect();
+    let mut ends = vec![3u32];
+    narrow.iter().for_each(|length| ends.push(ends[ends.len() - 1] + u32::from(*length)));
+    for lengths in [Lengths::Narrow(&narrow), Lengths::Middle(&middle), Lengths::Wide(&wide), Lengths::Ends(&ends)] {
+        for bits in [u64::MAX, 0, 1, 1 << 63, 0x5555_aaaa_0f0f_1234] {
+            // All of the second 64, whatever there is of the others.
+            let bits_from = |row: usize| if row == 64 { u64::MAX } else { bits };
+            let counts = |row: &usize| bits_from(row / 64 * 64) >> (row % 64) & 1 == 1;
+            let of: Vec<u64> = (0..200).filter(counts).map(|row| u64::from(lengths.length(row))).collect();
+            let expected = (of.iter().sum(), of.iter().filter(|length| **length > 0).count() as u64);
+            assert_eq!(lengths.sum_of(bits_from), expected, "{bits:x}");
+        }
     }
 }
 

@@ -103,8 +103,8 @@ fn base(letter: char) -> char {
 }
 
 /// Letters that folding leaves their accent, for a letter without one.
-pub(crate) fn accented(base: char) -> impl Iterator<Item = char> {
-    ACCENTED.binary_search_by_key(&base, |(base, _)| *base).map_or("", |at| ACCENTED[at].1).chars()
+pub(crate) fn accented(base: char) -> &'static str {
+    ACCENTED.binary_search_by_key(&base, |(base, _)| *base).map_or("", |at| ACCENTED[at].1)
 }
 
 #[cfg(test)]

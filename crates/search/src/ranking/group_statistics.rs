@@ -12,7 +12,7 @@ use brooklet_segment::{BlockSource, Gaps, Halt};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection};
 
-use crate::matching::found::ViewMatch;
+use crate::matching::found::{LeafHits, ViewMatch};
 use crate::plan::SchemaPlan;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
@@ -129,14 +129,11 @@ pub(crate) fn count(
     for (number, leaf) in plan.leaves.iter().enumerate() {
         for (view, matched) in views.iter().zip(matches) {
             let found = &matched.leaves[number];
-            *statistics.of_terms.entry(leaf.term).or_default() += found.documents.count() as u64;
+            let of_leaf = found.documents.count() as u64;
+            *statistics.of_terms.entry(leaf.term).or_default() += of_leaf;
             for (target, found) in leaf.targets.iter().zip(&found.found) {
-                let mut last = None;
-                let mut count = 0;
-                found.for_each_document(|ordinal| {
-                    count += u64::from(last != Some(ordinal) && view.alive.get(ordinal as usize));
-                    last = Some(ordinal);
-                });
+                // What one target found is all that was found.
+                let count = if leaf.targets.len() == 1 { of_leaf } else { count_alive(found, view) };
                 *statistics.of_fields.entry((leaf.term, target.field)).or_default() += count;
             }
         }
@@ -149,6 +146,16 @@ pub(crate) fn count(
     }
     gaps.check()?;
     Ok(statistics)
+}
+
+/// The documents that are alive.
+fn count_alive(found: &LeafHits, view: &View) -> u64 {
+    let (mut last, mut count) = (None, 0);
+    found.for_each_document(|ordinal| {
+        count += u64::from(last != Some(ordinal) && view.alive.get(ordinal as usize));
+        last = Some(ordinal);
+    });
+    count
 }
 
 /// The fields that terms search, each once.
@@ -175,18 +182,12 @@ fn lengths_of(
         let lengths = Text::from_column(column)?.lengths();
         let part = &lengths.part;
         for index in 0..part.blocks() {
-            let (first, rows) = part.span_of(index);
             let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? else {
                 continue;
             };
-            let lengths = lengths.read(index, block.bytes())?;
-            for row in 0..rows as usize {
-                let length = lengths.length(row);
-                if length > 0 && view.alive.get(first as usize + row) {
-                    words += u64::from(length);
-                    documents += 1;
-                }
-            }
+            let first = part.span_of(index).0 as usize;
+            let of_block = lengths.read(index, block.bytes())?.sum_of(|row| view.alive.bits_from(first + row));
+            (words, documents) = (words + of_block.0, documents + of_block.1);
         }
     }
     gaps.check()?;

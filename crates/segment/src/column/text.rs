@@ -433,6 +433,20 @@ impl Lengths<'_> {
         }
     }
 
+    /// The words of some of the block's documents, and how many of these have any. `bits` says which of 64 rows from one on count.
+    #[must_use]
+    pub fn sum_of(&self, bits: impl Fn(usize) -> u64) -> (u64, u64) {
+        match self {
+            Lengths::Narrow(lengths) => sum_by_64(lengths, bits),
+            Lengths::Middle(lengths) => sum_by_64(lengths, bits),
+            Lengths::Wide(lengths) => sum_by_64(lengths, bits),
+            Lengths::Ends(ends) => {
+                let lengths: Vec<u32> = ends.windows(2).map(|ends| ends[1].saturating_sub(ends[0])).collect();
+                sum_by_64(&lengths, bits)
+            }
+        }
+    }
+
     /// The length of the block's document at `row`; 0 if there is none.
     #[inline]
     #[must_use]
@@ -447,6 +461,24 @@ impl Lengths<'_> {
             },
         }
     }
+}
+
+/// The sum of the numbers whose bits are set, and how many of these are not 0. Where all of 64 count, compilers make vector code of it.
+fn sum_by_64<T: Copy + Into<u32>>(lengths: &[T], bits: impl Fn(usize) -> u64) -> (u64, u64) {
+    let (mut words, mut documents) = (0u64, 0u64);
+    for (number, of) in lengths.chunks(64).enumerate() {
+        let bits = bits(64 * number);
+        if bits == u64::MAX {
+            words += of.iter().map(|length| u64::from((*length).into())).sum::<u64>();
+            documents += u64::from(of.iter().map(|length| u32::from((*length).into() != 0)).sum::<u32>());
+            continue;
+        }
+        for (_, length) in of.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1) {
+            words += u64::from((*length).into());
+            documents += u64::from((*length).into() != 0);
+        }
+    }
+    (words, documents)
 }
 
 /// Where documents' words and elements end, for one block of documents.

@@ -18,7 +18,15 @@ pub(crate) struct Spellings {
 /// A letter, and those that may come behind it and stand for it together.
 struct Letter {
     first: char,
+    /// What may stand for it with an accent.
+    accented: &'static str,
     seconds: Vec<char>,
+}
+
+impl Letter {
+    fn new(first: char, seconds: Vec<char>) -> Letter {
+        Letter { first, accented: accented(first), seconds }
+    }
 }
 
 /// Bits for each letter: whether the word may go on with it, and whether with one of its seconds.
@@ -34,12 +42,12 @@ impl Spellings {
         let mut letters = Vec::new();
         for place in spelling.places() {
             match &place[..] {
-                [only] => letters.extend(only.chars().map(|first| Letter { first, seconds: Vec::new() })),
+                [only] => letters.extend(only.chars().map(|first| Letter::new(first, Vec::new()))),
                 // All of them begin with the same letter.
                 several => {
                     let first = several[0].chars().next();
                     let seconds: Vec<char> = several.iter().filter_map(|of| of.chars().nth(1)).collect();
-                    letters.extend(first.map(|first| Letter { first, seconds }));
+                    letters.extend(first.map(|first| Letter::new(first, seconds)));
                 }
             }
         }
@@ -101,12 +109,24 @@ impl Automaton for Spellings {
 
     fn next(&self, from: char) -> Option<char> {
         let state = self.state();
-        let firsts = self.at(state.firsts).map(|(_, own)| own.first);
-        let seconds = self.at(state.seconds).flat_map(|(_, own)| own.seconds.iter().copied());
-        let letters = firsts.chain(seconds);
-        let accented = letters.flat_map(|letter| accented(letter).chain([letter]));
-        let mark = (from <= MARKS[1]).then(|| from.max(MARKS[0]));
-        accented.filter(|letter| *letter >= from).chain(mark).min()
+        let mut least = (from <= MARKS[1]).then(|| from.max(MARKS[0]));
+        let mut offer = |letter: char| {
+            if letter >= from && least.is_none_or(|so_far| letter < so_far) {
+                least = Some(letter);
+            }
+        };
+        for (_, own) in self.at(state.firsts) {
+            offer(own.first);
+            // A letter of ASCII stands before all that have an accent.
+            if own.first < from || !own.first.is_ascii() {
+                own.accented.chars().for_each(&mut offer);
+            }
+        }
+        for second in self.at(state.seconds).flat_map(|(_, own)| &own.seconds) {
+            offer(*second);
+            accented(*second).chars().for_each(&mut offer);
+        }
+        least
     }
 
     fn is_endless(&self, letter: char) -> bool {

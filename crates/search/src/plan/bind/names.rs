@@ -1,7 +1,7 @@
 //! The columns a name of a query means: a field, a field set, a part of a field, or an element of one by its place
 //! (`list[2]`, `structs[0].name`) or key (`map{"key"}`, `map{"key"}.name`).
 use brooklet_rank::match_data::FieldId;
-use brooklet_schema::{Field, Normalizing};
+use brooklet_schema::{Field, Normalizing, Schema};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Rejection};
 
@@ -11,9 +11,9 @@ use crate::plan::condition::{KeyTest, Within};
 
 /// A field that is searched.
 #[derive(Clone)]
-pub(super) struct Searched {
+pub(super) struct Searched<'a> {
     pub(super) id: FieldId,
-    pub(super) field: Field,
+    pub(super) field: &'a Field,
     pub(super) within: Option<Within>,
 }
 
@@ -32,22 +32,23 @@ enum Choice {
     Key(String),
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
     /// The fields a name means; none (with an issue) if they cannot be searched.
-    pub(super) fn fields(&mut self, name: &str) -> Result<Vec<Searched>, Rejection> {
+    pub(super) fn fields(&mut self, name: &str) -> Result<Vec<Searched<'a>>, Rejection> {
+        let schema = self.schema;
         let name = match &self.scope {
             Some(scope) if name.is_empty() => scope.clone(),
             Some(scope) => format!("{scope}.{name}"),
             None => brooklet_query::tree::index_of(name).to_owned(),
         };
-        let names = match self.schema.query_field_set(&name) {
-            Some(set) => set.fields.clone(),
-            None => vec![name.clone()],
+        let names = match schema.query_field_set(&name) {
+            Some(set) => &set.fields[..],
+            None => std::slice::from_ref(&name),
         };
         let mut searched = Vec::new();
-        for name in &names {
+        for name in names {
             let path = Path::parse(name)?;
-            let Some(field) = self.schema.query_field(&path.field) else { continue };
+            let Some(field) = schema.query_field(&path.field) else { continue };
             let within = match &path.chosen {
                 None => None,
                 Some((_, Choice::Element(number))) => Some(Within::Element(*number)),
@@ -56,31 +57,15 @@ impl Binder<'_> {
                     None => continue,
                 },
             };
-            for field in self.searched_parts(field) {
+            for field in searched_parts(schema, field) {
                 let Some(id) = self.deployed.field_id(&field.name) else { continue };
-                searched.push(Searched { id, field: field.clone(), within: within.clone() });
+                searched.push(Searched { id, field, within: within.clone() });
             }
         }
         if searched.is_empty() {
             self.report_unsearchable(&name);
         }
         Ok(searched)
-    }
-
-    /// What a field is searched in: itself, or of a struct or map all parts below it, as of a field set.
-    fn searched_parts<'f>(&'f self, field: &'f Field) -> Vec<&'f Field> {
-        let begins = format!("{}.", field.name);
-        let parts = self.schema.all_fields().filter(|part| part.name.starts_with(&begins));
-        let parts: Vec<&Field> = parts.collect();
-        let has_parts = |of: &Field| {
-            parts.iter().any(|part| part.name.strip_prefix(&of.name).is_some_and(|rest| rest.starts_with('.')))
-        };
-        let all = if parts.is_empty() {
-            vec![field]
-        } else {
-            parts.iter().copied().filter(|part| !has_parts(part)).collect()
-        };
-        all.into_iter().filter(|field| field.indexing.searchable()).collect()
     }
 
     /// Whether a name may mean fields of n-grams.
@@ -131,6 +116,19 @@ impl Binder<'_> {
     pub(super) fn position_column(&self, field: &Field) -> Option<ColumnSpec> {
         self.deployed.column(&field.name, |kind| matches!(kind, ColumnKind::Positions { .. })).cloned()
     }
+}
+
+/// What a field is searched in: itself, or of a struct or map all parts below it, as of a field set.
+fn searched_parts<'f>(schema: &'f Schema, field: &'f Field) -> Vec<&'f Field> {
+    let begins = format!("{}.", field.name);
+    let parts = schema.all_fields().filter(|part| part.name.starts_with(&begins));
+    let parts: Vec<&Field> = parts.collect();
+    let has_parts = |of: &Field| {
+        parts.iter().any(|part| part.name.strip_prefix(&of.name).is_some_and(|rest| rest.starts_with('.')))
+    };
+    let all =
+        if parts.is_empty() { vec![field] } else { parts.iter().copied().filter(|part| !has_parts(part)).collect() };
+    all.into_iter().filter(|field| field.indexing.searchable()).collect()
 }
 
 /// The field that a dotted path begins with.

@@ -91,12 +91,12 @@ impl Binder<'_> {
         let text = normalise(&term.text, Self::normalizing(&fields)).into_owned();
         let mut targets = Vec::new();
         for searched in &fields {
-            if let Some(spec) = self.text_column(&searched.field) {
+            if let Some(spec) = self.text_column(searched.field) {
                 if !text.is_empty() {
                     let wording = Wording { written: &term.text, text: &text, stems, typed };
-                    targets.push(searched.target(spec, self.text_test(&searched.field, term.kind, wording)));
+                    targets.push(searched.target(spec, self.text_test(searched.field, term.kind, wording)));
                 }
-            } else if let Some(spec) = self.number_column(&searched.field)
+            } else if let Some(spec) = self.number_column(searched.field)
                 && let Some(test) = numbers_of_word(&term.text, number_kind(&spec))
             {
                 targets.push(searched.target(spec, Test::Number(test)));
@@ -126,7 +126,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let fields = self.fields(&term.field)?;
-        let mut sizes = fields.iter().map(|searched| self.analysis.gram_size(&searched.field));
+        let mut sizes = fields.iter().map(|searched| self.analysis.gram_size(searched.field));
         let Some(Some(size)) = sizes.next().filter(|first| sizes.all(|other| other == *first)) else { return Ok(None) };
         let text = normalise(&term.text, Normalizing::LowercaseAndFold);
         let mut grams: Vec<String> = brooklet_text::grams(&text, size).into_iter().map(str::to_owned).collect();
@@ -138,7 +138,7 @@ impl Binder<'_> {
     fn number(&mut self, term: &NumberTerm) -> Result<Vec<Target>, Rejection> {
         let mut targets = Vec::new();
         for searched in &self.fields(&term.field)? {
-            let field = &searched.field;
+            let field = searched.field;
             if let Some(spec) = self.number_column(field) {
                 let test = Test::Number(range(term, number_kind(&spec)));
                 targets.push(searched.target(spec, test));
@@ -170,13 +170,13 @@ impl Binder<'_> {
         let normalizing = Self::normalizing(&fields);
         let mut targets = Vec::new();
         for searched in &fields {
-            let Some(spec) = self.text_column(&searched.field) else { continue };
+            let Some(spec) = self.text_column(searched.field) else { continue };
             let last = words.len().saturating_sub(1);
             let of_place = |(place, of): (usize, &Vec<PhraseWord>)| {
                 let edges = (place == 0, place == last);
-                of.iter().map(|word| self.phrase_word(&searched.field, word, normalizing, edges)).collect()
+                of.iter().map(|word| self.phrase_word(searched.field, word, normalizing, edges)).collect()
             };
-            let joined = self.joined(&searched.field, words, normalizing).filter(|_| !starts && !ends);
+            let joined = self.joined(searched.field, words, normalizing).filter(|_| !starts && !ends);
             let words: Vec<Vec<WordTest>> = words.iter().enumerate().map(of_place).collect();
             let test = if (starts || ends) && !words.is_empty() {
                 Test::Phrase(PhraseTest { words, starts, ends })
@@ -195,7 +195,7 @@ impl Binder<'_> {
         let normalizing = Self::normalizing(&fields);
         let mut targets = Vec::new();
         for searched in &fields {
-            let (text, number) = (self.text_column(&searched.field), self.number_column(&searched.field));
+            let (text, number) = (self.text_column(searched.field), self.number_column(searched.field));
             let test = match values {
                 Values::Integers(list) if number.is_some() => Test::Number(NumberTest::AnyOf(list.clone())),
                 Values::Integers(list) => {
@@ -264,7 +264,7 @@ impl Binder<'_> {
 
     fn value_targets(&self, fields: &[Searched], test: &ValueTest) -> Vec<Target> {
         let target = |searched: &Searched| {
-            let spec = self.text_column(&searched.field)?;
+            let spec = self.text_column(searched.field)?;
             Some(searched.target(spec, Test::Value(test.clone())))
         };
         fields.iter().filter_map(target).collect()
@@ -275,14 +275,14 @@ impl Binder<'_> {
         let normalizing = Self::normalizing(&fields);
         let mut targets = Vec::new();
         for searched in &fields {
-            if let Some(spec) = self.text_column(&searched.field) {
+            if let Some(spec) = self.text_column(searched.field) {
                 let keys = weighted.tokens.iter().map(|token| (word_of(&token.key, normalizing), token.weight));
                 let mut keys: Vec<(String, i32)> = keys.collect();
                 keys.sort();
                 targets.push(
                     searched.target(spec, Test::Weighted(WeightedTest { keys: WeightedKeys::Words(keys), scoring })),
                 );
-            } else if let Some(spec) = self.number_column(&searched.field) {
+            } else if let Some(spec) = self.number_column(searched.field) {
                 let keys = number_keys(weighted, number_kind(&spec));
                 targets.push(searched.target(spec, Test::Weighted(WeightedTest { keys, scoring })));
             }
@@ -293,12 +293,12 @@ impl Binder<'_> {
     fn position(&mut self, field: &str, test: PositionTest) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(field)?;
         let target =
-            |searched: &Searched| Some(searched.target(self.position_column(&searched.field)?, Test::Position(test)));
+            |searched: &Searched| Some(searched.target(self.position_column(searched.field)?, Test::Position(test)));
         Ok(fields.iter().filter_map(target).collect())
     }
 }
 
-impl Searched {
+impl Searched<'_> {
     fn target(&self, spec: ColumnSpec, test: Test) -> Target {
         Target { field: self.id, spec, test, within: self.within.clone() }
     }
