@@ -32,9 +32,12 @@ export class Writer {
   #view: DataView;
   #length = 0;
 
-  constructor() {
-    const { bytes, view } = spare ?? memory(FIRST_BYTES);
-    [this.#bytes, this.#view, spare] = [bytes, view, undefined];
+  /** `bytesExpected`: room that is made at once. */
+  constructor(bytesExpected = 0) {
+    const isEnough = spare !== undefined && spare.bytes.length >= bytesExpected;
+    const { bytes, view } = (isEnough ? spare : undefined) ?? memory(Math.max(bytesExpected, FIRST_BYTES));
+    [this.#bytes, this.#view] = [bytes, view];
+    if (isEnough) spare = undefined;
   }
 
   /** What was written; the writer must not be used again. */

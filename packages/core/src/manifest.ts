@@ -44,7 +44,7 @@ export interface Change {
 
 /** The answer to a manifest want. */
 export function encodeManifest(manifest: Manifest): Uint8Array {
-  const writer = new Writer().u32(manifest.layout).u8(manifest.segments === undefined ? 0 : 1);
+  const writer = new Writer(bytesOf(manifest)).u32(manifest.layout).u8(manifest.segments === undefined ? 0 : 1);
   if (manifest.segments !== undefined) {
     writer.varint(manifest.segments.length);
     for (const { number, header, liveness } of manifest.segments) writer.u32(number).bytes(header).bytes(liveness);
@@ -52,6 +52,18 @@ export function encodeManifest(manifest: Manifest): Uint8Array {
   writer.varint(manifest.operations.length);
   for (const { number, bytes } of manifest.operations) writer.u64(number).bytes(bytes);
   return writer.finish();
+}
+
+/** Bytes of the numbers and lengths beside one segment or operation, or before all of them, at most. */
+const BESIDE_BYTES = 16;
+
+/** Room for a manifest: that of a long tail is large, and not to be copied while it is written. */
+function bytesOf({ segments = [], operations }: Manifest): number {
+  const ofSegments = segments.reduce(
+    (sum, { header, liveness }) => sum + BESIDE_BYTES + header.length + liveness.length,
+    0,
+  );
+  return operations.reduce((sum, { bytes }) => sum + BESIDE_BYTES + bytes.length, BESIDE_BYTES + ofSegments);
 }
 
 /** The result of a compact task; `undefined`: there was nothing to do. */

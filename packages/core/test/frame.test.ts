@@ -69,6 +69,16 @@ describe("manifest", () => {
     const bytes = encodeManifest({ layout: 9, segments: undefined, operations });
     expect([...bytes]).toEqual([9, 0, 0, 0, 0, 1, 5, 0, 0, 0, 0, 0, 0, 0, 1, 1]);
   });
+  test("of a long tail has room for all of it at once, and hardly more", () => {
+    const tail = Array.from({ length: 700 }, (_, number) => ({ number, bytes: new Uint8Array(1_500).fill(number) }));
+    const bytes = encodeManifest({ layout: 9, segments: [], operations: tail });
+    const reader = new Reader(bytes);
+    expect([reader.u32(), reader.u8(), reader.varint()]).toEqual([9, 1, 0]);
+    const read = reader.list((it) => [it.u64(), it.bytes().at(-1)]);
+    expect(read).toEqual(tail.map(({ number }) => [number, number % 256]));
+    reader.end();
+    expect(bytes.buffer.byteLength - bytes.length).toBeLessThan(16 * (tail.length + 1));
+  });
 });
 
 describe("change", () => {

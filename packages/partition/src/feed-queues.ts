@@ -138,10 +138,21 @@ class Spare {
   }
 }
 
+/** What all feeds of this thread share, until the collector wants it: one that is sent in many requests is many feeds. */
+let shared: WeakRef<Spare> | undefined;
+
+function sharedSpare(): Spare {
+  const known = shared?.deref();
+  if (known !== undefined) return known;
+  const spare = new Spare();
+  shared = new WeakRef(spare);
+  return spare;
+}
+
 /** All queues that hold something. */
 export class FeedQueues {
   readonly #queues = new Map<PartitionKey, FeedQueue>();
-  readonly #spare = new Spare();
+  readonly #spare = sharedSpare();
 
   /** The queue of a partition. */
   of(key: PartitionKey): FeedQueue {

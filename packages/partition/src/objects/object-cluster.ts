@@ -40,7 +40,7 @@ import type { SentQuery } from "../query/open-queries.ts";
 import { gather, type ShardAnswer } from "../shards/gather.ts";
 import { learn, type Moved, route } from "../shards/route.ts";
 import { objectName, type ShardName, type ShardRecord, WHOLE } from "../shards/shard.ts";
-import { loadShards } from "../shards/shard-load.ts";
+import { loadShards, own, toSend } from "../shards/shard-load.ts";
 import { ShardMaps } from "../shards/shard-map.ts";
 import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import type { DeployedCore } from "./isolate.ts";
@@ -142,7 +142,7 @@ export class ObjectCluster implements Cluster {
       storedIds: (id, cluster) => this.#engine.storedIds?.(id, cluster),
       load: (key, load, timeoutMs) =>
         loadShards(this.#maps, key, load, (shard, sent) =>
-          this.#asked(key, shard, true, (group) => group.load(sent, this.#waiting(timeoutMs, shard))),
+          this.#asked(key, shard, true, (group) => group.load(toSend(sent), this.#waiting(timeoutMs, shard))),
         ),
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
@@ -489,9 +489,4 @@ export class ObjectCluster implements Cluster {
 /** A query of this moment. */
 function encoded(request: SearchRequest): QueryBytes {
   return encodeQuery(request, Math.floor(Date.now() / 1_000));
-}
-
-/** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
-function own(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }

@@ -36,7 +36,7 @@ import { gather, type ShardAnswer } from "./gather.ts";
 import { MOVED } from "./moved.ts";
 import { learn, type Moved, route } from "./route.ts";
 import { groupOf, movingHalf, objectName, parentOf, readObjectName, type ShardName, WHOLE } from "./shard.ts";
-import { loadShards } from "./shard-load.ts";
+import { loadShards, toSend } from "./shard-load.ts";
 import { ShardMaps } from "./shard-map.ts";
 import { applyToShards, visitShards } from "./shard-visit.ts";
 import { split } from "./split.ts";
@@ -124,7 +124,7 @@ export class LargeGroups {
         return { moved: await this.#options.ask(key, "record", undefined) };
       }
       return await this.#asked(key, shard, (name, { made }) =>
-        this.#options.ask(name, "load", { made, load: sent, timeoutMs }),
+        this.#options.ask(name, "load", { made, load: toSend(sent), timeoutMs }),
       );
     });
   }

@@ -10,7 +10,7 @@ type Loaded = { readonly result: readonly LoadOutcome[] } | Moved;
 /** So often what is left is sent to other shards. */
 const HOPS_MAX = 16;
 
-/** Loads operations of one group, by whichever shards it has. */
+/** Loads operations of one group, by whichever shards it has. What `ask` is given may be asked of others again. */
 export async function loadShards(
   maps: ShardMaps,
   key: string,
@@ -18,7 +18,7 @@ export async function loadShards(
   ask: (shard: ShardName, load: Load) => Promise<Loaded>,
 ): Promise<readonly LoadOutcome[]> {
   if (maps.of(key) === undefined || ids === undefined) {
-    const reply = await ask(WHOLE, { ...load, operations: own(load.operations) });
+    const reply = await ask(WHOLE, load);
     if ("result" in reply) return reply.result;
     learn(maps, key, reply);
     if (ids === undefined) throw lost();
@@ -78,7 +78,12 @@ function loadOf(all: readonly Uint8Array[], indexes: readonly number[], { cluste
   return { count: indexes.length, operations: writer.finish().slice(), ...(cluster !== undefined && { cluster }) };
 }
 
-/** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
-function own(bytes: Uint8Array): Uint8Array {
+/** The load with bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
+export function toSend(load: Load): Load {
+  return { ...load, operations: own(load.operations) };
+}
+
+/** Bytes that have a buffer of their own. */
+export function own(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }

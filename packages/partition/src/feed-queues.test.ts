@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { FeedQueues } from "./feed-queues.ts";
+import { loadShards, toSend } from "./shards/shard-load.ts";
+import { ShardMaps } from "./shards/shard-map.ts";
+
+const KEY = "g:a";
+/** Larger than what a queue begins with. */
+const OPERATION = new Uint8Array(100_000).fill(7);
+
+/** What waits when `count` operations were added. */
+function filled(queues: FeedQueues, count: number): ReturnType<ReturnType<FeedQueues["of"]>["take"]> {
+  const queue = queues.of(KEY);
+  const numbers = Array.from({ length: count }, (_, at) => [at, at + 1, 0, OPERATION.length]).flat();
+  queue.add(0, OPERATION, { key: KEY, ids: "x".repeat(count), numbers: Uint32Array.from(numbers) });
+  return queue.take();
+}
+
+test("what one feed has loaded is room for the next feed, and holds what that adds", () => {
+  const feed = new FeedQueues();
+  const first = filled(feed, 3);
+  const memory = first.load.operations.buffer;
+  feed.giveBack(first);
+  const { load } = filled(new FeedQueues(), 2);
+  expect(load.operations.buffer).toBe(memory);
+  expect(load.operations.length).toBe(2 * (OPERATION.length + 3));
+  const other = filled(new FeedQueues(), 2);
+  expect(other.load.operations.buffer).not.toBe(memory);
+});
+
+test("what is loaded here is not copied; what is sent has a buffer of its own", async () => {
+  const { load } = filled(new FeedQueues(), 2);
+  expect(load.operations.byteLength).toBeLessThan(load.operations.buffer.byteLength);
+  const asked: Uint8Array[] = [];
+  await loadShards(new ShardMaps(), KEY, load, async (_, sent) => {
+    asked.push(sent.operations);
+    return { result: [] };
+  });
+  expect(asked[0]?.buffer).toBe(load.operations.buffer);
+  const sent = toSend(load);
+  expect(sent.operations.buffer).not.toBe(load.operations.buffer);
+  expect(sent.operations.byteLength).toBe(sent.operations.buffer.byteLength);
+  expect(Buffer.compare(sent.operations, load.operations)).toBe(0);
+});
