@@ -12,16 +12,17 @@ use crate::{Bounds, Reason};
 struct Fan {
     /// The number of segments, the new one included.
     segments: usize,
-    /// Whether as many bytes as make two full ones are enough, however few they are.
-    by_bytes: bool,
+    /// Whether as many documents as a full one has, or bytes as two have, are enough, however few they are.
+    by_size: bool,
 }
 
 /// Each document is rewritten about once per tier.
-const FAN: Fan = Fan { segments: 8, by_bytes: false };
-/// What a feed loads in bulk are larger segments, and one merge makes full ones of them: enough for two, so that little is
-/// rewritten again, and no more, because what a merge changes is one transaction. In the end they are settled like all
-/// others.
-const FAN_OF_LOADS: Fan = Fan { segments: 32, by_bytes: true };
+const FAN: Fan = Fan { segments: 8, by_size: false };
+/// What a feed loads in bulk are larger segments, and one merge makes full ones of them. Of documents that are small for their number
+/// as soon as there is enough for one: what is left over, and so rewritten again, is less than a load. Of large ones, of which a load has
+/// half as many as a segment, when there is enough for two. And no more, because what a merge changes is one transaction, and in memory
+/// until then. In the end they are settled like all others.
+const FAN_OF_LOADS: Fan = Fan { segments: 32, by_size: true };
 /// Documents of a segment of the lowest tier: about what a tail has when it is folded.
 const LOWEST: usize = 256;
 
@@ -144,10 +145,11 @@ impl Choice<'_> {
             let of_tier = rest.iter().filter(|segment| tier(alive(segment)) == level && !self.is_full(segment));
             let of_tier: Vec<_> = of_tier.cloned().collect();
             let bytes = of_tier.iter().map(|segment| self.bounds.worth_merging(&segment.header)).sum::<usize>();
-            let is_due =
-                of_tier.len() + 1 >= fan.segments || (fan.by_bytes && bytes >= self.bounds.worth_merging_bytes());
+            let merged = documents + of_tier.iter().map(|segment| alive(segment)).sum::<usize>();
+            let is_enough = merged >= limits::SEGMENT_DOCUMENTS || bytes >= self.bounds.worth_merging_bytes();
+            let is_due = of_tier.len() + 1 >= fan.segments || (fan.by_size && is_enough);
             if tier(documents) >= level && is_due {
-                documents += of_tier.iter().map(|segment| alive(segment)).sum::<usize>();
+                documents = merged;
                 chosen.extend(of_tier);
             }
         }

@@ -73,7 +73,10 @@ struct Merging {
 
 struct Running {
     stored: StoredSchema,
-    cursors: Vec<(Cursor, Option<Dated>)>,
+    /// Those that have stepped over their document, or have none yet.
+    advanced: Vec<Cursor>,
+    /// The others with the documents that they are at, the least id last.
+    ready: Vec<(Cursor, Dated)>,
     puts: VecDeque<Dated>,
     /// Documents that were written before this are left out.
     from: u64,
@@ -252,10 +255,6 @@ impl Compact {
     }
 }
 
-fn id_of(held: &Option<Dated>) -> Option<&str> {
-    held.as_ref().map(|held| held.document.id.as_str())
-}
-
 /// How each schema is stored, and what is left of removed documents.
 pub(crate) fn stored_schemas(application: &Application) -> Vec<StoredSchema> {
     let removed = application.stored_names().into_iter().filter(|name| is_of_removed(name));
@@ -285,7 +284,8 @@ fn begin(
     Some(Running {
         puts: puts.collect(),
         from: if is_of_removed(&merge.schema) { forget_before } else { 0 },
-        cursors: merge.inputs.into_iter().map(|segment| (Cursor::new(segment), None)).collect(),
+        advanced: merge.inputs.into_iter().map(Cursor::new).collect(),
+        ready: Vec::new(),
         builder: SegmentBuilder::from_schema(&stored),
         stored,
         bounds,
@@ -342,40 +342,40 @@ impl Running {
         true
     }
 
-    /// Makes every cursor hold its next document; the missing blocks of all of them are noted before it halts.
+    /// Has every cursor at its next document; the missing blocks of all of them are noted before it halts.
     fn fill(&mut self, fetched: &mut Fetched) -> Result<(), Halt> {
         let mut gaps = Gaps::default();
-        let mut done = Vec::new();
-        for (index, (cursor, held)) in self.cursors.iter_mut().enumerate().filter(|(_, (_, held))| held.is_none()) {
+        for mut cursor in std::mem::take(&mut self.advanced) {
             match gaps.note(cursor.peek(fetched))? {
-                Some(Some(document)) => *held = Some(document),
-                Some(None) => done.push(index),
-                None => {}
+                Some(Some(dated)) => {
+                    let id = &dated.document.id;
+                    let place = self.ready.partition_point(|(_, other)| other.document.id > *id);
+                    self.ready.insert(place, (cursor, dated));
+                }
+                // It is at its end.
+                Some(None) => {}
+                None => self.advanced.push(cursor),
             }
-        }
-        for index in done.into_iter().rev() {
-            self.cursors.remove(index);
         }
         gaps.check()
     }
 
     fn take_least(&mut self) -> Option<Dated> {
-        let least = self.cursors.iter_mut().filter(|(_, held)| held.is_some());
-        let least = least.min_by(|(_, a), (_, b)| id_of(a).cmp(&id_of(b)));
-        let from_tail = match (&least, self.puts.front()) {
-            (Some((_, Some(held))), Some(put)) => put.document.id < held.document.id,
+        let from_tail = match (self.ready.last(), self.puts.front()) {
+            (Some((_, held)), Some(put)) => put.document.id < held.document.id,
             (_, put) => put.is_some(),
         };
         if from_tail {
             return self.puts.pop_front();
         }
-        let (cursor, held) = least?;
+        let (mut cursor, held) = self.ready.pop()?;
         cursor.advance();
-        held.take()
+        self.advanced.push(cursor);
+        Some(held)
     }
 
     fn exhausted(&self) -> bool {
-        self.puts.is_empty() && self.cursors.is_empty()
+        self.puts.is_empty() && self.ready.is_empty() && self.advanced.is_empty()
     }
 }
 

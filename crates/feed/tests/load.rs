@@ -71,6 +71,27 @@ fn loads_are_merged_when_there_are_thirty_two() {
 }
 
 #[test]
+fn loads_are_merged_when_they_have_the_documents_of_a_full_segment() {
+    const FULL: u32 = limits::SEGMENT_DOCUMENTS as u32;
+    // Four of them are a few less than enough.
+    const LOAD: u32 = FULL / 4 - 10;
+    let mut host = notes();
+    let mut load = |number: u32| {
+        let operations: Vec<String> = (number * LOAD..(number + 1) * LOAD).map(|at| put(at as usize, 1)).collect();
+        host.load(&operations, true);
+        host.shape()
+    };
+    for number in 0..4 {
+        assert_eq!(load(number), vec![(LOAD, LOAD); number as usize + 1]);
+    }
+    let left = 5 * LOAD - FULL;
+    assert_eq!(load(4), [(FULL, FULL), (left, left)]);
+    // A full one is left alone.
+    assert_eq!(load(5), [(FULL, FULL), (left, left), (LOAD, LOAD)]);
+    assert_eq!(host.content().len(), 6 * LOAD as usize);
+}
+
+#[test]
 fn loads_are_merged_when_they_make_two_full_segments() {
     let mut host = Host::new(application(&[(
         "note",

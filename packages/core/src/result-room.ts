@@ -4,8 +4,8 @@
  */
 import type { UnsharedBytes } from "./bytes.ts";
 
-/** The largest that is kept: a full segment of vectors of 384 cells is somewhat smaller. */
-const KEPT_BYTES = 24 << 20;
+/** The largest that is kept: a full segment of vectors of 384 cells with a line of text each is somewhat smaller. */
+const KEPT_BYTES = 40 << 20;
 
 /** Where results are copied to. */
 export class ResultRoom {

@@ -18,14 +18,27 @@ export function digitsOf(numbers: Float32Array | Float64Array | Int8Array): stri
 }
 
 /** Writes the digits of numbers, the two of each byte as they lie in memory, from the beginning of `digits` on. */
-export function writeDigits(
-  { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT }: Float32Array | Float64Array | Int8Array,
-  digits: Uint16Array,
-): void {
+export function writeDigits(numbers: Float32Array | Float64Array | Int8Array, digits: Uint16Array): void {
+  const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT } = numbers;
+  if (numbers instanceof Float32Array) {
+    writeDigitsOf32(new Uint32Array(buffer, byteOffset, numbers.length), digits);
+    return;
+  }
   const bytes = new Uint8Array(buffer, byteOffset, byteLength);
   // The bytes of a number are turned round where the last is first: a number has 1, 4 or 8 of them.
   const turn = IS_LITTLE_ENDIAN ? BYTES_PER_ELEMENT - 1 : 0;
   for (let at = 0; at < byteLength; at += 1) digits[at] = DIGITS[bytes[at ^ turn] as number] as number;
+}
+
+/** The same of the bits of 32, as nearly all vectors have: two thirds of the time that bytes take. */
+function writeDigitsOf32(numbers: Uint32Array, digits: Uint16Array): void {
+  for (let at = 0, to = 0; at < numbers.length; at += 1, to += 4) {
+    const bits = numbers[at] as number;
+    digits[to] = DIGITS[bits >>> 24] as number;
+    digits[to + 1] = DIGITS[(bits >>> 16) & 0xff] as number;
+    digits[to + 2] = DIGITS[(bits >>> 8) & 0xff] as number;
+    digits[to + 3] = DIGITS[bits & 0xff] as number;
+  }
 }
 
 /** Cells of 32 bits as a value of JSON, where they are their digits; who is in the same process takes them as they are. */
