@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { open, schema, text, timestamp, vector } from "../src/index.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/object-store.ts";
+import { serve } from "../src/serve.ts";
 
 const mail = schema("mail", { subject: text(), sentAt: timestamp(), vec: vector(3).optional() });
 
@@ -90,4 +91,10 @@ test("a new store has as many buckets as it is given, and keeps them", async () 
 test("a store is not opened beside a path", async () => {
   const store = memoryObjectStore();
   await expect(open({ store, path: "./data", schemas: [mail] })).rejects.toThrow("open takes either store or path");
+});
+
+test("groups of a store are not split: what asks for it is refused by name", async () => {
+  const refused = "shardBytes is of a data directory: groups of a store are not split";
+  await expect(open({ store: memoryObjectStore(), schemas: [mail], shardBytes: 1 << 20 })).rejects.toThrow(refused);
+  await expect(serve({ store: memoryObjectStore(), port: 0, shardBytes: 1 << 20 })).rejects.toThrow(refused);
 });
