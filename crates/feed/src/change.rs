@@ -2,6 +2,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use brooklet_kernel::sort_by;
 use brooklet_segment::{Manifest, Operation, StoredOperation, StoredSchema, StoredSegment, removed_of};
 use brooklet_task::{Rejection, limits};
 
@@ -39,7 +40,7 @@ pub(crate) fn last_operations(
 /// Of operations in the order they came the last on each document, in the order of the ids.
 pub(crate) fn last_of_each(mut operations: Vec<StoredOperation>) -> Vec<StoredOperation> {
     // A stable sort: those on one document stay as they came. What is in order already costs next to nothing.
-    operations.sort_by(|one, other| one.id().cmp(other.id()));
+    sort_by(&mut operations, |one, other| one.id().cmp(other.id()));
     operations.dedup_by(|later, kept| {
         let is_same = later.id() == kept.id();
         if is_same {

@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use brooklet_document::{Document, Shard};
+use brooklet_kernel::sort;
 use brooklet_segment::{
     BlockSource, Gaps, Halt, StoredOperation, StoredSegment, find_id, find_ids, open_block, read_document, read_id,
     read_time,
@@ -21,7 +22,7 @@ impl Fetched {
     /// The blocks noted as missing since the last call, each once.
     pub(crate) fn take_missing(&mut self) -> Vec<BlockRef> {
         let mut missing = std::mem::take(&mut self.missing);
-        missing.sort_unstable();
+        sort(&mut missing);
         missing.dedup();
         missing
     }

@@ -12,6 +12,7 @@ use brooklet_document::{
     Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove, shown_id,
     unknown_type,
 };
+use brooklet_kernel::sort_by;
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, PartitionVersion, StoredOperation, StoredSchema};
 use brooklet_task::bytes::{Reader, Writer};
@@ -168,7 +169,7 @@ impl Load {
             let mut last = last_of_each(self.loaded);
             if self.types.iter().any(|of| of.target.schema.is_shared) {
                 // What is done in several content clusters follows one another: the host commits it at once.
-                last.sort_by(|one, other| shown_id(one.id()).cmp(&shown_id(other.id())));
+                sort_by(&mut last, |one, other| shown_id(one.id()).cmp(&shown_id(other.id())));
             }
             writer.varint(last.len() as u64);
             for operation in &last {

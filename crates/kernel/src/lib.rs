@@ -1,5 +1,5 @@
 //! The arithmetic of the core, without any knowledge of documents: exact vector kernels, int8 codes with proven bounds,
-//! bitmaps, bounded selection, search of bytes and of pairs of numbers, reading of lists of numbers, of postings and of
+//! bitmaps, bounded selection, sorting, search of bytes and of pairs of numbers, reading of lists of numbers, of postings and of
 //! places, and checksums.
 //!
 //! # Same bits everywhere
@@ -35,6 +35,7 @@ mod exact;
 mod find;
 mod hamming;
 mod lanes;
+mod order;
 mod pairs;
 mod postings;
 mod products;
@@ -52,6 +53,7 @@ pub use decimals::read_decimals;
 pub use distances::{collect_places, each_place, each_place_of, write_places};
 pub use find::Needle;
 pub use lanes::Posting;
+pub use order::{sort, sort_by, sort_by_key};
 pub use pairs::{PairNumber, each_pair};
 pub use postings::{POSTINGS, POSTINGS_BYTES, SCATTERED, SCORES, Saturation, above, scatter_short, short_postings};
 pub use products::{NARROW_SUMS, PRODUCT_LANES, sums_of_products};

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::{CellType, Tensor, TensorType};
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 
 use crate::evaluate::Run;
@@ -131,7 +132,7 @@ impl Run<'_> {
                 found.push((plan.address.iter().map(label).collect::<Vec<String>>(), cells));
             }
         }
-        found.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        sort_by(&mut found, |(a, _), (b, _)| a.cmp(b));
         let mut tensor = Tensor { tensor_type: result.clone(), addresses: Vec::new(), cells: Vec::new() };
         for (address, cells) in found {
             tensor.addresses.push(address);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use brooklet_document::legal_text::is_legal;
 use brooklet_document::selection::Selection;
+use brooklet_kernel::sort_by;
 use brooklet_task::{Code, Rejection};
 
 use crate::application::Application;
@@ -80,7 +81,7 @@ impl Application {
         generators::give(&mut schemas, &generators)?;
         give_inputs(&mut schemas, &query_profiles, &mut remarks);
         let Remarks { mut warnings, mut objections } = remarks;
-        schemas.sort_by(|a, b| a.name.cmp(&b.name));
+        sort_by(&mut schemas, |a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));
         let (configs, places): (Vec<_>, Vec<_>) =

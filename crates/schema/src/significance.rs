@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::json::Lexer;
+use brooklet_kernel::sort_by;
 use brooklet_task::limits::SIGNIFICANCE_MODEL_BYTES;
 use brooklet_task::{Code, Rejection};
 
@@ -149,7 +150,7 @@ fn model(json: &mut Lexer<'_>) -> Result<SignificanceModel, Rejection> {
     }
     // Stable, and from behind: of a word given twice the last frequency counts.
     model.words.reverse();
-    model.words.sort_by(|(a, _), (b, _)| a.cmp(b));
+    sort_by(&mut model.words, |(a, _), (b, _)| a.cmp(b));
     model.words.dedup_by(|(a, _), (b, _)| a == b);
     model.words.shrink_to_fit();
     Ok(model)

@@ -2,6 +2,7 @@
 use std::borrow::Cow;
 
 use brooklet_document::{CLUSTER_MARK, id_in_cluster};
+use brooklet_kernel::sort;
 
 use crate::application::Application;
 use crate::schema::Schema;
@@ -68,7 +69,7 @@ impl Application {
         let schemas = self.schemas.iter().map(|schema| schema.stored_as().into_owned());
         let mut names: Vec<String> = schemas.flat_map(|name| [removed_of(&name), name]).collect();
         names.push(REMOVED.to_owned());
-        names.sort_unstable();
+        sort(&mut names);
         names.dedup();
         names
     }

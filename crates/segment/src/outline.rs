@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
@@ -134,7 +135,7 @@ impl Outlines {
         if self.bytes > self.budget_bytes {
             let mut by_use: Vec<(u64, PartitionName)> =
                 self.kept.iter().map(|(name, (_, used))| (*used, name.clone())).collect();
-            by_use.sort_unstable();
+            sort(&mut by_use);
             for (_, name) in by_use {
                 if self.bytes <= self.budget_bytes / 2 {
                     break;

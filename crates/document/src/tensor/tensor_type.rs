@@ -1,4 +1,6 @@
 //! Types of tensors: their cells and their dimensions.
+use brooklet_kernel::sort;
+
 use super::bits::{bits_f32, nearest_f32};
 
 /// How a cell is stored. Cells are held as f64 here, already rounded to their type.
@@ -89,7 +91,7 @@ impl TensorType {
     /// A type; dimensions are sorted here.
     #[must_use]
     pub fn new(cell: CellType, mut dimensions: Vec<Dimension>) -> TensorType {
-        dimensions.sort();
+        sort(&mut dimensions);
         TensorType { cell, dimensions }
     }
 

@@ -34,7 +34,8 @@ pub(super) struct Among<'a> {
 
 impl<'a> Among<'a> {
     pub(super) fn new(values: &'a [Value]) -> Among<'a> {
-        let scalars = values.iter().filter_map(Scalar::from_value).collect();
+        let mut scalars = BTreeSet::new();
+        scalars.extend(values.iter().filter_map(Scalar::from_value));
         Among { scalars, others: values.iter().filter(|value| Scalar::from_value(value).is_none()).collect() }
     }
 
@@ -60,7 +61,8 @@ pub(super) fn merge_weights(entries: &mut Vec<(Value, i32)>, more: &[(Value, i32
 /// For each of the keys its place among the entries.
 fn places_of(entries: &[(Value, i32)], keys: &[(Value, i32)]) -> Vec<Option<usize>> {
     let scalars = keys.iter().enumerate().filter_map(|(number, (key, _))| Some((Scalar::from_value(key)?, number)));
-    let numbers: BTreeMap<Scalar, usize> = scalars.collect();
+    let mut numbers: BTreeMap<Scalar, usize> = BTreeMap::new();
+    numbers.extend(scalars);
     let others = keys.iter().map(|(key, _)| match Scalar::from_value(key) {
         Some(_) => None,
         None => entries.iter().position(|(known, _)| known == key),

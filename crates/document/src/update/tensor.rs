@@ -1,6 +1,7 @@
 //! Changing tensors: merging, removing and computing with cells.
 use std::collections::{BTreeMap, BTreeSet};
 
+use brooklet_kernel::sort;
 use brooklet_task::limits::TENSOR_CELLS;
 use brooklet_task::{Code, Rejection};
 
@@ -79,7 +80,7 @@ impl TensorModify {
     fn with_missing(&self, tensor: &Tensor, fill: f64) -> Result<Tensor, Rejection> {
         let size = tensor.tensor_type.dense_size().max(1);
         let mut missing: Vec<&Vec<String>> = self.cells.iter().map(|given| &given.address).collect();
-        missing.sort();
+        sort(&mut missing);
         missing.dedup();
         missing.retain(|address| tensor.addresses.binary_search(address).is_err());
         let cells = vec![fill; missing.len().saturating_mul(size).min(TENSOR_CELLS + 1)];
@@ -103,7 +104,8 @@ fn check_size(cells: usize) -> Result<(), Rejection> {
 
 /// The subspaces of both; where both have one, that of `more`.
 pub(super) fn merged(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection> {
-    let mut all: BTreeMap<&[String], &[f64]> = tensor.subspaces().collect();
+    let mut all: BTreeMap<&[String], &[f64]> = BTreeMap::new();
+    all.extend(tensor.subspaces());
     all.extend(more.subspaces());
     check_size(all.len() * tensor.tensor_type.dense_size())?;
     let addresses = all.keys().map(|address| address.to_vec()).collect();

@@ -3,6 +3,7 @@
 //! their embeddings. What a script may do was checked at deploy (`schema`, `indexing/made.rs`).
 use brooklet_document::Value;
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
+use brooklet_kernel::sort;
 use brooklet_schema::indexing::{ExpressionKind, Script, Statement};
 use brooklet_schema::{Field, Schema};
 use brooklet_task::{Code, Rejection, limits};
@@ -61,7 +62,7 @@ pub fn make_fields(
         made.wanted.append(&mut run.wanted);
         made.fields.extend(run.output.map(|value| (field.name.clone(), value)));
     }
-    made.wanted.sort();
+    sort(&mut made.wanted);
     made.wanted.dedup();
     let characters: usize = made.wanted.iter().map(|wanted| wanted.text.len()).sum();
     if made.wanted.len() > limits::EMBEDDINGS || characters > limits::EMBEDDED_BYTES {

@@ -1,4 +1,5 @@
 //! From an expression to the query tree: names get their meaning here.
+use brooklet_kernel::sort;
 use brooklet_task::Rejection;
 
 use super::scope::{Built, Fault, Scope, fault};
@@ -259,7 +260,7 @@ impl<'a> Builder<'a> {
                 _ => return Err(fault(value, format!("Expected a string in the list, got {}.", value.value_name()))),
             }
         }
-        texts.sort();
+        sort(&mut texts);
         texts.dedup();
         Ok(texts)
     }
@@ -273,7 +274,7 @@ impl<'a> Builder<'a> {
                 _ => return Err(fault(value, format!("Expected an integer in the list, got {}.", value.value_name()))),
             }
         }
-        numbers.sort_unstable();
+        sort(&mut numbers);
         numbers.dedup();
         Ok(numbers)
     }

@@ -1,4 +1,6 @@
 //! What stands after `contains`: words, and the functions that relate words.
+use brooklet_kernel::{sort, sort_by};
+
 use super::build::{Builder, Within, Words, item};
 use super::scope::{Built, Fault, Scope, fault};
 use super::syntax::{Node, NodeKind};
@@ -196,7 +198,7 @@ impl Builder<'_> {
             };
             words.push((word.clone(), exactness));
         }
-        words.sort_by(|a, b| b.1.total_cmp(&a.1));
+        sort_by(&mut words, |a, b| b.1.total_cmp(&a.1));
         let mut seen = std::collections::BTreeSet::new();
         words.retain(|(word, _)| seen.insert(word.clone()));
         let annotations = Annotations {
@@ -255,7 +257,7 @@ impl Builder<'_> {
         }
         let filter = scope.integers("elementFilter")?;
         let mut element_filter = filter.into_iter().map(element_number).collect::<Built<Vec<u32>>>()?;
-        element_filter.sort_unstable();
+        sort(&mut element_filter);
         element_filter.dedup();
         let same = SameElement { field: field.to_owned(), items, element_filter };
         Ok(item(Operator::SameElement(same), Annotations::default(), scope.node))

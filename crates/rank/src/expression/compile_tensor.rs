@@ -3,6 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::{CellType, Tensor, TensorType};
+use brooklet_kernel::sort;
 use brooklet_task::Rejection;
 
 use super::compile::mapped;
@@ -247,7 +248,7 @@ impl Compiler<'_> {
         if tensor_type.mapped().next().is_none() {
             addresses.push(Vec::new());
         }
-        addresses.sort();
+        sort(&mut addresses);
         addresses.dedup();
         let size = tensor_type.dense_size();
         let placed = Budget::default().take(addresses.len(), size);

@@ -10,6 +10,7 @@ use super::labels::{mapped_tensor, mapped_type};
 use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::MatchData;
 use brooklet_document::{CellType, Tensor};
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 
 struct Known(f64);
@@ -38,7 +39,7 @@ pub fn prepare_frequency(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         let documents = ranked.term.document_frequency.or_else(measured);
         cells.push((ranked.number.to_string(), documents.map_or(0.0, |documents| documents.frequency)));
     }
-    cells.sort_by(|left, right| left.0.cmp(&right.0));
+    sort_by(&mut cells, |left, right| left.0.cmp(&right.0));
     let of = mapped_type(CellType::Double, "term");
     Ok(call.ready_tensor("out", of.clone(), KnownTensor(mapped_tensor(&of, cells))))
 }

@@ -7,6 +7,7 @@
 //! sum of the leaves; divided by the number of trees if `average_output`; through the sigmoid if the objective is
 //! `binary`. Objectives: regression (and regression_l2), binary, lambdarank, rank_xendcg.
 use brooklet_document::json::{JsonKind, Lexer};
+use brooklet_kernel::sort;
 use brooklet_task::{Code, Rejection};
 
 use super::grown::{Grown, Missing, Room, Split, Test, check_inputs, open};
@@ -206,7 +207,7 @@ fn categorical_inputs(trees: &[Grown]) -> Vec<u32> {
         }
         open.extend([&split.first, &split.second]);
     }
-    inputs.sort_unstable();
+    sort(&mut inputs);
     inputs.dedup();
     inputs
 }

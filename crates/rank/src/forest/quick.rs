@@ -5,6 +5,8 @@
 //! (or not above it). Comparing codes is comparing numbers, and there are no branches that depend on data.
 use std::ops::{BitAnd, BitOr};
 
+use brooklet_kernel::sort_by;
+
 use super::grown::Missing;
 use super::trees::{Arithmetic, NEARLY_ZERO, Test, Trees};
 
@@ -110,7 +112,7 @@ impl Quick {
         }
         for of_input in &mut quick.thresholds {
             of_input.retain(|threshold| !threshold.is_nan());
-            of_input.sort_by(f64::total_cmp);
+            sort_by(of_input, f64::total_cmp);
             of_input.dedup();
         }
         let mut columns = vec![[None; 6]; width];

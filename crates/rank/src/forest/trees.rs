@@ -1,4 +1,6 @@
 //! Decision trees, flattened, and walking them.
+use brooklet_kernel::sort_by;
+
 use super::grown;
 use super::grown::{Grown, Missing};
 use crate::interval::Interval;
@@ -87,7 +89,7 @@ impl Trees {
                         grown::Test::NotAbove(threshold) => Test::NotAbove(threshold),
                         grown::Test::Below(threshold) => Test::Below(threshold),
                         grown::Test::OneOf(mut categories) => {
-                            categories.sort_by(f64::total_cmp);
+                            sort_by(&mut categories, f64::total_cmp);
                             let from = self.categories.len() as u32;
                             self.categories.extend(categories);
                             Test::OneOf(from, self.categories.len() as u32)

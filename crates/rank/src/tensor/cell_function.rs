@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use brooklet_document::{CellType, Dimension, Tensor, TensorType};
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 
 use crate::tensor::budget::Budget;
@@ -33,7 +34,7 @@ pub(crate) fn cell_order(
 ) -> Result<Tensor, Rejection> {
     budget.take(tensor.cells.len(), 1)?;
     let mut order: Vec<usize> = (0..tensor.cells.len()).collect();
-    order.sort_by(|a, b| {
+    sort_by(&mut order, |a, b| {
         let (a, b) = (tensor.cells[*a], tensor.cells[*b]);
         let values = if is_descending { b.partial_cmp(&a) } else { a.partial_cmp(&b) };
         values.unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::{Dimension, Tensor, TensorType};
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, mapped_positions, pick};
@@ -137,7 +138,7 @@ impl Mapped {
             .flat_map(|(l, found)| found.iter().map(move |r| (l, *r)))
             .map(|(l, r)| pair(l, r))
             .collect();
-        pairs.sort_by(|a, b| a.address.cmp(&b.address));
+        sort_by(&mut pairs, |a, b| a.address.cmp(&b.address));
         Ok(pairs)
     }
 }

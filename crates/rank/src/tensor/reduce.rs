@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::{Tensor, TensorType};
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, mapped_positions, pick};
@@ -98,7 +99,7 @@ impl Accumulator {
             Aggregator::Avg => self.value / self.count as f64,
             Aggregator::Median if self.all.iter().any(|cell| cell.is_nan()) => f64::NAN,
             Aggregator::Median => {
-                self.all.sort_by(f64::total_cmp);
+                sort_by(&mut self.all, f64::total_cmp);
                 let middle = self.all.len() / 2;
                 if self.all.len() % 2 == 1 { self.all[middle] } else { (self.all[middle - 1] + self.all[middle]) / 2.0 }
             }

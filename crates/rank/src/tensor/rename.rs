@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use brooklet_document::{Dimension, Tensor, TensorType};
+use brooklet_kernel::sort;
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, pick};
@@ -42,7 +43,7 @@ impl RenamePlan {
         budget.take(tensor.cells.len(), 1)?;
         let addresses = tensor.addresses.iter().enumerate().map(|(at, address)| (pick(address, &self.labels), at));
         let mut addresses: Vec<(Vec<String>, usize)> = addresses.collect();
-        addresses.sort();
+        sort(&mut addresses);
         let size = self.result.dense_size();
         let mut cells = Vec::with_capacity(tensor.cells.len());
         for (_, at) in &addresses {

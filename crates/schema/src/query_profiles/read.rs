@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::TensorType;
+use brooklet_kernel::sort_by_key;
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
@@ -310,7 +311,7 @@ impl ProfileReader<'_, '_> {
             }
         }
         // A value for an earlier dimension makes a variant more specific than any for later ones.
-        variants.sort_by_key(|variant| variant.values.iter().map(Option::is_none).collect::<Vec<_>>());
+        sort_by_key(&mut variants, |variant| variant.values.iter().map(Option::is_none).collect::<Vec<_>>());
         Ok((dimensions, body, variants))
     }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::DataType;
+use brooklet_kernel::sort_by_key;
 
 use super::order;
 use super::outcome::Resolved;
@@ -114,7 +115,7 @@ pub(super) fn classes(
         name.place.reject(format!("document-summary '{}' inherits itself", name.text))
     })?;
     let mut done: Vec<SummaryClass> = implicit.into_values().collect();
-    done.sort_by_key(|class| class.name != "default");
+    sort_by_key(&mut done, |class| class.name != "default");
     let mut total = 0;
     for index in order {
         builder.explicit(&tree.summaries[index], &mut done, remarks)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings, embedded, values_wanted};
 use brooklet_document::{Tensor, TensorType};
+use brooklet_kernel::sort;
 use brooklet_query::surroundings::Parameters;
 use brooklet_schema::InputType;
 use brooklet_task::{Code, Rejection, limits};
@@ -56,7 +57,7 @@ pub(crate) fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec
             }
         }
     }
-    wanted.sort();
+    sort(&mut wanted);
     wanted.dedup();
     if wanted.len() > limits::QUERY_EMBEDDINGS {
         let message = format!("A query may embed {} texts at most, not {}", limits::QUERY_EMBEDDINGS, wanted.len());

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use brooklet_document::Location;
 use brooklet_document::selection::Selection;
+use brooklet_kernel::sort;
 use brooklet_task::bytes::Writer;
 use brooklet_task::{Code, Rejection, limits};
 
@@ -64,7 +65,7 @@ impl Scope {
             None => Groups::All,
             Some(locations) => {
                 let mut keys: Vec<String> = locations.iter().map(Location::partition_key).collect();
-                keys.sort_unstable();
+                sort(&mut keys);
                 keys.dedup();
                 Groups::Keys(keys)
             }

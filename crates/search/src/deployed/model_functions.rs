@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::{Tensor, TensorType};
+use brooklet_kernel::sort_by;
 use brooklet_rank::model_output::cell_type_of;
 use brooklet_rank::{Dialect, Environment, Expression, FeatureName, FeatureType, Function, ModelCall, Program, Value};
 use brooklet_schema::{Application, InputType, OnnxSignature, RankProfile};
@@ -56,11 +57,11 @@ pub(crate) fn models(application: &Application) -> Vec<Model> {
         Some((name, of_onnx(application, path, name, signature.as_ref().ok()?)))
     });
     let all = expressions.chain(trees).chain(onnx).map(|(path, mut functions)| {
-        functions.sort_by(|a, b| a.name.cmp(&b.name));
+        sort_by(&mut functions, |a, b| a.name.cmp(&b.name));
         Model { name: model_name(path), functions: functions.into_iter().map(Rc::new).collect() }
     });
     let mut all: Vec<Model> = all.filter(|model| !model.functions.is_empty()).collect();
-    all.sort_by(|a, b| a.name.cmp(&b.name));
+    sort_by(&mut all, |a, b| a.name.cmp(&b.name));
     all
 }
 

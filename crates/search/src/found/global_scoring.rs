@@ -3,6 +3,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::Tensor;
+use brooklet_kernel::sort_by;
 use brooklet_rank::{FeatureSource, FeatureType, ModelOutput, Scratch, Value};
 use brooklet_task::Rejection;
 
@@ -121,7 +122,7 @@ pub(crate) fn linear(values: &[f64]) -> Vec<f64> {
 pub(crate) fn reciprocal(values: &[f64], k: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     let key = |at: &usize| if values[*at].is_nan() { (1, 0.0) } else { (0, -values[*at]) };
-    order.sort_by(|a, b| {
+    sort_by(&mut order, |a, b| {
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then_with(|| (a.1 + 0.0).total_cmp(&(b.1 + 0.0)))
     });

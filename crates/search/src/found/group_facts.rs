@@ -6,6 +6,7 @@
 //! share is left out, and counted in the next round.
 use std::collections::BTreeMap;
 
+use brooklet_kernel::sort;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Rejection, limits};
 
@@ -45,7 +46,7 @@ impl SchemaFacts {
         for (operator, (target, neighbours)) in other.nearest {
             let (_, all) = self.nearest.entry(operator).or_insert_with(|| (target, Vec::new()));
             all.extend(neighbours);
-            all.sort_unstable();
+            sort(all);
             all.truncate(target);
         }
         if !self.agrees {

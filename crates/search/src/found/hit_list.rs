@@ -6,7 +6,7 @@
 //! which is why it is the same merge for one partition and for many.
 use std::cmp::Ordering;
 
-use brooklet_kernel::score_key;
+use brooklet_kernel::{score_key, sort_by};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -42,7 +42,7 @@ impl Plan {
     /// Sorts hits by list and order, and keeps those that can be shown. Where ids are not known yet, hits tied with the
     /// last of a list are kept too, and if hits are collapsed all of them: which are the best of a value is not known.
     pub(crate) fn keep<Content>(&self, hits: &mut Vec<Ranked<Content>>) {
-        hits.sort_by(|a, b| self.list(a.schema).cmp(&self.list(b.schema)).then_with(|| self.compare(a, b)));
+        sort_by(hits, |a, b| self.list(a.schema).cmp(&self.list(b.schema)).then_with(|| self.compare(a, b)));
         // Later phases change the order, so hits of theirs are collapsed in the end only.
         let is_open = |hit: &Ranked<Content>| self.list(hit.schema) == 0 && !self.collapse.is_empty();
         if hits.iter().any(|hit| is_open(hit) && hit.id.is_none()) {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::Tensor;
-use brooklet_kernel::hash128;
+use brooklet_kernel::{hash128, sort};
 use brooklet_rank::ModelOutput;
 use brooklet_rank::model_output::cell_type_of;
 use brooklet_task::bytes::{Reader, Writer};
@@ -54,7 +54,7 @@ impl WantedRuns {
             known
                 .outputs
                 .extend(run.outputs.into_iter().filter(|output| !known.outputs.contains(output)).collect::<Vec<_>>());
-            known.outputs.sort();
+            sort(&mut known.outputs);
             return;
         }
         let bytes: usize = run.inputs.iter().map(|input| input.bytes.len()).sum();

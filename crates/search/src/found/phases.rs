@@ -5,7 +5,7 @@
 //! are lower than the old ones were: so a hit that was not looked at again does not pass one that was (ranking,
 //! global-phase). The second phase scores at least all hits that can be shown, so no answer mixes its scores with those
 //! of the first phase.
-use brooklet_kernel::score_key;
+use brooklet_kernel::{score_key, sort_by};
 use brooklet_task::Rejection;
 
 use super::global_scoring::Seen;
@@ -56,7 +56,7 @@ fn rerank<Content>(hits: &mut Vec<Ranked<Content>>, scores: &[f64], drop_limit: 
         }
     }
     hits.retain(|hit| drop_limit.is_none_or(|limit| hit.score > limit));
-    hits.sort_by(|a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
+    sort_by(hits, |a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
 }
 
 /// The finite scores of some hits; empty if its low is above its high.

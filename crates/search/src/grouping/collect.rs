@@ -1,6 +1,7 @@
 //! Adds the documents of a partition to the groups of every request, view by view, in batches.
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_segment::{Halt, gather, read_id};
 use brooklet_task::{Rejection, Want};
 
@@ -185,7 +186,7 @@ impl Collector<'_> {
         progress.ids.extend(read);
         if progress.ids.len() == self.kept.documents.len() {
             let mut ids = std::mem::take(&mut progress.ids);
-            ids.sort_unstable();
+            sort(&mut ids);
             progress.places = vec![0; ids.len()];
             ids.iter().enumerate().for_each(|(place, (_, index))| progress.places[*index as usize] = place as u32);
             let most = self.planned.firsts.map_or(0, |most| most as usize);

@@ -3,6 +3,7 @@
 //! of them, and they are added when the answer is made.
 use std::rc::Rc;
 
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -19,7 +20,7 @@ impl Groups {
     /// Leaves the first documents of each schema, in the order of their ids.
     pub(crate) fn keep_firsts(&mut self) {
         let Some(most) = most(&self.templates) else { return };
-        self.firsts.sort_by(|a, b| (a.schema, &a.id).cmp(&(b.schema, &b.id)));
+        sort_by(&mut self.firsts, |a, b| (a.schema, &a.id).cmp(&(b.schema, &b.id)));
         let (mut schema, mut kept) = (None, 0);
         self.firsts.retain(|first| {
             kept = if schema.replace(first.schema) == Some(first.schema) { kept + 1 } else { 1 };

@@ -2,6 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::selection::md5;
+use brooklet_kernel::sort_by;
 use brooklet_query::grouping::tree::{Function, Math, Time};
 
 use super::datum::{Datum, general};
@@ -119,7 +120,7 @@ impl Node {
                 Datum::Nothing => Datum::Long(0),
                 _ => Datum::Long(1),
             },
-            Node::Sort(value) => arranged(value.value(of), |values| values.sort_by(Datum::compare)),
+            Node::Sort(value) => arranged(value.value(of), |values| sort_by(values, Datum::compare)),
             Node::Reverse(value) => arranged(value.value(of), <[Datum]>::reverse),
             Node::At(values, index) => element(&values.value(of), index.value(of).long()),
             Node::Lookup(values, at) => {

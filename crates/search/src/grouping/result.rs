@@ -1,7 +1,7 @@
 //! The answer of a request as it goes over the wire, written of the groups and hits that are shown.
 use brooklet_document::json::{encode_base64, print_double};
 use brooklet_document::{ValueWriter, shown_id};
-use brooklet_kernel::score_key;
+use brooklet_kernel::{score_key, sort_by};
 use brooklet_query::grouping::GroupValue;
 
 use super::continuation::{ListPath, Offsets, Seal};
@@ -12,7 +12,7 @@ use super::planned::PlannedGrouping;
 
 /// Sorts the hits of a list, once their ids are known, and leaves those that are needed to show a window.
 pub(crate) fn sort_hits(hits: &mut Vec<HeldHit>, kept: Option<usize>) {
-    hits.sort_by(|a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
+    sort_by(hits, |a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
     hits.truncate(kept.unwrap_or(usize::MAX));
 }
 

@@ -1,6 +1,7 @@
 //! What is added up in a group. Adding and merging in any order yields the same bits.
 use std::cmp::Ordering;
 
+use brooklet_kernel::sort_by;
 use brooklet_query::grouping::GroupValue;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
@@ -233,7 +234,7 @@ impl Deviation {
 /// Each quantile with its value: the least that so large a share of the values does not exceed.
 fn of_values(quantiles: &[f64], values: &[f64]) -> Vec<Datum> {
     let mut sorted = values.to_vec();
-    sorted.sort_by(|a, b| compare_doubles(*a, *b));
+    sort_by(&mut sorted, |a, b| compare_doubles(*a, *b));
     let of = |quantile: f64| {
         let rank = (quantile * sorted.len() as f64).ceil() as usize;
         sorted.get(rank.max(1) - 1).map_or(Datum::Nothing, |value| Datum::Double(*value))

@@ -1,4 +1,5 @@
 //! Confining what was found to some elements of the documents.
+use brooklet_kernel::sort;
 use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
 use super::found::{Kept, LeafHits};
@@ -44,7 +45,7 @@ pub(super) fn confine(
     reads: &mut Reads,
 ) -> Result<LeafHits, Halt> {
     if let Chosen::Listed(list) = &mut chosen {
-        list.sort_unstable();
+        sort(list);
     }
     debug_assert!(target.spec == column.spec, "a target is confined in its own column");
     if let LeafHits::Weighted(mut hits) = found {

@@ -3,7 +3,7 @@
 //! The places of the rarest word are where a phrase may begin; those of the others, read in one go, leave of them what
 //! is one. A list that is much longer than the words at the few places that may be left is not read: there the words
 //! themselves are looked at. What comes out is the same, however it was found.
-use brooklet_kernel::Bitmap;
+use brooklet_kernel::{Bitmap, sort_by_key};
 use brooklet_segment::column::positions::{collect_positions, positions_among, read_positions};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::column::{stored, text};
@@ -46,7 +46,7 @@ pub(super) fn starts_by_positions(
     let text = reader.text;
     let slot = |(offset, words)| slot_of(&text, offset, words, view.segment.header.documents);
     let mut slots: Vec<Slot<'_>> = sets.iter().enumerate().map(slot).collect();
-    slots.sort_by_key(|slot| (slot.occurrences, slot.offset));
+    sort_by_key(&mut slots, |slot| (slot.occurrences, slot.offset));
     let Some((rarest, others)) = slots.split_first() else { return Ok(Vec::new()) };
     let at_places = bytes_at_places(&text, rarest.occurrences);
     let is_listed = |slot: &&Slot<'_>| LIST_BYTE_COST * bytes_of_lists(lists, slot) <= at_places;

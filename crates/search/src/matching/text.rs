@@ -1,6 +1,7 @@
 //! Words and pieces of text against a text column.
 use std::rc::Rc;
 
+use brooklet_kernel::sort_by_key;
 use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::text;
 use brooklet_segment::column::text::Text;
@@ -77,7 +78,7 @@ pub(super) fn find_all(text: &Text<'_>, tests: &[WordTest], view: &View, reads: 
         gaps.note(find_words(text, test, view, reads, &mut words))?;
     }
     gaps.check()?;
-    words.sort_unstable_by_key(|word: &Word| word.number);
+    sort_by_key(&mut words, |word: &Word| word.number);
     words.dedup_by_key(|word| word.number);
     Ok(words)
 }

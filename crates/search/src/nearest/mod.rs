@@ -19,7 +19,7 @@ mod rows;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use brooklet_kernel::{Among, Bitmap, CodeScan, Codes, TopK, scan_bounds};
+use brooklet_kernel::{Among, Bitmap, CodeScan, Codes, TopK, scan_bounds, sort_by};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::{BlockSource, Gaps, Halt, Part, gather, read_id};
@@ -474,7 +474,7 @@ impl Resolving {
             let segment = &views[measured.view as usize].segment;
             Ok((read_id(&segment.header, measured.ordinal, &mut reads.segment(segment))?, measured))
         })?;
-        named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        sort_by(&mut named, |a, b| a.0.cmp(&b.0));
         let places = self.nearest.target_hits.saturating_sub(sure.len());
         sure.extend(named.into_iter().take(places).map(|(_, measured)| measured));
         self.measured = sure;

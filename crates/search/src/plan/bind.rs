@@ -12,6 +12,7 @@ mod wording;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree;
 use brooklet_query::tree::{Item, NearestNeighbor, Operator, TextRange};
@@ -220,7 +221,7 @@ impl Binder<'_> {
         }
         let annotations = &item.annotations;
         let mut fields: Vec<FieldId> = targets.iter().map(|target| target.field).collect();
-        fields.sort_unstable();
+        sort(&mut fields);
         fields.dedup();
         let mut term = QueryTerm::new(fields);
         term.weight = annotations.weight;

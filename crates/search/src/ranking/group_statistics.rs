@@ -5,6 +5,7 @@
 //! is one term, as in bm25; numbers and values have document frequencies as well.
 use std::collections::BTreeMap;
 
+use brooklet_kernel::sort;
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, RankProperties, Statistics};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::layout::ColumnKind;
@@ -161,7 +162,7 @@ fn count_alive(found: &LeafHits, view: &View) -> u64 {
 /// The fields that terms search, each once.
 fn searched(plan: &SchemaPlan) -> Vec<FieldId> {
     let mut fields: Vec<FieldId> = plan.terms.all().iter().flat_map(|term| term.fields.iter().copied()).collect();
-    fields.sort_unstable();
+    sort(&mut fields);
     fields.dedup();
     fields
 }

@@ -20,6 +20,7 @@ mod values;
 
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
 use brooklet_rank::match_data::{FieldId, MatchData, NoStatistics, Occurrence, Statistics};
 use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Value};
@@ -309,7 +310,7 @@ impl Ranker {
                 _ => Vec::new(),
             })
             .collect();
-        items.sort_unstable();
+        sort(&mut items);
         items.dedup();
         items
     }

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::Document;
-use brooklet_kernel::Bitmap;
+use brooklet_kernel::{Bitmap, sort};
 use brooklet_segment::{
     Gaps, Halt, Manifest, Operation, PartitionVersion, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment,
     find_id, removed_of,
@@ -151,7 +151,7 @@ impl Batch {
             segments.extend(chunks.map(|documents| in_memory(&schema.stored, documents)));
         }
         let mut lives: Vec<String> = operations.iter().map(|operation| removed_of(&operation.schema)).collect();
-        lives.sort_unstable();
+        sort(&mut lives);
         lives.dedup();
         segments.extend(lives.iter().flat_map(|life| removed(life, &operations)));
         Batch { operations, segments }

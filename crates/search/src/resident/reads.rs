@@ -3,6 +3,7 @@ use std::cell::{RefCell, RefMut};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_segment::{BlockSource, Halt, open_block};
 use brooklet_task::{Block, BlockRef, Rejection};
 use rustc_hash::FxHashMap;
@@ -94,7 +95,7 @@ impl Reads {
     /// What was missing since the last call, to be wanted; answers come through [`Reads::give`] in this order.
     pub(crate) fn take_missing(&mut self) -> Vec<BlockRef> {
         let mut missing = std::mem::take(&mut self.missing);
-        missing.sort_unstable();
+        sort(&mut missing);
         missing.dedup();
         self.asked.extend(&missing);
         missing

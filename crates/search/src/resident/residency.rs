@@ -3,6 +3,7 @@
 //! that is opened again nothing is used that was known before (`PartitionName`).
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_segment::PartitionName;
 use brooklet_task::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -243,7 +244,7 @@ impl Residency {
     fn drop_partitions(&mut self, target_bytes: usize) {
         let mut by_use: Vec<(u64, PartitionName, usize)> =
             self.partitions.iter().map(|(name, (partition, used))| (*used, name.clone(), partition.bytes)).collect();
-        by_use.sort_unstable();
+        sort(&mut by_use);
         by_use.pop();
         for (_, name, bytes) in by_use {
             if self.partition_bytes <= target_bytes {

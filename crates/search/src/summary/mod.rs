@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
 use brooklet_document::{Document, Format, Value, ValueWriter};
+use brooklet_kernel::sort;
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::{Field, SummaryField, SummaryTransform};
 use brooklet_segment::layout::ColumnSpec;
@@ -159,7 +160,7 @@ impl Summarizer {
         sources.retain(|source| source != DOCUMENT_ID);
         let of_parts = sources.iter().any(|source| top_of(source).len() < source.len());
         sources.iter_mut().for_each(|source| *source = top_of(source).to_owned());
-        sources.sort_unstable();
+        sort(&mut sources);
         sources.dedup();
         let columns = sources.iter().map(|source| attributes::column_of(&of.schema, source).cloned());
         Ok(Summarizer {

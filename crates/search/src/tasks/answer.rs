@@ -1,6 +1,7 @@
 //! From what was found to the answer: the window of hits is cut, and everything is rendered. One partition's answer and
 //! that of many are made here, by the same steps.
 use brooklet_document::shown_id;
+use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 
@@ -36,7 +37,7 @@ pub(crate) fn final_hits<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Re
         dropped += decide(plan, schema, &mut phased, &mut models)? as u64;
         hits.append(&mut phased);
     }
-    hits.sort_by(|a, b| plan.compare(a, b));
+    sort_by(&mut hits, |a, b| plan.compare(a, b));
     plan.collapse.leave(&mut hits, plan.order.descending.len(), |_| Some(0));
     hits.truncate(plan.hits + plan.offset);
     hits.drain(..plan.offset.min(hits.len()));

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use brooklet_document::json::JsonWriter;
 use brooklet_document::shown_id;
 use brooklet_document::unread::is_unread;
+use brooklet_kernel::sort_by;
 use brooklet_segment::{Manifest, Operation, PartitionVersion, StoredOperation};
 use brooklet_task::bytes::Writer;
 use brooklet_task::{Block, Rejection, Task, Want};
@@ -96,7 +97,7 @@ impl Task for Tail {
         for (number, stored) in &manifest.operations {
             shown.extend(self.shown_of(*number, stored)?);
         }
-        shown.sort_unstable_by(|one, other| one.place.cmp(&other.place));
+        sort_by(&mut shown, |one, other| one.place.cmp(&other.place));
         self.shown = Some(shown);
         Ok(())
     }

@@ -2,6 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::DataType;
+use brooklet_kernel::{sort, sort_by};
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{
     Bound as End, Fuzzy, Item, Key, Number, NumberTerm, Operator, Term, TermKind, Values, Weighted,
@@ -278,7 +279,7 @@ impl Binder<'_> {
             if let Some(spec) = self.text_column(searched.field) {
                 let keys = weighted.tokens.iter().map(|token| (word_of(&token.key, normalizing), token.weight));
                 let mut keys: Vec<(String, i32)> = keys.collect();
-                keys.sort();
+                sort(&mut keys);
                 targets.push(
                     searched.target(spec, Test::Weighted(WeightedTest { keys: WeightedKeys::Words(keys), scoring })),
                 );
@@ -322,10 +323,10 @@ fn number_keys(weighted: &Weighted, kind: NumberKind) -> WeightedKeys {
         }
     }
     if kind.is_integer() {
-        integers.sort_unstable();
+        sort(&mut integers);
         WeightedKeys::Integers(integers)
     } else {
-        floats.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by(&mut floats, |a, b| a.0.total_cmp(&b.0));
         WeightedKeys::Floats(floats)
     }
 }

@@ -1,6 +1,7 @@
 //! Chooses which parts of a text are shown: the best matches that do not overlap, with some text around their hits.
 use std::ops::Range;
 
+use brooklet_kernel::sort;
 use brooklet_schema::SnippetSettings;
 
 use super::matches::{Candidate, SnippetMatches};
@@ -76,7 +77,7 @@ impl Choice {
         }
         let mut hits = Vec::new();
         chosen.iter().for_each(|candidate| candidate.each_hit(&mut |hit| hits.push(hit)));
-        hits.sort_unstable();
+        sort(&mut hits);
         hits.dedup();
         choice.hits = hits.into_iter().map(|hit| found.hits[hit].start..found.hits[hit].end).collect();
         choice.end = chosen.iter().max_by_key(|last| last.extent.first_token).map_or(0, |last| last.extent.end);

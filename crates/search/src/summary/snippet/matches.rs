@@ -7,6 +7,8 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use brooklet_kernel::sort_by_key;
+
 use super::pattern::{Bond, Group, GroupPart, Pattern};
 use super::scan::{Hit, scan};
 
@@ -343,7 +345,7 @@ impl<'a> Matcher<'a> {
     /// The best first: the heaviest, then the most compact, then the first.
     fn sort(&mut self) {
         let groups = &self.pattern.groups;
-        self.matches.sort_by_key(|found| {
+        sort_by_key(&mut self.matches, |found| {
             (std::cmp::Reverse(found.weight), found.distance(&groups[found.group]), found.extent.start)
         });
     }

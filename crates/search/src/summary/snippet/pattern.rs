@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use brooklet_kernel::sort;
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{Alternatives, Item, NumberTerm, Operator, TermKind, Uri};
 use brooklet_schema::{Normalizing, SnippetSettings};
@@ -218,7 +219,7 @@ impl Pattern {
             Branch::Group(bond, parts) => pattern.add_group(bond, parts, substring_field),
             word => pattern.add_group(Bond::Loose, vec![word], substring_field),
         };
-        pattern.pieces.sort_unstable();
+        sort(&mut pattern.pieces);
         pattern.pieces.dedup();
         Some(pattern)
     }
@@ -280,7 +281,7 @@ impl Pattern {
                 }
             }
         }
-        self.pieces.sort_unstable();
+        sort(&mut self.pieces);
         self.pieces.dedup();
         self
     }

@@ -2,6 +2,7 @@
 //! counts in its own documents.
 use std::rc::Rc;
 
+use brooklet_kernel::sort;
 use brooklet_segment::{Halt, find_ids, gather, read_id};
 use brooklet_task::Rejection;
 
@@ -85,7 +86,7 @@ impl Run {
             return Ok(());
         }
         let mut ids: Vec<&str> = neighbours.iter().map(|(_, id)| id.as_str()).collect();
-        ids.sort_unstable();
+        sort(&mut ids);
         let of_views = gather(&self.views, |View { segment, .. }| {
             find_ids(&segment.header, ids.iter().copied(), &mut reads.segment(segment))
         })?;
@@ -126,7 +127,7 @@ impl Run {
                         Ok((distance, id_of(view, ordinal, reads)?))
                     })
                     .inspect_err(|_| shared.presumes = false)?;
-                    neighbours.sort_unstable();
+                    sort(&mut neighbours);
                     shared.own.nearest.insert(operator, (nearest.target_hits, neighbours));
                 }
                 Ok(())
