@@ -23,8 +23,8 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// Most memory an instance may ever grow to, bytes. What it does grow to is the configured cache and what the largest
 /// request under way needs; this only stops a defect from taking the machine.
 const MEMORY_BYTES_MAX: u64 = 2 << 30;
-/// The least that is taken out of a function, bytes: with smaller parts, less is compiled and more is uploaded to the edge.
-const COLD_BYTES_MIN: usize = 250;
+/// The least that is taken out of a function, bytes: with smaller parts less is compiled, more is looked through, and more is uploaded to the edge.
+const COLD_BYTES_MIN: usize = 40;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
