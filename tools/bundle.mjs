@@ -15,7 +15,7 @@ import { rollup } from "rollup";
 /** Where the bundle is, if the compiler's files stay. */
 const BESIDE = "bundle/";
 /** What tests and benches take of a built package, beside what it exports. */
-const ALSO = { brooklet: ["open", "serve", "node/secret", "node/threads"] };
+const ALSO = { brooklet: ["open", "serve", "embedded", "node/threads"] };
 /**
  * Sources whose parts a process on Node loads together whenever it loads them: one file for each list of sources and what they need,
  * but for what is of entries that other platforms, or threads, load too (docs/decisions/0082).
@@ -23,12 +23,15 @@ const ALSO = { brooklet: ["open", "serve", "node/secret", "node/threads"] };
 const TOGETHER = {
   brooklet: {
     lists: [["index"], ["embedded"]],
-    elsewhere: ["browser", "browser-worker", "durable-object", "node/bucket-thread"],
+    elsewhere: ["browser", "browser-worker", "durable-object"],
   },
+  "@brooklet/gateway": { lists: [["local"]], elsewhere: [] },
   "@brooklet/models": { lists: [["index"]], elsewhere: [] },
   "@brooklet/partition": { lists: [["index"]], elsewhere: [] },
   "@brooklet/store": { lists: [["index"]], elsewhere: [] },
 };
+/** Entries of which one alone is in a thread, of all that are made of the same sources: each has these in a file with it. */
+const ALONE = { brooklet: ["node/bucket-thread"], "@brooklet/core": ["node"] };
 /** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */
 const INSIDE = { "@brooklet/store": ["siphash"] };
 /** How a source becomes a script: without its types and comments, otherwise as it stands. */
@@ -49,10 +52,19 @@ export async function bundlePackage(folder) {
   const sources = [...new Set(entries)].map((entry) => [entry, sourceOf(folder, entry)]);
   removeScripts(join(folder, "dist", beside.length > 0 ? BESIDE : ""));
   if (beside.length > 0) removeMaps(join(folder, "dist"));
+  const alone = sources.filter(([entry]) => ALONE[name]?.includes(entry));
+  const others = sources.filter((source) => !alone.includes(source));
+  for (const input of [others, ...alone.map((source) => [source])]) await writeBundle(folder, name, beside, input);
+}
+
+/** Writes the scripts of some entries of a package. */
+async function writeBundle(folder, name, beside, input) {
   const inside = INSIDE[name] ?? [];
   const bundle = await rollup({
-    input: Object.fromEntries(sources),
+    input: Object.fromEntries(input),
     external: (id) => !isOurs(id) && !inside.includes(id),
+    // An entry may hold what others share with it, and be no file that only leads to it.
+    preserveEntrySignatures: "allow-extension",
     // What is taken from elsewhere has no effect by being loaded: it is not, where nothing of it is used.
     treeshake: { moduleSideEffects: (_, isExternal) => !isExternal },
     plugins: [sourcesOf(folder), librariesOf(folder, inside)],
@@ -70,7 +82,7 @@ export async function bundlePackage(folder) {
     hoistTransitiveImports: false,
     sourcemap: true,
     banner: directiveOf,
-    ...(TOGETHER[name] === undefined
+    ...(TOGETHER[name] === undefined || input.length === 1
       ? {}
       : { manualChunks: filesOf(folder, TOGETHER[name]), onlyExplicitManualChunks: true }),
   });

@@ -12,13 +12,11 @@ import { HashEmbedder } from "@brooklet/models";
 import type { Cluster } from "@brooklet/partition";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type ChatServer, chatServer, chunk, END, says } from "../../answers/test/chat-server.ts";
+import { secret } from "../src/node/secret.ts";
 
 /** What was built: threads are started from there. */
 const built = new URL("../dist/node/threads.js", import.meta.url).href;
 const { openCluster } = (await import(built)) as typeof import("../src/node/threads.ts");
-const { secret } = (await import(
-  new URL("../dist/node/secret.js", import.meta.url).href
-)) as typeof import("../src/node/secret.ts");
 
 const SCHEMA = `schema mail {
   document mail {

@@ -1,12 +1,14 @@
 /** The core on Node: the module is read and compiled once, by halves where that is possible, and handed to the threads that need it too. */
-import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { instantiate as instantiateModule } from "../wasm/core.js";
 import { type Halves, instantiateHalves, readHalves } from "./halves.ts";
 import type { RawInstance } from "./instance.ts";
 
 export * from "./index.ts";
+
+// An import of a module of Node's reads all that it has, and what `node:fs` has are streams and promises, which are made then.
+const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = process.getBuiltinModule("node:fs");
+const { dirname, join } = process.getBuiltinModule("node:path");
+const { fileURLToPath } = process.getBuiltinModule("node:url");
 
 /** Its name beside a bundle. */
 const FILE = "core_bg.wasm";

@@ -3,8 +3,6 @@
  * and its embedders, those that the process was given, and the components of services.xml, whose models are opened when the
  * application begins to be served, or when they are first needed.
  */
-import { existsSync } from "node:fs";
-import { join, normalize, sep } from "node:path";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { askTogether, deadlineIn, type Embedder, Embedders, MeasuredEmbedder } from "@brooklet/models";
 import type { Component, Surroundings } from "@brooklet/models/node";
@@ -14,6 +12,10 @@ import type { ApplicationGenerators } from "./application-generators.ts";
 import { LaterEmbedder } from "./later-embedder.ts";
 import { Notices } from "./notices.ts";
 import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
+
+// As in the core's entry for Node: an import would make all that these modules have.
+const { existsSync } = process.getBuiltinModule("node:fs");
+const { join, normalize, sep } = process.getBuiltinModule("node:path");
 
 /** Where models and secrets are. */
 export interface ModelOptions {
