@@ -32,6 +32,8 @@ const TOGETHER = {
 };
 /** Entries of which one alone is in a thread, of all that are made of the same sources: each has these in a file with it. */
 const ALONE = { brooklet: ["node/bucket-thread"], "@brooklet/core": ["node"] };
+/** Packages that others of the house import: an entry of theirs may hold what their other entries share with it, and has names then that its types do not have. */
+const OF_THE_HOUSE = ["@brooklet/core", "@brooklet/partition", "@brooklet/store"];
 /** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */
 const INSIDE = { "@brooklet/store": ["siphash"] };
 /** How a source becomes a script: without its types and comments, otherwise as it stands. */
@@ -63,8 +65,8 @@ async function writeBundle(folder, name, beside, input) {
   const bundle = await rollup({
     input: Object.fromEntries(input),
     external: (id) => !isOurs(id) && !inside.includes(id),
-    // An entry may hold what others share with it, and be no file that only leads to it.
-    preserveEntrySignatures: "allow-extension",
+    // What people import has the names of its types and no others; an entry of the house is no file that only leads to another.
+    preserveEntrySignatures: OF_THE_HOUSE.includes(name) ? "allow-extension" : "exports-only",
     // What is taken from elsewhere has no effect by being loaded: it is not, where nothing of it is used.
     treeshake: { moduleSideEffects: (_, isExternal) => !isExternal },
     plugins: [sourcesOf(folder), librariesOf(folder, inside)],
