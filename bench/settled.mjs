@@ -1,4 +1,4 @@
-/** Waits until the partitions of a data directory are settled: one segment each, which is how a small one stands that rests; or until nothing moves. */
+/** Waits until the partitions of a data directory are settled. */
 import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -7,6 +7,8 @@ import { join } from "node:path";
 const Database = createRequire(new URL("../packages/brooklet/package.json", import.meta.url))("better-sqlite3");
 const PATIENCE_MS = 180_000;
 const PATIENCE_OF_LARGE_MS = 600_000;
+/** How many seconds nothing may be merged or split for partitions that have more than a segment each to be at rest. */
+const QUIET_SECONDS = 5;
 
 /** What a query has of every bucket of a data directory. */
 function ofBuckets(path, query) {
@@ -22,8 +24,13 @@ function ofBuckets(path, query) {
   });
 }
 
-/** How many segments there are in a data directory. */
+/** Which segments there are in a data directory, in a word that is another one when any of them is merged or split. */
 function segmentsOf(path) {
+  return ofBuckets(path, "SELECT group_concat(number || ':' || partition || ':' || documents) FROM segment").join("|");
+}
+
+/** How many segments there are in a data directory. */
+function countOf(path) {
   return ofBuckets(path, "SELECT count(*) FROM segment").reduce((sum, count) => sum + count, 0);
 }
 
@@ -41,10 +48,7 @@ export async function rested(path, seconds) {
   let [seen, quiet, sinceMs] = ["", 0, performance.now()];
   while (quiet < seconds) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const now = ofBuckets(
-      path,
-      "SELECT group_concat(number || ':' || partition || ':' || documents) FROM segment",
-    ).join("|");
+    const now = segmentsOf(path);
     if (now !== seen) [seen, quiet, sinceMs] = [now, 0, performance.now()];
     else quiet += 1;
     if (performance.now() > until) throw new Error(`it does not come to rest in ${PATIENCE_OF_LARGE_MS} ms`);
@@ -52,9 +56,13 @@ export async function rested(path, seconds) {
   return sinceMs;
 }
 
-/** Settles when `partitions` have one segment each: one with two may stand beside one that has none yet. `meanwhile` is done over and over until then. */
+/**
+ * Settles when `partitions` have one segment each, which is how a small one rests, or have segments that nothing happens to any more, as those
+ * that are larger than one segment: one with two may stand beside one that has none yet. `meanwhile` is done over and over until then.
+ */
 export async function settled(path, partitions, meanwhile) {
   const until = performance.now() + PATIENCE_MS;
+  let [seen, quiet] = ["", 0];
   for (;;) {
     const lookAgain = performance.now() + 1_000;
     while (performance.now() < lookAgain) {
@@ -62,8 +70,11 @@ export async function settled(path, partitions, meanwhile) {
       // Without threads a search never waits, and the timers of maintenance would starve.
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    const segments = segmentsOf(path);
-    if (segments === partitions && partitionsOf(path) === partitions) return;
-    if (performance.now() > until) throw new Error(`${segments} segments of ${partitions} partitions`);
+    const now = segmentsOf(path);
+    if (now === seen) quiet += 1;
+    else [seen, quiet] = [now, 0];
+    const [segments, having] = [countOf(path), partitionsOf(path)];
+    if (having === partitions && (segments === partitions || quiet >= QUIET_SECONDS)) return;
+    if (performance.now() > until) throw new Error(`${segments} segments of ${having} in ${partitions} partitions`);
   }
 }
