@@ -10,6 +10,23 @@ import { pipeline } from "node:stream";
 const HOST = "127.0.0.1";
 /** How HTTP/2 begins; no method of HTTP/1.1 does. */
 const PREFACE = "PRI";
+/**
+ * How long a connection to the runtime waits to be used again. The runtime closes one that has waited for five seconds, and what is
+ * sent over it in that moment is lost: it is closed from here long before.
+ */
+export const IDLE_MS = 1_000;
+/** How long a client's connection waits: longer than clients keep theirs, for the same reason. */
+const CLIENT_IDLE_MS = 75_000;
+/** Told where the runtime did not answer. Feed clients ask again after a 503; a 502 ends an operation of theirs. */
+const UNANSWERED = {
+  status: 503,
+  headers: { "content-type": "application/json", "retry-after": "1" },
+  body: JSON.stringify({
+    message: "The runtime ended the connection before it answered; ask again",
+    outcome: "unknown",
+    code: "UNAVAILABLE",
+  }),
+};
 /** Headers that are about a connection, which is another one behind this. */
 const OF_CONNECTION: ReadonlySet<string> = new Set([
   "connection",
@@ -31,9 +48,9 @@ export interface Front {
 
 /** Listens on a port of this machine, any that is free if it is 0. Rejects where it is taken. */
 export async function startFront(target: string, port: number): Promise<Front> {
-  const agent = new http.Agent({ keepAlive: true });
+  const agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS });
   const pass = (request: Asked, response: Answering): void => passOn(request, response, target, agent);
-  const http1 = http.createServer(pass);
+  const http1 = http.createServer({ keepAliveTimeout: CLIENT_IDLE_MS }, pass);
   const plain2 = http2.createServer(pass);
   const sockets = new Set<net.Socket>();
   const listener = net.createServer((socket) => {
@@ -78,7 +95,7 @@ function passOn(request: Asked, response: Answering, target: string, agent: http
   });
   asked.once("error", () => {
     if (response.headersSent) response.destroy();
-    else response.writeHead(502).end();
+    else response.writeHead(UNANSWERED.status, UNANSWERED.headers).end(UNANSWERED.body);
   });
   asked.once("response", (answer) => {
     response.writeHead(answer.statusCode ?? 502, passed(answer.headers));
