@@ -6,6 +6,10 @@
 import { readFileSync } from "node:fs";
 
 const EXCERPT_LINES = 80;
+/** Lines that tell what failed. */
+const TELLING = /\bFAIL|^error|Unhandled|panicked at|AssertionError|\.\.\. FAILED|✗|×/;
+/** What a line tells more of stands after it, further to the right: so many lines of that. */
+const FOLLOWING_LINES = 4;
 const COUNT = /^(\d+) passed, (\d+) failed$/gm;
 
 const [kind = "", code = "0", log = ""] = process.argv.slice(2);
@@ -37,12 +41,17 @@ function count() {
   return [passed, failed === 0 && (code !== "0" || passed === 0) ? 1 : failed];
 }
 
+/** The lines that tell what failed, each with the first of what it says; and the end. */
 function excerpt() {
   const lines = text.trimEnd().split("\n");
-  const telling = lines.filter((line) =>
-    /\bFAIL|^error|Unhandled|panicked at|AssertionError|\.\.\. FAILED|✗|×/.test(line),
-  );
-  return [...telling.slice(0, EXCERPT_LINES / 2), "…", ...lines.slice(-EXCERPT_LINES)].join("\n");
+  let room = 0;
+  const telling = lines.filter((line) => {
+    if (TELLING.test(line)) room = FOLLOWING_LINES + 1;
+    else if (!/^\s+\S/.test(line)) room = 0;
+    room -= 1;
+    return room >= 0;
+  });
+  return [...telling.slice(0, EXCERPT_LINES), "…", ...lines.slice(-EXCERPT_LINES)].join("\n");
 }
 
 if (kind === "sum") {

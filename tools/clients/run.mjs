@@ -9,6 +9,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { causesFirst } from "./causes.mjs";
 import { startGateway } from "./gateway.mjs";
 import { endStore, startOverStore } from "./object-store.mjs";
 import { checkVespaCommand, DOCUMENTS, vespaCommand } from "./vespa-command.mjs";
@@ -48,8 +49,9 @@ async function runClient(program, words) {
     (error) => ({ stdout: String(error.stdout), stderr: String(error.stderr ?? error.message), code: 1 }),
   );
   const lines = stdout.split("\n").filter((line) => /^(ok|FAILED) /.test(line));
-  for (const line of lines) report(line.startsWith("ok "), line.replace(/^\w+ /, ""), stderr.slice(-2_000));
-  if (code !== 0 || lines.length === 0) report(false, `${program} runs to its end`, `${stdout}\n${stderr}`);
+  for (const line of lines) report(line.startsWith("ok "), line.replace(/^\w+ /, ""), causesFirst(stderr));
+  if (code !== 0 || lines.length === 0)
+    report(false, `${program} runs to its end`, `${causesFirst(stderr)}\n${stdout}`);
 }
 
 /**
