@@ -7,8 +7,11 @@ import { join } from "node:path";
 const Database = createRequire(new URL("../packages/brooklet/package.json", import.meta.url))("better-sqlite3");
 const PATIENCE_MS = 180_000;
 const PATIENCE_OF_LARGE_MS = 600_000;
-/** How many seconds nothing may be merged or split for partitions that have more than a segment each to be at rest. */
-const QUIET_SECONDS = 5;
+/**
+ * How many seconds nothing may be merged or split for partitions that have more than a segment each to be at rest: what is small is merged when
+ * it rested for twenty seconds (`SETTLE_MS`), and until then nothing happens to it either.
+ */
+const QUIET_SECONDS = 40;
 
 /** What a query has of every bucket of a data directory. */
 function ofBuckets(path, query) {
