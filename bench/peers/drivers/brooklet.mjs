@@ -18,10 +18,14 @@ const decoder = new TextDecoder();
 const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
 
 function hex(cells) {
-  const bits = new Uint32Array(cells.buffer, cells.byteOffset, cells.length);
-  let digits = "";
-  for (const cell of bits) digits += (cell >>> 16).toString(16).padStart(4, "0");
-  return digits.toUpperCase();
+  const halves = new Uint16Array(cells.buffer, cells.byteOffset, 2 * cells.length);
+  const upper = Buffer.allocUnsafe(2 * cells.length);
+  for (let at = 0; at < cells.length; at += 1) {
+    const cell = halves[2 * at + 1];
+    upper[2 * at] = cell >>> 8;
+    upper[2 * at + 1] = cell;
+  }
+  return upper.toString("hex");
 }
 
 function schemaText({ vectors, texts }) {
