@@ -188,6 +188,15 @@ export const GUARDS: readonly Guard[] = [
   },
   {
     id: "P10",
+    without: "a shard is older than what came from it, and answers",
+    file: "packages/partition/src/shards/large-groups.ts",
+    line: '    if (shard !== undefined && shard.made > (parent?.attempt ?? 0)) await ask(from, "refuse", undefined);',
+    instead: "",
+    test: "packages/partition/test/large-groups.test.ts",
+    name: "a home that is gone, as in a bucket of before",
+  },
+  {
+    id: "P10",
     without: "an earlier note of a partition is taken for the last",
     file: "packages/store/src/heads.ts",
     line: "    if (note !== undefined) sealed.set(this.#markOf(note), FIELDS_BYTES);",

@@ -7,10 +7,12 @@ import { searchOnce } from "@brooklet/partition";
 import { bucketOf } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import { openCluster } from "../src/node/threads.ts";
-import { BUCKETS, COUNT, HOME, LOSSES, type Loss, spread, storedNames } from "./large-losses.ts";
+import { BUCKETS, COUNT, HOME, LOSSES, type Loss, putBack, spread, storedNames } from "./large-losses.ts";
 import { fill, KEY, MINUTE_MS, visited } from "./large-setting.ts";
 
 const decoder = new TextDecoder();
+/** Buckets are looked into soon after a start. */
+const WAIT = { timeout: 40_000, interval: 200 };
 const DAMAGE = { status: 500, code: "STORE_CORRUPT" };
 /** A group in a bucket that has nothing of the large one. */
 const OTHER = "river stone cloud"
@@ -95,6 +97,36 @@ test.each(cases)(
 
     await cluster.erase(KEY as PartitionKey);
     expect(await search(cluster, "large")).toBe(0);
+    await fill(cluster, 20);
+    expect(await search(cluster, "large")).toBe(20);
+    await cluster.close();
+    expect(storedNames(data).filter((name) => name.startsWith(KEY))).toEqual([KEY]);
+  },
+);
+
+test.each([
+  { number: 0, threads: 0 },
+  { number: 0, threads: 2 },
+  { number: 1, threads: 0 },
+])(
+  "shard $number, which is of before its split with all of its bucket, is soon found by what came from it, with $threads threads",
+  {
+    timeout: MINUTE_MS * 2,
+  },
+  async ({ number, threads }) => {
+    const { data, before, between } = await spread();
+    putBack(data, number === 0 ? before : between, number);
+    const { cluster, told } = served(data, threads);
+    await expect.poll(() => search(cluster, "large").catch((error: unknown) => error), WAIT).toMatchObject(DAMAGE);
+    const { answered } = await got(cluster);
+    if (number === 0) expect(answered).toBe(0);
+    else expect(answered).toBeGreaterThan(COUNT / 4);
+    const outcomes = await Promise.all(Array.from({ length: 16 }, (_, at) => put(cluster, "large", `new-${at}`)));
+    expect(outcomes.some(({ code }) => code === "STORE_CORRUPT")).toBe(true);
+    expect(told.join("\n")).toContain("it is older than what came from it, or lost");
+    expect((await put(cluster, `${OTHER}`, "1")).status).toBe(200);
+    expect((await visited(cluster)).map(({ id }) => id)).toEqual([`id:x:note:g=${OTHER}:1`]);
+    await cluster.erase(KEY as PartitionKey);
     await fill(cluster, 20);
     expect(await search(cluster, "large")).toBe(20);
     await cluster.close();

@@ -14,18 +14,32 @@ export const HOME: number = bucketOf(KEY, BUCKETS);
 /** The name of the partition of a shard. */
 export const shard = (number: number): string => (number === 0 ? KEY : `${KEY}\u0001${number}`);
 
-/** A directory with a group in four shards, and what its buckets were when there was none but the home. */
-export async function spread(encryptionKey?: Uint8Array): Promise<{ readonly data: string; readonly before: string }> {
-  const [data, before] = [join(folder(), "data"), join(folder(), "before")];
+type Paths = [data: string, before: string, between: string];
+
+/** A directory with a group in four shards; what its buckets were when there was none but the home, and before the last split, of shard 1. */
+export interface Spread {
+  readonly data: string;
+  readonly before: string;
+  readonly between: string;
+}
+
+/** Makes such a directory. */
+export async function spread(encryptionKey?: Uint8Array): Promise<Spread> {
+  const [data, before, between] = ["data", "before", "between"].map((name) => join(folder(), name)) as Paths;
   const whole = await opened(data, 0, encryptionKey);
   await fill(whole, COUNT);
   await whole.close();
   cpSync(data, before, { recursive: true });
-  const cluster = (await opened(data, 0, encryptionKey)) as ThreadCluster;
-  for (const one of [0, 0, 1]) await cluster.split(shard(one));
-  expect((await visited(cluster)).length).toBe(COUNT);
-  await cluster.close();
-  return { data, before };
+  const split = async (...shards: readonly number[]): Promise<void> => {
+    const cluster = (await opened(data, 0, encryptionKey)) as ThreadCluster;
+    for (const one of shards) await cluster.split(shard(one));
+    expect((await visited(cluster)).length).toBe(COUNT);
+    await cluster.close();
+  };
+  await split(0, 0);
+  cpSync(data, between, { recursive: true });
+  await split(1);
+  return { data, before, between };
 }
 
 function fileOf(data: string, number: number): string {

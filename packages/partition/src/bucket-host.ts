@@ -20,6 +20,7 @@ import {
   type Reserve,
   type SqlConnection,
   type StoredApplication,
+  storedNotes,
 } from "@brooklet/store";
 import { applyToSelected, type VisitPlace, visitBucket } from "./bucket-visit.ts";
 import type {
@@ -289,7 +290,7 @@ export class BucketHost {
     for (const number of this.#unseen.next()) {
       if (this.#open.get(number)?.isOpen) continue;
       try {
-        const connection = this.#options.openBucket(number);
+        const connection = this.#opened(number);
         const hasRest = hasPartitionBefore(connection, this.#unseen.erasedFrom) || hasErased(connection);
         // What an earlier process left in the log goes with this.
         connection.close();
@@ -318,18 +319,25 @@ export class BucketHost {
     this.#open.clear();
   }
 
+  /** Opens the database of a bucket. What is noted in it tells of partitions in others, too. */
+  #opened(number: number): SqlConnection {
+    const connection = this.#options.openBucket(number);
+    if (this.#options.guard === undefined) this.shards.meet(storedNotes(connection).keys());
+    return connection;
+  }
+
   #bucketFor(name: string): Bucket {
     return this.#bucketAt(bucketOfName(name, this.#options.buckets));
   }
 
   #bucketAt(number: number): Bucket {
-    const { buckets, openBucket, partitions, reserve, surroundings } = this.#options;
+    const { buckets, partitions, reserve, surroundings } = this.#options;
     if (this.#isClosed) throw closed();
     if (!(number >= 0 && number < buckets)) throw new RangeError(`bucket ${number} of ${buckets}`);
     let bucket = this.#open.get(number);
     if (bucket === undefined) {
       const identity = { bucket: number, buckets };
-      const open = (): SqlConnection => openBucket(number);
+      const open = (): SqlConnection => this.#opened(number);
       const how = { schedule: surroundings.schedule, reserve, ...(partitions && { partitions }) };
       bucket = new Bucket({ ...identity, open, application: this.#application, ...how });
       this.#open.set(number, bucket);

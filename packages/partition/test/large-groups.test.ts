@@ -6,6 +6,7 @@ import { PartitionStore } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test } from "vitest";
 import type { MassOperation, PartitionKey, VisitPosition } from "../src/cluster.ts";
+import { SPLIT_LOOK_MS } from "../src/limits.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
@@ -320,6 +321,39 @@ test("what an attempt left is erased with the group, though another one was begu
   await again.erase(KEY);
   await again.close();
   expect(storedNames(path)).toEqual([]);
+});
+
+test("a home that is gone, as in a bucket of before, is found by what came from it, and no group that is erased", {
+  timeout: MINUTE_MS * 2,
+}, async () => {
+  const path = folder();
+  const { cluster, split } = await opened(path);
+  const notes = STEADY.map((number) => plain(number, { n: number % 2 }));
+  await feed(cluster, notes);
+  await split(0);
+  await cluster.close();
+  inBucketOf(path, KEY, (store) => store.erase(KEY));
+  const { cluster: again, problems } = reopened(path);
+  const all = "select * from note where true";
+  const looked = { timeout: MINUTE_MS, interval: 100 };
+  await expect.poll(() => found(again, all).catch(({ code }) => code), looked).toBe("STORE_CORRUPT");
+  expect(problems.map(String).join()).toContain("g:large: it is older than what came from it, or lost");
+  await again.erase(KEY);
+  expect(await found(again, all)).toEqual([]);
+  await again.close();
+
+  const one = reopened(path);
+  await feed(one.cluster, notes);
+  await one.split(0);
+  await one.cluster.close();
+  const { cluster: other, problems: none } = reopened(path);
+  // Its shards are heard of as they are opened, and gone before they are compared.
+  expect((await found(other, all)).length).toBeGreaterThan(0);
+  await other.erase(KEY);
+  await feed(other, notes);
+  await new Promise((resolve) => setTimeout(resolve, 2 * SPLIT_LOOK_MS));
+  expect((await found(other, all)).length).toBeGreaterThan(0);
+  expect(none).toEqual([]);
 });
 
 test("a shard that is gone, and no erasure had begun, is damage of its group; what others have is answered", {

@@ -82,6 +82,8 @@ export class Bucket {
   #commits = 0;
   /** Who is told of what is committed of a partition. */
   readonly #watchers = new Map<string, (id: string, bytes: Uint8Array) => void>();
+  /** Partitions that are not what they have to be, and why: also after the database was opened anew. */
+  readonly #refused = new Map<string, string>();
   #closed = false;
 
   constructor(options: BucketOptions) {
@@ -97,7 +99,12 @@ export class Bucket {
       const { bucket, buckets } = this.#options;
       this.#open = {
         connection,
-        store: (this.#options.partitions ?? IN_TABLES)(connection, { bucket, buckets, application: this.#application }),
+        store: (this.#options.partitions ?? IN_TABLES)(connection, {
+          bucket,
+          buckets,
+          application: this.#application,
+          refused: this.#refused,
+        }),
       };
     }
     return this.#open.store;
@@ -183,6 +190,18 @@ export class Bucket {
     return () => {
       if (this.#watchers.get(key) === listener) this.#watchers.delete(key);
     };
+  }
+
+  /** Takes a partition for damaged until it is erased: what else there is says that it is not what it has to be. */
+  refuse(key: string, why: string): void {
+    // What is committed together with others would fail them.
+    this.flush();
+    this.#refused.set(key, why);
+  }
+
+  /** Whether a partition is taken for damaged, whatever is stored of it. */
+  refuses(key: string): boolean {
+    return this.#refused.has(key);
   }
 
   /** Changes the store outside the queue (compaction), with the same care for failures. */

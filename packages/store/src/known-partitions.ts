@@ -33,6 +33,8 @@ export interface KnownPartitionsOptions {
   readonly remembered?: number | undefined;
   /** How many there are in the bucket. */
   readonly partitions: number;
+  /** Partitions that are not what they have to be, as is known from elsewhere, and why. */
+  readonly refused?: Map<string, string> | undefined;
 }
 
 const REMEMBERED = 20_000;
@@ -48,10 +50,13 @@ export class KnownPartitions {
   readonly #incarnation: number;
   readonly #remembered: number;
   readonly #known = new Map<string, Known>();
+  readonly #refused: Map<string, string>;
   /** Rows of partitions are gone: a partition that is not found may be one of them. */
   readonly #lacksSome: boolean;
 
-  constructor(sql: Sql, heads: Heads, { incarnation, partitions, remembered = REMEMBERED }: KnownPartitionsOptions) {
+  constructor(sql: Sql, heads: Heads, options: KnownPartitionsOptions) {
+    const { incarnation, partitions, remembered = REMEMBERED, refused = new Map() } = options;
+    this.#refused = refused;
     this.#sql = sql;
     this.#heads = heads;
     this.#incarnation = incarnation;
@@ -61,6 +66,8 @@ export class KnownPartitions {
 
   /** The partition of a key; nothing: there is none. */
   find(key: string): Known | undefined {
+    const why = this.#refused.size > 0 ? this.#refused.get(key) : undefined;
+    if (why !== undefined) throw new StoreError("damaged", why);
     const known = this.#known.get(key);
     if (known !== undefined) return this.remember(known);
     const row = this.row(key);
@@ -82,6 +89,12 @@ export class KnownPartitions {
   /** Forgets what is in memory of a partition. */
   forget(key: string): void {
     this.#known.delete(key);
+  }
+
+  /** A partition was erased: whatever was wrong with it, there is none. */
+  erased(key: string): void {
+    this.#refused.delete(key);
+    this.forget(key);
   }
 
   /** Throws if a partition that is not there may be one whose row is gone. */

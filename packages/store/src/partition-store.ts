@@ -32,6 +32,8 @@ export interface PartitionStoreOptions extends BucketIdentity {
   readonly application: number;
   /** Partitions remembered. */
   readonly remembered?: number;
+  /** Partitions that nobody may read, and why, until they are erased. */
+  readonly refused?: Map<string, string>;
 }
 
 /** Segments of erased partitions have this number for their partition, which none has, until their blocks are deleted. */
@@ -85,7 +87,8 @@ export class PartitionStore implements Partitions {
     this.#bucket = this.#heads.bucket();
     const { partitions } = this.#bucket;
     const incarnation = this.#incarnation;
-    this.#known = new KnownPartitions(sql, this.#heads, { incarnation, partitions, remembered: options.remembered });
+    const { remembered, refused } = options;
+    this.#known = new KnownPartitions(sql, this.#heads, { incarnation, partitions, remembered, refused });
     this.#refuseOlder();
   }
 
@@ -335,7 +338,10 @@ export class PartitionStore implements Partitions {
   erase(key: string): void {
     // What is damaged can be erased: nothing of it is looked at.
     const row = this.#known.row(key);
-    if (row === undefined) return;
+    if (row === undefined) {
+      this.#known.erased(key);
+      return;
+    }
     const { number } = row;
     this.#transact(() => {
       this.#sql.run("DELETE FROM operation WHERE partition = ?", number);
@@ -352,7 +358,7 @@ export class PartitionStore implements Partitions {
       this.#changed(-1);
     });
     this.#notes.erased(key);
-    this.#known.forget(key);
+    this.#known.erased(key);
   }
 
   giveBack(bytesMax: number): boolean {

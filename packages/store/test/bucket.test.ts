@@ -108,6 +108,29 @@ test("after a device error the database is opened anew, with other layout number
   expect(opened()).toBe(2);
 });
 
+test("a partition that is refused is damaged for all who ask, also after the database was opened anew, until it is erased", async () => {
+  const { open, fail, opened } = faulty();
+  const bucket = bucketOn(open);
+  await Promise.all(["g:a", "g:b"].map((key) => bucket.write(key, Uint8Array.of(1))));
+  const queued = ["g:a", "g:b"].map((key) => bucket.write(key, Uint8Array.of(2)));
+  bucket.refuse("g:a", "it is older than another");
+  bucket.refuse("g:none", "it is lost");
+  await Promise.all(queued);
+  const refused = { kind: "damaged", message: "it is older than another" };
+  for (const key of ["g:a", "g:none"]) expect(() => bucket.store.state(key)).toThrow(/^it is/);
+  expect(() => bucket.store.manifest("g:a", 0, 0)).toThrow(expect.objectContaining(refused));
+  await expect(bucket.write("g:a", Uint8Array.of(3))).rejects.toMatchObject(refused);
+  fail(new StoreError("io", "the device failed"));
+  await expect(bucket.write("g:b", Uint8Array.of(3))).rejects.toMatchObject({ kind: "io" });
+  expect(() => bucket.store.state("g:a")).toThrow("it is older than another");
+  expect(opened()).toBeGreaterThan(1);
+  expect(bucket.store.state("g:b").operations).toBe(2);
+  for (const key of ["g:a", "g:none"]) bucket.change((store) => store.erase(key), 1);
+  for (const key of ["g:a", "g:none"]) expect(bucket.store.state(key).number).toBe(0);
+  await bucket.write("g:a", Uint8Array.of(4));
+  expect(bucket.store.state("g:a").operations).toBe(1);
+});
+
 test("a probe is a commit that reaches the file, and changes nothing", () => {
   const path = join(folder(), "000.sqlite");
   const sql = openSql(path);

@@ -41,6 +41,7 @@ import {
 import { ShardGuard } from "./shard-guard.ts";
 import type { ShardStore } from "./shard-store.ts";
 import type { MovedPage, SplitParent, Touched } from "./split.ts";
+import { shownPartition } from "./stored-shards.ts";
 
 /** What a shard answers, with what it is; or that it has not got what is asked for. */
 export type ShardReply<Result> = { readonly result: Result; readonly shard: ShardRecord } | Moved;
@@ -70,6 +71,10 @@ export interface ShardWork {
   };
   /** What is stored of a shard. */
   readonly record: { readonly with: undefined; readonly gives: ShardRecord | undefined };
+  /** Shards of the thread that were heard of since it was asked before, homes left out. The name is not looked at. */
+  readonly met: { readonly with: undefined; readonly gives: readonly string[] };
+  /** Nobody may read a partition from here on: a shard came from it that it does not know of, so it is older than that. */
+  readonly refuse: { readonly with: undefined; readonly gives: undefined };
   /** Partitions with so many bytes that may be split, of those that changed since it was asked before. The name is not looked at. */
   readonly large: { readonly with: { readonly bytes: number }; readonly gives: readonly string[] };
   readonly begin: { readonly with: { readonly attempt: number }; readonly gives: undefined };
@@ -142,6 +147,7 @@ interface Known {
 export class BucketShards {
   readonly #host: ShardHost;
   readonly #known = new Map<string, Known>();
+  #met = new Set<string>();
 
   constructor(host: ShardHost) {
     this.#host = host;
@@ -163,6 +169,11 @@ export class BucketShards {
       if (isDamage(error)) return false;
       throw error;
     }
+  }
+
+  /** Takes note of partitions of a bucket of which something is noted. */
+  meet(names: Iterable<string>): void {
+    for (const name of names) if (isShardName(name)) this.#met.add(name);
   }
 
   /** Does what is asked of a shard. */
@@ -187,6 +198,8 @@ export class BucketShards {
             this.#host.visit(visit, { ...step, bucket: -1, key: name as PartitionKey, isShard: true }, timeoutMs),
           ),
         record: async () => this.#record(name),
+        met: async () => this.#takeMet(),
+        refuse: async () => await nothing(this.#refuse(name)),
         large: async ({ bytes }) => this.#large(bytes),
         begin: ({ attempt }) => nothing(this.#begin(name, attempt)),
         page: async ({ after }) => await this.#splitting(name).page(after),
@@ -280,6 +293,20 @@ export class BucketShards {
     return hasMoved(result) ? { moved: shard } : { result, shard };
   }
 
+  #takeMet(): readonly string[] {
+    const met = [...this.#met];
+    this.#met = new Set();
+    return met;
+  }
+
+  #refuse(name: string): void {
+    const why = `${shownPartition(name)}: it is older than what came from it, or lost`;
+    this.#end(name);
+    this.#known.delete(name);
+    this.#host.bucketFor(name).refuse(name, why);
+    this.#host.tell(new StoreError("damaged", why));
+  }
+
   #large(bytes: number): readonly string[] {
     const { maintenance } = this.#host;
     return maintenance.folded.take((bucket, name) => {
@@ -355,7 +382,9 @@ export class BucketShards {
   /** What is stored of a shard that is to be erased, also if it is damaged. */
   #recordOfErased(name: string): ShardRecord | "damaged" | undefined {
     try {
-      const { store } = this.#host.bucketFor(name);
+      const bucket = this.#host.bucketFor(name);
+      if (bucket.refuses(name)) return "damaged";
+      const { store } = bucket;
       // Of a group that was never split nothing is noted: whether that is so is told by the partition.
       if (!isShardName(name)) store.state(name);
       return this.#record(name);

@@ -71,6 +71,10 @@ export class LargeGroups {
   readonly #maps = new ShardMaps();
   readonly #erasing = new Map<string, Promise<Erasure>>();
   readonly #endLooking: () => void;
+  readonly #endComparing: () => void;
+  #comparing: Promise<void> | undefined;
+  /** One of the shards that are compared with those that they came from. */
+  #compared: { readonly key: PartitionKey; readonly done: Promise<void> } | undefined;
   #looking: Promise<void> | undefined;
   /** The last split that was begun. */
   #last: Promise<void> = Promise.resolve();
@@ -82,6 +86,7 @@ export class LargeGroups {
     const { shardBytes, surroundings } = options;
     this.#endLooking =
       shardBytes === undefined ? () => undefined : surroundings.every(SPLIT_LOOK_MS, () => this.look());
+    this.#endComparing = surroundings.every(SPLIT_LOOK_MS, () => this.compare());
   }
 
   /** Applies an operation; `whole` asks the group as if it were one partition. */
@@ -226,6 +231,7 @@ export class LargeGroups {
 
   async #erase(key: PartitionKey): Promise<Erasure> {
     const { ask } = this.#options;
+    if (this.#compared?.key === key) await this.#compared.done;
     this.#maps.forget(key);
     const told = await ask(key, "erase", undefined);
     if ("erasure" in told) return told.erasure;
@@ -356,9 +362,46 @@ export class LargeGroups {
   async stop(): Promise<void> {
     this.#halts += 1;
     this.#endLooking();
+    this.#endComparing();
+    await this.#comparing;
     await this.#looking;
     await this.#last;
     await Promise.allSettled(this.#erasing.values());
+  }
+
+  /** Compares shards that were heard of as buckets were opened with the partitions that they came from, unless it is under way. */
+  compare(): void {
+    this.#comparing ??= this.#compare().finally(() => {
+      this.#comparing = undefined;
+    });
+  }
+
+  async #compare(): Promise<void> {
+    const { ask, threads } = this.#options;
+    for (const thread of threads) {
+      // A thread that ended is asked when it is there again.
+      for (const name of await ask(thread, "met", undefined).catch(() => [])) {
+        const { key } = readObjectName(name);
+        if (this.#erasing.has(key)) continue;
+        // What is damaged is told to who reads it.
+        this.#compared = { key, done: this.#compareShard(name).catch(() => undefined) };
+        await this.#compared.done;
+        this.#compared = undefined;
+      }
+    }
+  }
+
+  /**
+   * A shard is noted where it came from before anything of it is stored, and erased before that. Where it is not, the bucket that
+   * should say so is of before, with the file that says how far it is.
+   */
+  async #compareShard(name: string): Promise<void> {
+    const { ask } = this.#options;
+    const { key, number } = readObjectName(name);
+    const from = objectName(key, parentOf(number));
+    const parent = await ask(from, "record", undefined);
+    const shard = await ask(name, "record", undefined);
+    if (shard !== undefined && shard.made > (parent?.attempt ?? 0)) await ask(from, "refuse", undefined);
   }
 
   #visiting(

@@ -42,6 +42,7 @@ export class BucketMoment {
   readonly #guard: Guard;
   readonly #identity: BucketIdentity;
   #isClosed = false;
+  #knownHeads: Heads | undefined;
 
   /** Opens a bucket of a directory. Throws a `StoreError` for what is damaged, or of an earlier version. */
   constructor(directory: string, identity: BucketIdentity, openSql: OpenSql) {
@@ -94,12 +95,14 @@ export class BucketMoment {
   #renewed(): number {
     this.#sql.run("ROLLBACK");
     begin(this.#sql);
+    this.#knownHeads = undefined;
     return this.#sql.all<{ data_version: number }>("PRAGMA data_version")[0]?.data_version ?? 0;
   }
 
   /** The heads as they are at this moment. */
   get #heads(): Heads {
-    return new Heads({ ...this.#sql, guard: this.#guard }, this.#identity);
+    this.#knownHeads ??= new Heads({ ...this.#sql, guard: this.#guard }, this.#identity);
+    return this.#knownHeads;
   }
 
   /** What is noted of partitions; of one that has to have a note and has none, nothing. */
