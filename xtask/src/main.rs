@@ -1,13 +1,7 @@
-//! Tasks of the repository that cargo alone cannot do. `cargo run -p xtask -- wasm [--dev]` builds the core for
+//! Tasks of the repository that cargo alone cannot do. `cargo run -p xtask --features generator -- wasm [--dev]` builds the core for
 //! WebAssembly, writes its JavaScript face with the wasm-bindgen generator and the numbers of its tasks, and refuses a module that imports anything
 //! else or may take more memory than declared. What turbo, npm and CI do with the result is their business.
 #![forbid(unsafe_code)]
-
-mod cold;
-mod glue;
-mod halves;
-mod kinds;
-mod module;
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -16,6 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::{env, fs};
 
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
+use xtask::{cold, glue, halves, kinds, module};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -31,7 +26,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["wasm"] => build_core("release"),
         ["wasm", "--dev"] => build_core("dev"),
-        _ => Err("usage: cargo run -p xtask -- wasm [--dev]".into()),
+        _ => Err("usage: cargo run -p xtask --features generator -- wasm [--dev]".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,7 +40,8 @@ fn main() -> ExitCode {
 /// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, core_halves.bin, core_names.wasm, task-kind.js, task-kind.d.ts}`.
 fn build_core(profile: &str) -> Outcome<()> {
     // As cargo says it when it runs this: a folder that was copied or moved with what it had built is still its own.
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("xtask is run by cargo: cargo run -p xtask")?;
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .ok_or("xtask is run by cargo: cargo run -p xtask --features generator")?;
     let root = Path::new(&manifest).parent().ok_or("xtask has no parent folder")?;
     require_target(root)?;
     let compiled = compile(root, profile)?;

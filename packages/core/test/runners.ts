@@ -10,6 +10,8 @@ import { fileURLToPath } from "node:url";
 const WASM_TARGET = "wasm32-unknown-unknown";
 /** Of Cargo.toml: no bit may depend on it. */
 const WASM_PROFILE = "vectors";
+/** A file of tests of crate `brooklet-vectors`. */
+const NATIVE_TEST = "conversations";
 const OUTPUT_BYTES_MAX = 1 << 30;
 
 /** The root of the repository. */
@@ -38,8 +40,9 @@ export function vectorFiles(topics: readonly string[]): readonly VectorFile[] {
 
 /** The answers of the native build to every row of `files`, in order. */
 export function nativeAnswers(files: readonly VectorFile[]): readonly string[] {
-  // The profile of `cargo test`, which has built most of it where both are run.
-  cargo("--bin", "vectors-native", "--profile", "test");
+  // As `cargo test --workspace` builds it, with the features that crates have there: nothing is compiled twice where both are run.
+  // A test of the package has its programs built.
+  cargo("test", "--workspace", "--no-run", "--test", NATIVE_TEST);
   const program = join(targetFolder(), "debug", "vectors-native");
   const named = files.map(({ topic, path }) => `${topic}=${path}`);
   const lines = execFileSync(program, named, { encoding: "utf8", maxBuffer: OUTPUT_BYTES_MAX });
@@ -51,7 +54,7 @@ export function nativeAnswers(files: readonly VectorFile[]): readonly string[] {
 
 /** The answers of the WebAssembly build to every row of `files`, in order. */
 export function wasmAnswers(files: readonly VectorFile[]): readonly string[] {
-  cargo("--lib", "--target", WASM_TARGET, "--profile", WASM_PROFILE);
+  cargo("build", "--package", "brooklet-vectors", "--lib", "--target", WASM_TARGET, "--profile", WASM_PROFILE);
   const bytes = readFileSync(join(targetFolder(), WASM_TARGET, WASM_PROFILE, "brooklet_vectors.wasm"));
   const answer = wasmRunner(bytes);
   return files.flatMap(({ topic, rows }) => rows.map((row) => answer(topic, row)));
@@ -78,11 +81,7 @@ function wasmRunner(bytes: Uint8Array<ArrayBuffer>): (topic: string, row: string
 }
 
 function cargo(...what: readonly string[]): void {
-  const command = process.env["CARGO"] ?? "cargo";
-  execFileSync(command, ["build", "--quiet", "--package", "brooklet-vectors", ...what], {
-    cwd: root,
-    stdio: "inherit",
-  });
+  execFileSync(process.env["CARGO"] ?? "cargo", [...what, "--quiet"], { cwd: root, stdio: "inherit" });
 }
 
 function targetFolder(): string {
