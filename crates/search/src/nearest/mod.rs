@@ -29,7 +29,7 @@ use crate::found::stages::StageName;
 use crate::plan::SchemaPlan;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
-use point::{code_metric, column_of, distance_of, least, least_nearness, nearness};
+use point::{code_metric, column_of, distance_in, distance_of, least, least_nearness, nearness};
 use resolved::Measured;
 use rows::{RowsOf, documents_of_rows};
 
@@ -46,6 +46,8 @@ const RESCORE_BATCH: std::ops::RangeInclusive<usize> = 16..=64;
 const MEASURED_AT_ONCE: usize = 128;
 /// So many times as many bytes of codes as of exact rows make a look at the codes too dear.
 const CODES_SHARE: usize = 4;
+/// Where one of so many candidates is among the nearest, codes would spare the measuring of few.
+const MATCHED_SHARE: usize = 2;
 
 /// Operators that match all within their threshold come first: what they let through is what the others choose among.
 pub(crate) fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
@@ -239,11 +241,14 @@ impl Resolving {
         if !vectors.one_each() || !self.kept.is_empty() || count > MEASURED_AT_ONCE {
             return false;
         }
-        let bytes = |part: &Part, row: usize| count.min(part.blocks() as usize) * part.rows_per_block as usize * row;
+        // The last block of a part is as long as its rows: the only one, where a segment is small.
+        let bytes = |part: &Part, row: usize| {
+            (count.min(part.blocks() as usize) * part.rows_per_block as usize).min(part.rows as usize) * row
+        };
         let of_codes = bytes(vectors.part(vector::CODES), 16 + vector::code_stride(vectors.size));
         let of_exact = bytes(vectors.part(vector::EXACT), vector::exact_stride(vectors.cell, vectors.size));
-        let all_match = self.nearest.competes && count <= self.nearest.target_hits;
-        if !all_match && of_exact * CODES_SHARE > of_codes {
+        let most_match = self.nearest.competes && count <= self.nearest.target_hits.saturating_mul(MATCHED_SHARE);
+        if !most_match && of_exact * CODES_SHARE > of_codes {
             return false;
         }
         let found = candidates.ones().map(|ordinal| Candidate {
@@ -416,13 +421,23 @@ impl Resolving {
         let end = (self.next + batch).min(self.found.len());
         let mut gaps = Gaps::default();
         let worst = |nearest: &TopK<Reverse<u64>>| nearest.threshold().copied();
+        // Neighbours are mostly of one view, whose column is looked for once.
+        let mut column: Option<(u32, Option<Vectors<'_>>)> = None;
         for at in self.next..end {
             let candidate = self.found[at];
             if worst(&self.nearest_measured).is_some_and(|worst| nearness(candidate.low) < worst) {
                 break;
             }
             let view = &views[candidate.view as usize];
-            let measured = gaps.note(exact_distance(view, &self.nearest, candidate.ordinal, reads))?;
+            if column.as_ref().is_none_or(|(of, _)| *of != candidate.view) {
+                column = Some((candidate.view, column_of(view, &self.nearest.spec)?));
+            }
+            let measured = match &column {
+                Some((_, Some(vectors))) => {
+                    gaps.note(distance_in(view, vectors, &self.nearest, candidate.ordinal, reads))?
+                }
+                _ => None,
+            };
             // From the first that is missing on, all is done once more when it is there.
             if !gaps.are_there() {
                 self.next = at + 1;

@@ -125,8 +125,21 @@ pub(crate) fn exact_distance(
     ordinal: u32,
     reads: &mut Reads,
 ) -> Result<Option<f64>, Halt> {
-    let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
-    let rows = vector_rows(&vectors, ordinal, &mut reads.segment(&view.segment))?;
+    match column_of(view, &nearest.spec)? {
+        Some(vectors) => distance_in(view, &vectors, nearest, ordinal, reads),
+        None => Ok(None),
+    }
+}
+
+/// The same where the view's column is at hand.
+pub(super) fn distance_in(
+    view: &View,
+    vectors: &Vectors<'_>,
+    nearest: &Nearest,
+    ordinal: u32,
+    reads: &mut Reads,
+) -> Result<Option<f64>, Halt> {
+    let rows = vector_rows(vectors, ordinal, &mut reads.segment(&view.segment))?;
     let part = vectors.part(vector::EXACT);
     let mut distance = None;
     let mut gaps = Gaps::default();
