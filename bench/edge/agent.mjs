@@ -16,15 +16,15 @@ export class Agent extends DurableObject {
     await (await this.#memory).rest();
   }
 
-  async recall(name) {
-    return await recall(await this.#group(), name);
+  async recall(...asked) {
+    return await recall(await this.#group(), ...asked);
   }
 }
 
 const worker = {
   async fetch(request, env) {
-    const [verb, name] = await request.json();
-    return Response.json((await env.AGENT.getByName("one")[verb](name)) ?? null);
+    const [verb, ...asked] = await request.json();
+    return Response.json((await env.AGENT.getByName("one")[verb](...asked)) ?? null);
   },
 };
 

@@ -3,7 +3,7 @@ import { int, schema, text, vector } from "@brooklet/client";
 
 export const DOCUMENTS = 1_000;
 export const DIMENSIONS = 384;
-/** Searches of one round. */
+/** Queries of one turn. */
 export const QUERIES = 200;
 export const HITS = 10;
 export const WORDS = [
@@ -42,11 +42,11 @@ export async function fillGroup(group) {
   for await (const { ok, id } of group.feed(note, documents)) if (!ok) throw new Error(`${id} was not stored`);
 }
 
-/** Asks all searches of a name, one after another: the hits of each and what they score. */
-export async function recall(group, name) {
+/** Asks so many searches of a name from one on, one after another: the hits of each and what they score. */
+export async function recall(group, name, from, count) {
   const answers = [];
-  for (let n = 0; n < QUERIES; n += 1) {
-    const { hits } = await group.search(note, SEARCHES[name](n));
+  for (let n = from; n < from + count; n += 1) {
+    const { hits } = await group.search(note, SEARCHES[name](n % QUERIES));
     answers.push(hits.map(({ id, relevance }) => [id, relevance]));
   }
   return answers;

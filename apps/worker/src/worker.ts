@@ -25,6 +25,8 @@ const RECOVERABLE_MS: number = 30 * 86_400_000;
 const NOT_OPENED = "The Worker could not begin: its log says why";
 
 let opened: Promise<Gateway> | undefined;
+/** The gateway, once it is open: a request that need not wait for it does not. */
+let ready: Gateway | undefined;
 
 async function open(env: Env): Promise<Gateway> {
   const { origins, ...guard } = guardOf(env);
@@ -43,26 +45,32 @@ async function open(env: Env): Promise<Gateway> {
 
 /** The gateway of this isolate. One that could not be opened is tried again by the next request. */
 function gatewayOf(env: Env): Promise<Gateway> {
-  opened ??= open(env).catch((error: unknown) => {
-    opened = undefined;
-    throw error;
-  });
+  opened ??= open(env).then(
+    (gateway) => {
+      ready = gateway;
+      return gateway;
+    },
+    (error: unknown) => {
+      opened = undefined;
+      throw error;
+    },
+  );
   return opened;
 }
 
 /** The Worker. */
 const worker: ExportedHandler<Env> = {
   fetch: async (request, env) => {
-    const gateway = await gatewayOf(env).catch(onProblem);
+    const gateway = ready ?? (await gatewayOf(env).catch(onProblem));
     // What is wrong with a key or a variable is the operator's to know, and stands in the log.
     if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
     const rawTarget = request.headers.get(TARGET_HEADER);
-    if (rawTarget === null) return await gateway.respond(request, targetOf(request.url));
+    if (rawTarget === null) return gateway.respond(request, targetOf(request.url));
     if (!isTargetOf(rawTarget, request.url)) {
       const message = `The header ${TARGET_HEADER} is not what this address was before it was normalised`;
       return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
     }
-    return await gateway.respond(request, rawTarget);
+    return gateway.respond(request, rawTarget);
   },
 };
 

@@ -25,10 +25,7 @@ export class CoreTask<Output> implements Task<Output> {
 
   wants(): Want | undefined {
     const raw = this.#open();
-    return this.#instance.call(() => {
-      const want = raw.wants();
-      return want === undefined ? undefined : decodeWant(want);
-    });
+    return this.#instance.call(wantsOf, raw, undefined);
   }
 
   give(answer: Uint8Array): void {
@@ -49,24 +46,24 @@ export class CoreTask<Output> implements Task<Output> {
   }
 
   elapsed(milliseconds: number): void {
-    const raw = this.#open();
-    this.#instance.call(() => raw.elapsed(milliseconds));
+    this.#instance.call(tellElapsed, this.#open(), milliseconds);
   }
 
   finish(): Output {
     const raw = this.#open();
-    return this.#instance.call(() => this.#decode(this.#result(raw)));
+    const room = this.#room;
+    if (room === undefined) return this.#instance.call(finished, raw, this.#decode) as Output;
+    return this.#instance.call(() => this.#decode(this.#result(raw, room)));
   }
 
   [Symbol.dispose](): void {
     const raw = this.#raw;
     this.#raw = undefined;
-    if (raw !== undefined && !this.#instance.dead) this.#instance.call(() => raw.free());
+    if (raw !== undefined && !this.#instance.dead) this.#instance.call(free, raw, undefined);
   }
 
-  #result(raw: RawTask): Uint8Array {
-    if (this.#room === undefined) return raw.finish();
-    const result = this.#room.of(raw.finish_in_pieces());
+  #result(raw: RawTask, room: ResultRoom): Uint8Array {
+    const result = room.of(raw.finish_in_pieces());
     for (let at = 0; at < result.length; ) {
       const pointer = raw.next_piece();
       const length = raw.piece_length();
@@ -81,6 +78,24 @@ export class CoreTask<Output> implements Task<Output> {
     if (this.#raw === undefined) throw new Error("a disposed task was used");
     return this.#raw;
   }
+}
+
+// What is called of every task (`Instance.call`).
+function wantsOf(raw: RawTask): Want | undefined {
+  const want = raw.wants();
+  return want === undefined ? undefined : decodeWant(want);
+}
+
+function tellElapsed(raw: RawTask, milliseconds: number): void {
+  raw.elapsed(milliseconds);
+}
+
+function finished(raw: RawTask, decode: (result: Uint8Array) => unknown): unknown {
+  return decode(raw.finish());
+}
+
+function free(raw: RawTask): void {
+  raw.free();
 }
 
 function decodeWant(want: Uint8Array): Want {

@@ -175,6 +175,8 @@ export class Core implements Engine {
   #package: PackageBytes | undefined;
   #storedTypes: StoredTypes = new Map();
 
+  readonly #liveNow = (): Live => this.#now();
+
   constructor(options: CoreOptions) {
     this.#options = options;
   }
@@ -266,7 +268,7 @@ export class Core implements Engine {
   }
 
   query(bytes: QueryBytes): Query {
-    return new ResidentQuery(bytes, () => this.#now());
+    return new ResidentQuery(bytes, this.#liveNow);
   }
 
   mutate(

@@ -46,9 +46,11 @@ export class Writer {
   }
 
   /** What `use` makes of what was written, which nobody holds afterwards: its memory is the next writer's. */
-  finishFor<Result>(use: (written: Uint8Array) => Result): Result {
+  finishFor<Result>(use: (written: Uint8Array) => Result): Result;
+  finishFor<Given, Result>(use: (written: Uint8Array, given: Given) => Result, given: Given): Result;
+  finishFor<Given, Result>(use: (written: Uint8Array, given: Given) => Result, given?: Given): Result {
     try {
-      return use(this.finish());
+      return use(this.finish(), given as Given);
     } finally {
       if (this.#bytes.length <= SPARE_BYTES_MAX) spare = { bytes: this.#bytes, view: this.#view };
     }

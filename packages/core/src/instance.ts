@@ -80,11 +80,17 @@ export class Instance {
     return this.#memory.buffer.byteLength;
   }
 
-  /** Calls into the module. Rejections become errors for the caller; anything else ends the instance. */
-  call<Result>(work: () => Result): Result {
+  /**
+   * Calls into the module. Rejections become errors for the caller; anything else ends the instance. What every search calls is a
+   * function that stays, and is given what it works on: the code of closures that are made for one call is thrown away where the
+   * collector runs often (docs/decisions/0187), and they are interpreted for good.
+   */
+  call<Result>(work: () => Result): Result;
+  call<On, Given, Result>(work: (on: On, given: Given) => Result, on: On, given: Given): Result;
+  call<On, Given, Result>(work: (on: On, given: Given) => Result, on?: On, given?: Given): Result {
     if (this.#dead !== undefined) throw internalError(this.#dead);
     try {
-      return work();
+      return work(on as On, given as Given);
     } catch (thrown) {
       const refused = rejection(thrown);
       if (refused !== undefined) throw refused;

@@ -8,7 +8,7 @@ import { type FloorBytes, NO_FLOOR, type PartialBytes, type QueryBytes } from ".
 import { CoreTask } from "./core-task.ts";
 import { type EmbeddingWanted, readWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
-import type { Instance, RawQuery } from "./instance.ts";
+import type { Instance, RawQuery, RawTask } from "./instance.ts";
 import { writePlace } from "./place.ts";
 import type { Answer, Merged, Place, Query, QueryScope, SearchRequest, Task } from "./task.ts";
 
@@ -23,7 +23,11 @@ export function encodeQuery(request: SearchRequest, nowSeconds: number): QueryBy
   const { vectors = [] } = request;
   if (vectors.length > 0) writer.varint(vectors.length);
   for (const [name, cells] of vectors) writer.text(name).f32s(cells);
-  return writer.finishFor((written) => written.slice() as QueryBytes);
+  return writer.finishFor(copied, undefined);
+}
+
+function copied(written: Uint8Array): QueryBytes {
+  return written.slice() as QueryBytes;
 }
 
 /** Reads an answer. */
@@ -57,19 +61,19 @@ export class ResidentQuery implements Query {
     this.#now = now;
     this.#live = now();
     const { instance } = this.#live;
-    const raw = instance.call(() => instance.core.query(bytes));
+    const raw = instance.call(open, instance, bytes);
     this.#raw = raw;
-    const reader = new Reader(instance.call(() => raw.description()));
+    const reader = new Reader(instance.call(descriptionOf, raw, undefined));
     const kind = reader.u8();
     if (kind === REFUSED) this.scope = { kind: "refused", answer: readRendered(reader.bytes()) };
     else if (kind === ALL) this.scope = { kind: "all" };
-    else this.scope = { kind: "keys", keys: reader.list((it) => it.text()) };
+    else this.scope = { kind: "keys", keys: reader.list(textOf) };
     this.wanted = readWanted(reader);
   }
 
   get timeoutMs(): number {
     const raw = this.#current();
-    return this.#live.instance.call(() => raw.timeout());
+    return this.#live.instance.call(timeoutOf, raw, undefined);
   }
 
   refusal(): Answer | undefined {
@@ -125,13 +129,13 @@ export class ResidentQuery implements Query {
 
   #free(): void {
     const { instance } = this.#live;
-    if (!instance.dead) instance.call(() => this.#raw.free());
+    if (!instance.dead) instance.call(free, this.#raw, undefined);
   }
 
   #task<Output>(kind: number, request: Writer, decode: (result: Uint8Array) => Output): Task<Output> {
     const raw = this.#current();
     const { instance } = this.#live;
-    const task = request.finishFor((written) => instance.call(() => raw.open(kind, written)));
+    const task = request.finishFor(openTask, { instance, raw, kind });
     return new CoreTask(instance, task, decode, undefined);
   }
 
@@ -145,7 +149,7 @@ export class ResidentQuery implements Query {
 
   #openAgain(live: Live): void {
     const { instance } = live;
-    const raw = instance.call(() => instance.core.query(this.#bytes));
+    const raw = instance.call(open, instance, this.#bytes);
     this.#free();
     [this.#live, this.#raw] = [live, raw];
     instance.call(() => {
@@ -153,6 +157,42 @@ export class ResidentQuery implements Query {
       for (const outputs of this.#outputs) raw.give_outputs(outputs);
     });
   }
+}
+
+// What is called of every query (`Instance.call`).
+function open(instance: Instance, bytes: QueryBytes): RawQuery {
+  return instance.core.query(bytes);
+}
+
+function textOf(reader: Reader): string {
+  return reader.text();
+}
+
+function descriptionOf(raw: RawQuery): Uint8Array {
+  return raw.description();
+}
+
+function timeoutOf(raw: RawQuery): number {
+  return raw.timeout();
+}
+
+function free(raw: RawQuery): void {
+  raw.free();
+}
+
+/** A task of a query, which is to be opened. */
+interface TaskOpening {
+  readonly instance: Instance;
+  readonly raw: RawQuery;
+  readonly kind: number;
+}
+
+function openTask(written: Uint8Array, opening: TaskOpening): RawTask {
+  return opening.instance.call(openRaw, opening, written);
+}
+
+function openRaw({ raw, kind }: TaskOpening, written: Uint8Array): RawTask {
+  return raw.open(kind, written);
 }
 
 function writeMerge(isAll: boolean, floor: FloorBytes, partials: readonly PartialBytes[]): Writer {

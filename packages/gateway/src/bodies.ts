@@ -52,7 +52,7 @@ export class Bodies {
       const sent = await call.body(kind.limitBytes);
       const bytes = isCompressed && sent.length > 0 ? await this.#inflate(sent, kind.limitBytes) : sent;
       held += this.#hold(bytes.length - held);
-      return { bytes, release: () => this.#giveBack(held) };
+      return new Held(bytes, held, this.#giveBack);
     } catch (error) {
       this.#giveBack(held);
       throw error instanceof BodyLimit ? tooLarge(error.receivedBytes, kind) : error;
@@ -82,8 +82,25 @@ export class Bodies {
     return bytes;
   }
 
-  #giveBack(bytes: number): void {
+  readonly #giveBack = (bytes: number): void => {
     this.#heldBytes -= bytes;
+  };
+}
+
+/** A body with what it takes of the budget. */
+class Held implements HeldBody {
+  readonly bytes: Uint8Array;
+  readonly #held: number;
+  readonly #giveBack: (bytes: number) => void;
+
+  constructor(bytes: Uint8Array, held: number, giveBack: (bytes: number) => void) {
+    this.bytes = bytes;
+    this.#held = held;
+    this.#giveBack = giveBack;
+  }
+
+  release(): void {
+    this.#giveBack(this.#held);
   }
 }
 

@@ -95,29 +95,69 @@ function wellFormed(text: string): string {
  * be asked of another world: each thing is asked once.
  */
 export function callFromRequest(request: Request, rawTarget?: string): Call {
-  const { method, url, headers, signal } = request;
-  const named = new Map<string, string>();
-  let headerBytes = 0;
-  headers.forEach((value, name) => {
-    named.set(name, value);
-    headerBytes += name.length + value.length;
-  });
-  return {
-    method,
-    target: rawTarget ?? rawTargetOf(url),
-    headerCount: named.size,
-    headerBytes,
-    arrivedMs: performance.now(),
-    header: (name) => named.get(name) ?? (name === "host" ? new URL(url).host : undefined),
-    gone: signal,
-    body: async (limitBytes) => {
-      // What says how long it is comes as a whole, which costs less than its parts.
-      const isShort = Number(named.get("content-length") ?? Number.POSITIVE_INFINITY) <= limitBytes;
-      if (isShort) return whole(await request.arrayBuffer(), limitBytes);
-      return request.body === null ? NO_BYTES : await collect(request.body, limitBytes);
-    },
-    stream: () => request.body ?? nothing(),
-  };
+  return new WebCall(request, rawTarget);
+}
+
+/** The headers of a request. */
+class HeadersRead {
+  readonly named: Map<string, string> = new Map();
+  bytes = 0;
+}
+
+function readHeader(this: HeadersRead, value: string, name: string): void {
+  this.named.set(name, value);
+  this.bytes += name.length + value.length;
+}
+
+/** Methods, and no closures for each request: the code of those does not stay (docs/decisions/0187). */
+class WebCall implements Call {
+  readonly method: string;
+  readonly target: string;
+  readonly arrivedMs: number = performance.now();
+  readonly #request: Request;
+  readonly #headers = new HeadersRead();
+  #gone: AbortSignal | undefined;
+  #host: string | undefined;
+
+  constructor(request: Request, rawTarget: string | undefined) {
+    const { method, headers } = request;
+    this.method = method;
+    this.target = rawTarget ?? rawTargetOf(request.url);
+    this.#request = request;
+    headers.forEach(readHeader, this.#headers);
+  }
+
+  get headerCount(): number {
+    return this.#headers.named.size;
+  }
+
+  get headerBytes(): number {
+    return this.#headers.bytes;
+  }
+
+  get gone(): AbortSignal {
+    this.#gone ??= this.#request.signal;
+    return this.#gone;
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers.named.get(name);
+    if (value !== undefined || name !== "host") return value;
+    this.#host ??= new URL(this.#request.url).host;
+    return this.#host;
+  }
+
+  async body(limitBytes: number): Promise<Uint8Array> {
+    const request = this.#request;
+    // What says how long it is comes as a whole, which costs less than its parts.
+    const isShort = Number(this.#headers.named.get("content-length") ?? Number.POSITIVE_INFINITY) <= limitBytes;
+    if (isShort) return whole(await request.arrayBuffer(), limitBytes);
+    return request.body === null ? NO_BYTES : await collect(request.body, limitBytes);
+  }
+
+  stream(): AsyncIterable<Uint8Array> {
+    return this.#request.body ?? nothing();
+  }
 }
 
 /** The bytes, unless they are more than they were said to be. */

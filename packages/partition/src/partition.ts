@@ -26,7 +26,7 @@ import { TAIL_OPERATIONS_MAX } from "./limits.ts";
 import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
-import { OpenSearch } from "./query/open-search.ts";
+import { OpenSearch, type SearchedPartition } from "./query/open-search.ts";
 import { ownTime, type Waiting } from "./query/query-models.ts";
 import { MOVED, MOVED_ANSWER, MOVED_OUTCOME } from "./shards/moved.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
@@ -53,7 +53,7 @@ const NOT_FOUND = 404;
 const FOLDS_MAX = 16;
 
 /** A partition of a bucket in this thread. */
-export class Partition {
+export class Partition implements SearchedPartition {
   readonly #key: string;
   readonly #bucket: Bucket;
   readonly #engine: Engine;
@@ -217,17 +217,29 @@ export class Partition {
 
   /** A search of this partition alone, which its caller disposes of. */
   search(query: Query, { timeoutMs, startMs, gone }: Waiting): OpenSearch {
-    const store = this.#bucket.store;
     const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
     return new OpenSearch(query, {
-      ready: () => (this.#outdated() ? this.#rewritten(deadline) : undefined),
-      isLarge: () => (this.#guard()?.record.bits ?? 0) > 0,
-      place: () => placeOf(store.state(this.#key)),
-      source: sourceOf(store, this.#key),
+      partition: this,
+      source: sourceOf(this.#bucket.store, this.#key),
       deadline,
       startMs,
-      failure: (thrown) => this.#failure(thrown),
     });
+  }
+
+  ready(deadline: Deadline): Promise<void> | undefined {
+    return this.#outdated() ? this.#rewritten(deadline) : undefined;
+  }
+
+  isLarge(): boolean {
+    return (this.#guard()?.record.bits ?? 0) > 0;
+  }
+
+  place(): Place {
+    return placeOf(this.#bucket.store.state(this.#key));
+  }
+
+  failure(thrown: unknown): ServiceError {
+    return this.#failure(thrown);
   }
 
   /** What this partition alone finds for a query that addresses several. Nothing: it does not exist. */

@@ -40,8 +40,8 @@ function worker(name: string, variables: Readonly<Record<string, string>>): Work
     compatibilityDate: COMPATIBILITY_DATE,
     bindings: { ...variables },
     durableObjects: Object.fromEntries(objects),
-    // An address of its own, on any port that is free.
-    ...(!isFirst && { unsafeDirectSockets: [{ host: HOST, port: 0 }] }),
+    // An address of its own, on any port that is free: the simulator has a Worker before the first at that of all.
+    unsafeDirectSockets: [{ host: HOST, port: 0 }],
   };
 }
 

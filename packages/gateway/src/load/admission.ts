@@ -125,15 +125,20 @@ export class KeyedAdmission {
     this.#limits = limits;
   }
 
-  /** Runs `work` in a place of `key`. */
-  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  /** Runs `work` on `given` in a place of `key`. */
+  async run<Result, Given = undefined>(
+    key: string,
+    work: (given: Given) => Promise<Result>,
+    given: Given = undefined as Given,
+  ): Promise<Result> {
     const entry = this.#byKey.get(key) ?? { admission: new Admission(this.#limits), users: 0 };
     this.#byKey.set(key, entry);
     entry.users += 1;
     try {
-      await entry.admission.enter();
+      const waiting = entry.admission.enter();
+      if (waiting !== undefined) await waiting;
       try {
-        return await work();
+        return await work(given);
       } finally {
         entry.admission.leave();
       }

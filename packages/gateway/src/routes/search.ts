@@ -59,36 +59,44 @@ async function search(call: Call, context: GatewayContext): Promise<Reply | Prep
       const { properties, vectors } = plain;
       return await ask({ properties, vectors, body: NO_BYTES, accept }, call, context);
     }
-    return withBody(call, context, async (body) => {
-      if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
-      return ask({ properties: fromUrl, body, accept }, call, context);
-    });
+    return await askWithBody({ fromUrl, accept, read: readJson }, call, context);
   }
   if (mediaType === "application/x-www-form-urlencoded") {
-    return withBody(call, context, async (body) => {
-      // The last value of a name counts, and those of the URL count more than those of the form.
-      const properties = [...parseForm(body, context.limits.parameterCount), ...fromUrl];
-      return ask({ properties, body: NO_BYTES, accept }, call, context);
-    });
+    return await askWithBody({ fromUrl, accept, read: readForm }, call, context);
   }
   // A body of any other type is ignored, as Vespa does.
   return ask({ properties: fromUrl, body: NO_BYTES, accept }, call, context);
 }
 
-async function withBody<Result>(
+/** A search whose body has to be read, and how. */
+interface BodySearch {
+  readonly fromUrl: readonly Parameter[];
+  readonly accept: string;
+  readonly read: (body: Uint8Array, fromUrl: readonly Parameter[], countMax: number) => Omit<SearchRequest, "accept">;
+}
+
+async function askWithBody(
+  { fromUrl, accept, read }: BodySearch,
   call: Call,
   context: GatewayContext,
-  use: (body: Uint8Array) => Promise<Result>,
-): Promise<Result> {
-  const body: HeldBody = await context.bodies.read(call, {
-    name: "Search request",
-    limitBytes: context.limits.bodyBytes,
-  });
+): Promise<Reply | PreparedGeneration> {
+  const { bodies, limits } = context;
+  const body: HeldBody = await bodies.read(call, { name: "Search request", limitBytes: limits.bodyBytes });
   try {
-    return await use(body.bytes);
+    return await ask({ ...read(body.bytes, fromUrl, limits.parameterCount), accept }, call, context);
   } finally {
     body.release();
   }
+}
+
+function readJson(body: Uint8Array, properties: readonly Parameter[]): Omit<SearchRequest, "accept"> {
+  if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
+  return { properties, body };
+}
+
+/** The last value of a name counts, and those of the URL count more than those of the form. */
+function readForm(body: Uint8Array, fromUrl: readonly Parameter[], countMax: number): Omit<SearchRequest, "accept"> {
+  return { properties: [...parseForm(body, countMax), ...fromUrl], body: NO_BYTES };
 }
 
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {

@@ -3,7 +3,7 @@ import type { Answer, PartitionKey, QueryHandle, SearchRequest } from "@brooklet
 import { ERROR_KINDS, ServiceError } from "@brooklet/wire";
 import type { Call } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
-import { outlineOf, type SearchOutline } from "../load/slow-searches.ts";
+import { outlineOf, type SearchOutline, type SlowSearches } from "../load/slow-searches.ts";
 import { plainGroup } from "./plain-group.ts";
 
 /** Who waits for a search: since when, and until what is aborted. */
@@ -30,60 +30,84 @@ export async function plainAnswer(
   context: GatewayContext,
   { arrivedMs }: Waiting,
 ): Promise<Answer | undefined> {
-  const { access, cluster, limits, searchesOfPartition } = context;
+  const { cluster } = context;
   if (cluster.searchPlain === undefined) return undefined;
   // A chain is selected by a parameter.
   if ((cluster.application()?.searchChains ?? []).length > 0) return undefined;
   const group = plainGroup(request);
   if (group === undefined) return undefined;
   const key: PartitionKey = `g:${group}`;
-  let searchMs = 0;
-  const outline = (): SearchOutline => {
-    using query = cluster.query(request);
-    return outlineOf(query);
-  };
-  const answer = await noted(context, { arrivedMs, stages: () => ({ search: searchMs }), outline }, () =>
-    searchesOfPartition.run(key, async () => {
-      const startMs = performance.now();
-      const waitedMs = startMs - arrivedMs;
-      const plain = await access.searchPlain(key, { ...request, waitedMs }, limits.searchTimeoutMs);
-      searchMs = performance.now() - startMs;
-      return plain;
-    }),
-  );
+  const search = new PlainSearch(key, request, context, arrivedMs);
+  const answer = await noted(context, search);
   return answer && told(answer);
 }
 
 /** What is noted of a search that was slow. */
-interface NotedSearch {
+interface NotedSearch<Found> {
   readonly arrivedMs: number;
-  readonly stages: () => Readonly<Record<string, number>>;
-  readonly outline: () => SearchOutline;
+  search(): Promise<Found>;
+  stages(): Readonly<Record<string, number>>;
+  outline(): SearchOutline;
+}
+
+/** A search that need not be opened here. Methods, and no closures for each: the code of those does not stay (docs/decisions/0187). */
+class PlainSearch implements NotedSearch<Answer | undefined> {
+  readonly arrivedMs: number;
+  readonly #key: PartitionKey;
+  readonly #request: SearchRequest;
+  readonly #context: GatewayContext;
+  #searchMs = 0;
+
+  constructor(key: PartitionKey, request: SearchRequest, context: GatewayContext, arrivedMs: number) {
+    [this.#key, this.#request, this.#context, this.arrivedMs] = [key, request, context, arrivedMs];
+  }
+
+  search(): Promise<Answer | undefined> {
+    return this.#context.searchesOfPartition.run(this.#key, PlainSearch.#searched, this);
+  }
+
+  static async #searched(search: PlainSearch): Promise<Answer | undefined> {
+    const { access, limits } = search.#context;
+    const startMs = performance.now();
+    const waitedMs = startMs - search.arrivedMs;
+    const plain = await access.searchPlain(search.#key, { ...search.#request, waitedMs }, limits.searchTimeoutMs);
+    search.#searchMs = performance.now() - startMs;
+    return plain;
+  }
+
+  stages(): Readonly<Record<string, number>> {
+    return { search: this.#searchMs };
+  }
+
+  outline(): SearchOutline {
+    using query = this.#context.cluster.query(this.#request);
+    return outlineOf(query);
+  }
 }
 
 /** Does a search, and takes note of it. What gave no answer and did not fail was none. */
 async function noted<Found extends Answer | undefined>(
   { slowSearches }: GatewayContext,
-  { arrivedMs, stages, outline }: NotedSearch,
-  search: () => Promise<Found>,
+  search: NotedSearch<Found>,
 ): Promise<Found> {
-  const note = (status: number, bytesRead: number, bytesScanned: number): void =>
-    slowSearches.note({
-      ms: performance.now() - arrivedMs,
-      status,
-      stages: stages(),
-      bytesRead,
-      bytesScanned,
-      outline,
-    });
   try {
-    const answer = await search();
-    if (answer !== undefined) note(answer.status, answer.bytesRead, answer.bytesScanned);
+    const answer = await search.search();
+    if (answer !== undefined) note(slowSearches, search, answer);
     return answer;
   } catch (error) {
-    note(ServiceError.is(error) ? error.status : 500, 0, 0);
+    note(slowSearches, search, { status: ServiceError.is(error) ? error.status : 500, bytesRead: 0, bytesScanned: 0 });
     throw error;
   }
+}
+
+function note(
+  slowSearches: SlowSearches,
+  search: NotedSearch<unknown>,
+  { status, bytesRead, bytesScanned }: Pick<Answer, "status" | "bytesRead" | "bytesScanned">,
+): void {
+  const ms = performance.now() - search.arrivedMs;
+  if (ms < slowSearches.thresholdMs) return;
+  slowSearches.note({ ms, status, stages: search.stages(), bytesRead, bytesScanned, outline: () => search.outline() });
 }
 
 /**
@@ -93,8 +117,8 @@ async function noted<Found extends Answer | undefined>(
 export async function searchAnswer(query: QueryHandle, context: GatewayContext, waiting: Waiting): Promise<Answer> {
   const stages = (): Readonly<Record<string, number>> => query.stageMs ?? {};
   const { arrivedMs } = waiting;
-  const search = { arrivedMs, stages, outline: () => outlineOf(query) };
-  return told(await noted(context, search, () => searched(query, context, waiting)));
+  const search = () => searched(query, context, waiting);
+  return told(await noted(context, { arrivedMs, search, stages, outline: () => outlineOf(query) }));
 }
 
 /** An answer, which says what all failures say if it is one. */

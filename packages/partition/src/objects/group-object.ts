@@ -99,18 +99,22 @@ export class GroupObject implements GroupCalls {
   }
 
   search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
-    return this.#whole(waiting, async ({ queries }) => {
-      const sent = this.#numbered(query);
-      return answerOf(await queries.search(this.#key, sent, waitingOf(waiting)), () => queries.forget(sent.number));
-    });
+    return this.#whole(waiting, this.#search, query);
+  }
+
+  async #search({ queries }: Served, query: SentQuery, waiting: ObjectWaiting): Promise<Answer> {
+    const sent = this.#numbered(query);
+    return answerOf(await queries.search(this.#key, sent, waitingOf(waiting)), () => queries.forget(sent.number));
   }
 
   searchPlain(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer | null>> {
-    return this.#whole(waiting, async ({ queries }) => {
-      const sent = this.#numbered(query);
-      const stage = await queries.searchPlain(this.#key, sent, waitingOf(waiting));
-      return stage === undefined ? null : answerOf(stage, () => queries.forget(sent.number));
-    });
+    return this.#whole(waiting, this.#searchPlain, query);
+  }
+
+  async #searchPlain({ queries }: Served, query: SentQuery, waiting: ObjectWaiting): Promise<Answer | null> {
+    const sent = this.#numbered(query);
+    const stage = await queries.searchPlain(this.#key, sent, waitingOf(waiting));
+    return stage === undefined ? null : answerOf(stage, () => queries.forget(sent.number));
   }
 
   searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>> {
@@ -321,19 +325,29 @@ export class GroupObject implements GroupCalls {
     return this.#guard;
   }
 
-  /** What is asked of a group that is one partition; one that has shards says so. */
+  /**
+   * What is asked of a group that is one partition; one that has shards says so. `work` is a method and no closure of this one search: the
+   * code of those does not stay (docs/decisions/0187).
+   */
   async #whole<Result>(
     waiting: ObjectWaiting,
-    work: (served: Served) => Promise<Result>,
+    work: (this: this, served: Served, query: SentQuery, waiting: ObjectWaiting) => Promise<Result>,
+    query: SentQuery,
   ): Promise<ObjectReply<Result>> {
-    const whole = async (served: Served): Promise<Result | undefined> => {
-      if (this.#isSplit) return undefined;
-      const result = await work(served);
+    const refusal = this.#admission.enter(0);
+    if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
+    try {
+      const served = await this.#ready(waiting.application);
+      if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
+      if (this.#isSplit) return this.#moved();
+      const result = await work.call(this, served, query, waiting);
       // What was found while half of it was given away is not of all documents.
-      return this.#isSplit ? undefined : result;
-    };
-    const reply = await this.#call(waiting, whole, (result) => result === undefined);
-    return reply as ObjectReply<Result>;
+      return this.#isSplit ? this.#moved() : this.#done(result);
+    } catch (thrown) {
+      return this.#failed(thrown);
+    } finally {
+      this.#admission.leave(0);
+    }
   }
 
   /** What is asked of one shard among others: done again if half of it was given away meanwhile. */
@@ -379,20 +393,29 @@ export class GroupObject implements GroupCalls {
       const served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
       const result = await work(served);
-      const application = this.#application;
-      if (hasMoved(result)) {
-        const record = this.#guard?.record;
-        return { moved: record === undefined || record.isErased === true ? null : record, application };
-      }
-      const shard = this.#guard?.record;
-      return { ok: result, application, ...(shard !== undefined && shard.bits > 0 && { shard }) };
+      return hasMoved(result) ? this.#moved() : this.#done(result);
     } catch (thrown) {
-      const error = serviceError(thrown);
-      if (error.status >= 500) this.#options.onProblem(error.cause ?? error);
-      return { failed: errorFields(error), application: this.#application };
+      return this.#failed(thrown);
     } finally {
       this.#admission.leave(bytes);
     }
+  }
+
+  /** What was asked for is another shard's. */
+  #moved(): { readonly moved: ShardRecord | null; readonly application: number } {
+    const record = this.#guard?.record;
+    return { moved: record === undefined || record.isErased === true ? null : record, application: this.#application };
+  }
+
+  #done<Result>(result: Result): ObjectReply<Result> {
+    const shard = this.#guard?.record;
+    return { ok: result, application: this.#application, ...(shard !== undefined && shard.bits > 0 && { shard }) };
+  }
+
+  #failed(thrown: unknown): { readonly failed: ReturnType<typeof errorFields>; readonly application: number } {
+    const error = serviceError(thrown);
+    if (error.status >= 500) this.#options.onProblem(error.cause ?? error);
+    return { failed: errorFields(error), application: this.#application };
   }
 
   /** Whether it is the shard that a caller means. */

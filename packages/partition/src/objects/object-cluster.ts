@@ -142,7 +142,13 @@ export class ObjectCluster implements Cluster {
       storedIds: (id, cluster) => this.#engine.storedIds?.(id, cluster),
       load: (key, load, timeoutMs) =>
         loadShards(this.#maps, key, load, (shard, sent) =>
-          this.#asked(key, shard, true, (group) => group.load(toSend(sent), this.#waiting(timeoutMs, shard))),
+          this.#asked(
+            key,
+            shard,
+            true,
+            (group) => group.load(toSend(sent), this.#waiting(timeoutMs, shard)),
+            undefined,
+          ),
         ),
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
@@ -154,7 +160,7 @@ export class ObjectCluster implements Cluster {
     const sent: SentQuery = { number: 0, bytes: encoded(request), outputs: [] };
     const waiting = { timeoutMs, startMs: beganMs(request), gone: undefined };
     try {
-      const reply = await this.#asked(key, WHOLE, false, (group) => group.searchPlain(sent, this.#searching(waiting)));
+      const reply = await this.#asked(key, WHOLE, false, searchPlain, { sent, waiting: this.#searching(waiting) });
       if ("result" in reply) return reply.result ?? undefined;
       learn(this.#maps, key, reply);
       return undefined;
@@ -185,7 +191,7 @@ export class ObjectCluster implements Cluster {
           if (this.#maps.of(key) !== undefined) return { kind: "shards" };
           const search = (group: GroupCalls): Promise<ObjectReply<Answer>> =>
             group.search(sent(given), this.#searching(waiting));
-          const reply = await this.#asked(key, WHOLE, false, search);
+          const reply = await this.#asked(key, WHOLE, false, search, undefined);
           if ("result" in reply) return { kind: "answer", answer: reply.result };
           learn(this.#maps, key, reply);
           return { kind: "shards" };
@@ -304,7 +310,7 @@ export class ObjectCluster implements Cluster {
     apply: (group: GroupCalls) => Promise<ObjectReply<MassOutcome>>,
   ): Promise<MassOutcome> {
     if (this.#maps.of(key) === undefined) {
-      const reply = await this.#asked(key, WHOLE, true, apply);
+      const reply = await this.#asked(key, WHOLE, true, apply, undefined);
       if ("result" in reply) return reply.result;
       learn(this.#maps, key, reply);
     }
@@ -449,7 +455,9 @@ export class ObjectCluster implements Cluster {
     writes: boolean,
     call: (group: GroupCalls, shard: ShardName) => Promise<ObjectReply<Result>>,
   ): Promise<Result> {
-    return route(this.#maps, key, id, (shard) => this.#asked(key, shard, writes, (group) => call(group, shard)));
+    return route(this.#maps, key, id, (shard) =>
+      this.#asked(key, shard, writes, (group) => call(group, shard), undefined),
+    );
   }
 
   /** What a shard answers for its documents. */
@@ -458,32 +466,44 @@ export class ObjectCluster implements Cluster {
     shard: ShardName,
     call: (group: GroupCalls) => Promise<ObjectReply<Result>>,
   ): Promise<ShardAnswer<Result>> {
-    const reply = await this.#asked(key, shard, false, call);
+    const reply = await this.#asked(key, shard, false, call, undefined);
     return "result" in reply ? { result: reply.result, shard: reply.shard ?? WHOLE } : undefined;
   }
 
   /** What an object answers. What a newer application was deployed for is answered by that, which is taken here too. */
-  async #asked<Result>(
+  async #asked<Result, Given = undefined>(
     key: PartitionKey,
     shard: ShardName,
     writes: boolean,
-    call: (group: GroupCalls) => Promise<ObjectReply<Result>>,
+    call: (group: GroupCalls, given: Given) => Promise<ObjectReply<Result>>,
+    given: Given,
   ): Promise<{ readonly result: Result; readonly shard?: ShardRecord } | Moved> {
-    const attempt = (): Promise<ObjectReply<Result>> => call(this.#options.port.group(objectName(key, shard.number)));
-    const reply = await attempt()
-      .catch((error: unknown) => {
-        // The object was moved, or begins anew: a read is asked once more, of a write nobody knows.
-        if (writes || !isRetryable(error)) throw error;
-        return attempt();
-      })
-      .catch((error: unknown) => {
-        throw platformFailure(error, writes);
+    const name = objectName(key, shard.number);
+    let reply: ObjectReply<Result>;
+    try {
+      reply = await call(this.#options.port.group(name), given);
+    } catch (error) {
+      // The object was moved, or begins anew: a read is asked once more, of a write nobody knows.
+      if (writes || !isRetryable(error)) throw platformFailure(error, writes);
+      reply = await call(this.#options.port.group(name), given).catch((again: unknown) => {
+        throw platformFailure(again, writes);
       });
+    }
     if (reply.application > (this.#application?.number ?? 0)) await this.refresh();
     if ("failed" in reply) throw new ServiceError(reply.failed);
     if ("moved" in reply) return { moved: reply.moved ?? undefined };
     return { result: reply.ok, ...(reply.shard && { shard: reply.shard }) };
   }
+}
+
+interface PlainSearch {
+  readonly sent: SentQuery;
+  readonly waiting: ObjectWaiting;
+}
+
+/** Stands here, and is no closure of each search: the code of those does not stay (docs/decisions/0187). */
+function searchPlain(group: GroupCalls, { sent, waiting }: PlainSearch): Promise<ObjectReply<Answer | null>> {
+  return group.searchPlain(sent, waiting);
 }
 
 /** A query of this moment. */

@@ -28,11 +28,24 @@ interface Shared {
   isForgotten: boolean;
 }
 
+/** Who waits for a search now: after its models ran that is another call. */
+class Caller implements Gone {
+  gone: Gone | undefined;
+
+  constructor(gone: Gone | undefined) {
+    this.gone = gone;
+  }
+
+  get aborted(): boolean {
+    return this.gone?.aborted === true;
+  }
+}
+
 /** A search that waits for its models. */
 interface Suspended {
   readonly query: Query;
   readonly search: OpenSearch;
-  readonly caller: { gone: Gone | undefined };
+  readonly caller: Caller;
 }
 
 /** Those of one thread. How many there are is bounded by the searches that the other thread admits. */
@@ -59,13 +72,8 @@ export class OpenQueries {
   }
 
   async #search(key: string, number: number, query: Query, waiting: Waiting): Promise<SearchStage> {
-    const caller = { gone: waiting.gone };
-    const gone = {
-      get aborted(): boolean {
-        return caller.gone?.aborted === true;
-      },
-    };
-    const search = this.#host.partition(key).search(query, { ...waiting, gone });
+    const caller = new Caller(waiting.gone);
+    const search = this.#host.partition(key).search(query, { ...waiting, gone: caller });
     return await this.#goOn(number, { query, search, caller }, undefined);
   }
 

@@ -16,43 +16,48 @@ export type SearchStage =
 
 const SHARDS: SearchStage = { kind: "shards" };
 
-/** Where a search looks, and until when. */
+/** What is searched. */
 export interface SearchedPartition {
   /** Waits until its segments have the columns that the query asks for, if they do not. */
-  readonly ready: () => Promise<void> | undefined;
+  ready(deadline: Deadline): Promise<void> | undefined;
   /** Whether its group has several shards. */
-  readonly isLarge: () => boolean;
+  isLarge(): boolean;
   /** The partition as it is now. */
-  readonly place: () => Place;
+  place(): Place;
+  /** What a caller sees of a failure. */
+  failure(thrown: unknown): Error;
+}
+
+/** Where a search looks, and until when. */
+export interface SearchBounds {
+  readonly partition: SearchedPartition;
   readonly source: Source;
   readonly deadline: Deadline;
   /** When the caller began to wait. */
   readonly startMs: number;
-  /** What a caller sees of a failure. */
-  readonly failure: (thrown: unknown) => Error;
 }
 
 /** A search that is open. */
 export class OpenSearch {
   readonly #query: Query;
-  readonly #partition: SearchedPartition;
+  readonly #bounds: SearchBounds;
   #task: Task<Answer> | undefined;
   #layout = 0;
 
-  constructor(query: Query, partition: SearchedPartition) {
+  constructor(query: Query, bounds: SearchBounds) {
     this.#query = query;
-    this.#partition = partition;
+    this.#bounds = bounds;
   }
 
   /** Goes on, with the outputs that it waited for if it did. One turn, in which the partition stays as it is. */
   async goOn(outputs?: Uint8Array): Promise<SearchStage> {
-    const { ready, isLarge, place: placeNow, source, deadline, startMs, failure } = this.#partition;
+    const { partition, source, deadline, startMs } = this.#bounds;
     try {
-      const waiting = ready();
+      const waiting = partition.ready(deadline);
       if (waiting !== undefined) await waiting;
       // From here on nothing comes in between.
-      if (isLarge()) return SHARDS;
-      const place = placeNow();
+      if (partition.isLarge()) return SHARDS;
+      const place = partition.place();
       if (outputs !== undefined) this.#give(outputs, place.layout);
       this.#task ??= this.#query.search(place);
       this.#layout = place.layout;
@@ -61,7 +66,7 @@ export class OpenSearch {
         ? { kind: "answer", answer: this.#task.finish() }
         : { kind: "models", runs: lacking.runs };
     } catch (error) {
-      throw failure(error);
+      throw partition.failure(error);
     }
   }
 
