@@ -5,7 +5,6 @@
 import type { FloorBytes, Load, Merged, ShardBits } from "@brooklet/core";
 import { OnePartitionStore } from "@brooklet/store";
 import { BucketHost } from "../bucket-host.ts";
-import { clock } from "../clock.ts";
 import type {
   Answer,
   Erasure,
@@ -22,8 +21,6 @@ import type {
 import { serviceError } from "../failure.ts";
 import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
-import type { Waiting } from "../query/query-models.ts";
-import { MOVED } from "../shards/moved.ts";
 import {
   erased,
   filling,
@@ -42,7 +39,7 @@ import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
 import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
-import { answerOf, checkReply } from "./object-answer.ts";
+import { answerOf, checkReply, doneReply, isMoved, movedReply, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 import { Sharer } from "./turnstile.ts";
 
@@ -339,10 +336,12 @@ export class GroupObject implements GroupCalls {
     try {
       const served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
-      if (this.#isSplit) return this.#moved();
+      if (this.#isSplit) return movedReply(this.#guard?.record, this.#application);
       const result = await work.call(this, served, query, waiting);
       // What was found while half of it was given away is not of all documents.
-      return this.#isSplit ? this.#moved() : this.#done(result);
+      return this.#isSplit
+        ? movedReply(this.#guard?.record, this.#application)
+        : doneReply(result, this.#guard?.record, this.#application);
     } catch (thrown) {
       return this.#failed(thrown);
     } finally {
@@ -393,23 +392,14 @@ export class GroupObject implements GroupCalls {
       const served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
       const result = await work(served);
-      return hasMoved(result) ? this.#moved() : this.#done(result);
+      return hasMoved(result)
+        ? movedReply(this.#guard?.record, this.#application)
+        : doneReply(result, this.#guard?.record, this.#application);
     } catch (thrown) {
       return this.#failed(thrown);
     } finally {
       this.#admission.leave(bytes);
     }
-  }
-
-  /** What was asked for is another shard's. */
-  #moved(): { readonly moved: ShardRecord | null; readonly application: number } {
-    const record = this.#guard?.record;
-    return { moved: record === undefined || record.isErased === true ? null : record, application: this.#application };
-  }
-
-  #done<Result>(result: Result): ObjectReply<Result> {
-    const shard = this.#guard?.record;
-    return { ok: result, application: this.#application, ...(shard !== undefined && shard.bits > 0 && { shard }) };
   }
 
   #failed(thrown: unknown): { readonly failed: ReturnType<typeof errorFields>; readonly application: number } {
@@ -506,13 +496,4 @@ export class GroupObject implements GroupCalls {
     this.#queries += 1;
     return { ...query, number: this.#queries };
   }
-}
-
-/** Whether a document is another shard's. */
-function isMoved({ status }: { readonly status: number }): boolean {
-  return status === MOVED;
-}
-
-function waitingOf({ timeoutMs, waitedMs = 0 }: ObjectWaiting): Waiting {
-  return { timeoutMs, startMs: clock.now() - waitedMs, gone: { aborted: false } };
 }

@@ -1,7 +1,11 @@
-/** What an object answers to a search: as much as it may reply, and nothing of models, which are not run in it. */
+/** What an object replies; to a search, as much as it may, and nothing of models, which are not run in it. */
 import { type Answer, ServiceError } from "@brooklet/core";
+import { clock } from "../clock.ts";
 import type { SearchStage } from "../query/open-search.ts";
-import { REPLY_BYTES_MAX } from "./object-calls.ts";
+import type { Waiting } from "../query/query-models.ts";
+import { MOVED } from "../shards/moved.ts";
+import type { ShardRecord } from "../shards/shard.ts";
+import { type ObjectReply, type ObjectWaiting, REPLY_BYTES_MAX } from "./object-calls.ts";
 
 /** The answer of a search that is over. No models are run here; then the search is given up. */
 export function answerOf(stage: SearchStage, giveUp: () => void): Answer {
@@ -19,4 +23,28 @@ export function checkReply({ length }: Uint8Array): void {
   if (length <= REPLY_BYTES_MAX) return;
   const message = `The answer has ${length} bytes, more than the ${REPLY_BYTES_MAX} that a group may answer here: ask for fewer hits or fields`;
   throw new ServiceError({ code: "TOO_LARGE", status: 413, number: 17, message });
+}
+
+/** The reply of an object that did what it was asked; `shard`: what it is, if its group was split. */
+export function doneReply<Result>(
+  result: Result,
+  shard: ShardRecord | undefined,
+  application: number,
+): ObjectReply<Result> {
+  return { ok: result, application, ...(shard !== undefined && shard.bits > 0 && { shard }) };
+}
+
+/** The reply of an object that has given away what it was asked for. */
+export function movedReply<Result>(shard: ShardRecord | undefined, application: number): ObjectReply<Result> {
+  return { moved: shard === undefined || shard.isErased === true ? null : shard, application };
+}
+
+/** Whether a document is another shard's. */
+export function isMoved({ status }: { readonly status: number }): boolean {
+  return status === MOVED;
+}
+
+/** How the caller of an object waits, by the clock of this one. */
+export function waitingOf({ timeoutMs, waitedMs = 0 }: ObjectWaiting): Waiting {
+  return { timeoutMs, startMs: clock.now() - waitedMs, gone: { aborted: false } };
 }

@@ -45,7 +45,7 @@ import { ShardMaps } from "../shards/shard-map.ts";
 import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import type { DeployedCore } from "./isolate.ts";
 import type { GroupCalls, ObjectPort, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
-import { isRetryable, platformFailure } from "./platform-failure.ts";
+import { askGroup } from "./platform-failure.ts";
 
 /** Groups that one search asks at a time. */
 const GROUPS_AT_ONCE = 32;
@@ -399,16 +399,8 @@ export class ObjectCluster implements Cluster {
   async erase(key: PartitionKey): Promise<Erasure> {
     const { port, recoverableMs } = this.#options;
     this.#maps.forget(key);
-    // Erasing twice does no harm, so it is asked once more where the object was moved meanwhile.
-    const attempt = (): Promise<Erasure> => port.group(objectName(key, 0)).erase();
-    const erasure = await attempt()
-      .catch((error: unknown) => {
-        if (!isRetryable(error)) throw error;
-        return attempt();
-      })
-      .catch((error: unknown) => {
-        throw platformFailure(error, true);
-      });
+    const erasing = { writes: true, mayRepeat: true };
+    const erasure = await askGroup(port, objectName(key, 0), erasing, (group) => group.erase(), undefined);
     return recoverableMs === undefined ? erasure : { ...erasure, recoverableMs };
   }
 
@@ -479,16 +471,7 @@ export class ObjectCluster implements Cluster {
     given: Given,
   ): Promise<{ readonly result: Result; readonly shard?: ShardRecord } | Moved> {
     const name = objectName(key, shard.number);
-    let reply: ObjectReply<Result>;
-    try {
-      reply = await call(this.#options.port.group(name), given);
-    } catch (error) {
-      // The object was moved, or begins anew: a read is asked once more, of a write nobody knows.
-      if (writes || !isRetryable(error)) throw platformFailure(error, writes);
-      reply = await call(this.#options.port.group(name), given).catch((again: unknown) => {
-        throw platformFailure(again, writes);
-      });
-    }
+    const reply = await askGroup(this.#options.port, name, { writes, mayRepeat: !writes }, call, given);
     if (reply.application > (this.#application?.number ?? 0)) await this.refresh();
     if ("failed" in reply) throw new ServiceError(reply.failed);
     if ("moved" in reply) return { moved: reply.moved ?? undefined };
