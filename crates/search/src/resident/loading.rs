@@ -36,6 +36,8 @@ impl Loading {
         reads.set_partition(&place.key, number);
         let mut loading = Loading { place: place.clone(), known, number, stage: Stage::Manifest };
         if place.partition == 0 {
+            // It may have been erased.
+            reads.residency().forget(&loading.place.name());
             loading.stage = Stage::Done(Rc::new(loading.nothing()));
         } else if let Some(known) = loading.known.clone()
             && known.layout == place.layout

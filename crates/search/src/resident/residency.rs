@@ -3,12 +3,12 @@
 //! that is opened again nothing is used that was known before (`PartitionName`).
 use std::rc::Rc;
 
-use brooklet_kernel::sort;
+use brooklet_kernel::{Bitmap, sort};
 use brooklet_segment::PartitionName;
 use brooklet_task::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::partition::ResidentPartition;
+use super::partition::{ResidentPartition, ResidentSegment};
 
 /// Place of a block in all memory: the resident number of its partition, its segment, its number.
 pub(crate) type BlockKey = (u32, u32, u32);
@@ -231,6 +231,7 @@ impl Residency {
         self.partition_bytes += partition.bytes;
         if let Some((old, _)) = self.partitions.insert(partition.name.clone(), (partition.clone(), self.clock)) {
             self.partition_bytes -= old.bytes;
+            self.drop_blocks(&old, Some(partition));
         }
         let limit = (self.budget_bytes / PARTITIONS_SHARE).max(PARTITIONS_BYTES_MIN);
         if self.partition_bytes > limit {
@@ -242,16 +243,41 @@ impl Residency {
     /// Lets go of the least recently used partitions. Half at once, so that finding them is paid for rarely. The one used
     /// last stays whatever it takes: its query had it in memory, and the next one would only read its tail anew.
     fn drop_partitions(&mut self, target_bytes: usize) {
-        let mut by_use: Vec<(u64, PartitionName, usize)> =
-            self.partitions.iter().map(|(name, (partition, used))| (*used, name.clone(), partition.bytes)).collect();
+        let mut by_use: Vec<(u64, PartitionName)> =
+            self.partitions.iter().map(|(name, (_, used))| (*used, name.clone())).collect();
         sort(&mut by_use);
         by_use.pop();
-        for (_, name, bytes) in by_use {
+        for (_, name) in by_use {
             if self.partition_bytes <= target_bytes {
                 break;
             }
-            self.partitions.remove(&name);
-            self.partition_bytes -= bytes;
+            self.forget(&name);
+        }
+    }
+
+    /// Forgets a partition with its blocks, which nobody would find again: it gets another number when it is read the next time.
+    pub(crate) fn forget(&mut self, name: &PartitionName) {
+        let Some((partition, _)) = self.partitions.remove(name) else { return };
+        self.partition_bytes -= partition.bytes;
+        self.drop_blocks(&partition, None);
+    }
+
+    /// Lets go of the blocks of those segments of a partition that it does not have any more, as `now` says. They are as good as
+    /// others until there is no room, and a group that is written to would fill all there is with them.
+    fn drop_blocks(&mut self, partition: &ResidentPartition, now: Option<&ResidentPartition>) {
+        let stored = now.filter(|now| now.number == partition.number).map_or(&[][..], |now| &now.stored);
+        for (at, (segment, _)) in partition.stored.iter().enumerate() {
+            let Some(number) = segment.number else { continue };
+            let is_it = |(one, _): &(Rc<ResidentSegment>, Bitmap)| one.number == Some(number);
+            // Mostly it stands where it stood.
+            if stored.get(at).is_some_and(is_it) || stored.iter().any(is_it) {
+                continue;
+            }
+            for block in 0..segment.header.blocks {
+                if let Some(slot) = self.places.get(&(partition.number, number, block)).copied() {
+                    self.evict(slot);
+                }
+            }
         }
     }
 
@@ -259,11 +285,14 @@ impl Residency {
     pub fn forget_partitions(&mut self) {
         self.partitions.clear();
         self.partition_bytes = 0;
+        self.evict_down_to(0);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use brooklet_segment::Header;
+
     use super::*;
 
     fn block(bytes: usize) -> Block {
@@ -325,8 +354,50 @@ mod tests {
         residency.keep_partition(&Rc::new(ResidentPartition::of_size("large", budget)));
         assert_eq!(together(&residency).0, budget / 2, "half stays for blocks beside one that takes all");
         residency.forget_partitions();
-        residency.offer((1, 1, 10), &block(budget / 2));
-        assert_eq!(together(&residency), (budget, budget));
+        for number in 0..2 {
+            residency.offer((1, 2, number), &block(budget / 2));
+        }
+        assert_eq!(together(&residency), (budget, budget), "all of it is for blocks again");
+    }
+
+    #[test]
+    fn blocks_that_nobody_finds_again_are_not_kept() {
+        let of = |number: u32, segments: &[u32]| {
+            let segment = |number: &u32| {
+                let schema = "t".to_owned();
+                let header = Header { schema, fingerprint: 0, documents: 0, blocks: 2, columns: Vec::new() };
+                (Rc::new(ResidentSegment { number: Some(*number), header, memory: Vec::new() }), Bitmap::none(0))
+            };
+            let stored = segments.iter().map(segment).collect();
+            Rc::new(ResidentPartition { number, stored, ..ResidentPartition::of_size("a", 10) })
+        };
+        let mut residency = Residency::new(1_000);
+        let name = PartitionName::new(1, "a");
+        let offer = |residency: &mut Residency, partition: u32, segments: &[u32]| {
+            for segment in segments {
+                (0..2).for_each(|number| residency.offer((partition, *segment, number), &block(10)));
+            }
+        };
+        offer(&mut residency, 9, &[1]);
+        offer(&mut residency, 7, &[1, 2, 3]);
+        let bytes = |residency: &Residency| residency.statistics().block_bytes;
+        residency.keep_partition(&of(7, &[1, 2, 3]));
+        assert_eq!(bytes(&residency), 80);
+        residency.keep_partition(&of(7, &[2, 3, 4]));
+        assert_eq!(bytes(&residency), 60, "a segment that was merged with others");
+        assert!(residency.block((7, 1, 0)).is_none() && residency.block((7, 2, 1)).is_some());
+        residency.keep_partition(&of(8, &[2, 3, 4]));
+        assert_eq!(bytes(&residency), 20, "it is read under another number");
+        offer(&mut residency, 8, &[3]);
+        residency.forget(&name);
+        assert_eq!((bytes(&residency), residency.statistics().partition_bytes), (20, 0), "it is gone");
+        assert!(residency.block((9, 1, 1)).is_some(), "others stay");
+        residency.forget_partitions();
+        assert_eq!(
+            (bytes(&residency), residency.statistics().blocks),
+            (0, 0),
+            "after a deployment all have other numbers"
+        );
     }
 
     #[test]

@@ -316,7 +316,7 @@ impl Host {
         self.next_layout += 1;
     }
 
-    /// Lets go of the partitions in memory; their blocks stay, and can no longer be found.
+    /// Lets go of the partitions in memory, with their blocks.
     pub fn forget(&self) {
         self.residency.borrow_mut().forget_partitions();
     }
