@@ -11,6 +11,7 @@
 //!
 //! An interval holds what the exact kernel computes, rounding and all (crate `kernel`), so the answer is bit for bit
 //! that of measuring every row.
+mod few;
 mod narrow;
 mod point;
 mod resolved;
@@ -42,13 +43,6 @@ const STEP_BYTES: usize = 6 << 20;
 const AHEAD: usize = 512;
 /// Candidates whose exact cells are wanted at once: at least so many, if they are promising, and at most.
 const RESCORE_BATCH: std::ops::RangeInclusive<usize> = 16..=64;
-/// Most candidates of a view that are measured without a look at their codes.
-const MEASURED_AT_ONCE: usize = 128;
-/// So many times as many bytes of codes as of exact rows make a look at the codes too dear.
-const CODES_SHARE: usize = 4;
-/// Where one of so many candidates is among the nearest, codes would spare the measuring of few.
-const MATCHED_SHARE: usize = 2;
-
 /// Operators that match all within their threshold come first: what they let through is what the others choose among.
 pub(crate) fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
     let competing = (0..plan.nearest.len()).filter(|index| plan.nearest[*index].competes);
@@ -231,33 +225,6 @@ impl Resolving {
             return None;
         }
         Some((low, high))
-    }
-
-    /// Takes all candidates of a view for promising where they are so few that measuring them is less work than a look at
-    /// their codes. Whether it is so.
-    fn takes_all(&mut self, at: usize, vectors: &Vectors<'_>) -> bool {
-        let candidates = &self.candidates[at];
-        let count = candidates.count();
-        if !vectors.one_each() || !self.kept.is_empty() || count > MEASURED_AT_ONCE {
-            return false;
-        }
-        // The last block of a part is as long as its rows: the only one, where a segment is small.
-        let bytes = |part: &Part, row: usize| {
-            (count.min(part.blocks() as usize) * part.rows_per_block as usize).min(part.rows as usize) * row
-        };
-        let of_codes = bytes(vectors.part(vector::CODES), 16 + vector::code_stride(vectors.size));
-        let of_exact = bytes(vectors.part(vector::EXACT), vector::exact_stride(vectors.cell, vectors.size));
-        let most_match = self.nearest.competes && count <= self.nearest.target_hits.saturating_mul(MATCHED_SHARE);
-        if !most_match && of_exact * CODES_SHARE > of_codes {
-            return false;
-        }
-        let found = candidates.ones().map(|ordinal| Candidate {
-            view: at as u32,
-            ordinal: ordinal as u32,
-            low: f64::NEG_INFINITY,
-        });
-        self.found.extend(found);
-        true
     }
 
     fn scan_codes(
@@ -498,7 +465,7 @@ impl Resolving {
     }
 }
 /// Notes the next blocks as missing too, if they are.
-fn look_ahead(view: &View, part: &brooklet_segment::Part, block: u32, blocks: usize, reads: &mut Reads) {
+fn look_ahead(view: &View, part: &Part, block: u32, blocks: usize, reads: &mut Reads) {
     for next in block + 1..(block + blocks as u32).min(part.blocks()) {
         if reads.segment(&view.segment).block(part.first_block + next).is_ok() {
             reads.release(&view.segment, part.first_block + next);
