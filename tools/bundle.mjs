@@ -35,7 +35,11 @@ const ALONE = { brooklet: ["node/bucket-thread"], "@brooklet/core": ["node"] };
 /** Packages that others of the house import: an entry of theirs may hold what their other entries share with it, and has names then that its types do not have. */
 const OF_THE_HOUSE = ["@brooklet/core", "@brooklet/partition", "@brooklet/store"];
 /** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */
-const INSIDE = { "@brooklet/store": ["siphash"] };
+const INSIDE = { "@brooklet/store": ["siphash"], brooklet: ["better-sqlite3", "better-sqlite3/package.json"] };
+/** What these may take of Node or elsewhere when they are asked for something that nobody here asks for. */
+const NOT_INSIDE = ["bindings", "fs", "path", "util"];
+/** How they take it: `require` of a module of Node reads all that it has, and what `fs` has are streams and promises, which are made then. */
+const REQUIRE = "const require = (id) => process.getBuiltinModule(id);";
 /** How a source becomes a script: without its types and comments, otherwise as it stands. */
 const TRANSFORM = {
   loader: "ts",
@@ -144,10 +148,18 @@ function librariesOf(folder, names) {
     resolveId: (id) => files.get(id),
     load: async (id) => {
       if (![...files.values()].includes(id)) return undefined;
-      const { outputFiles } = await build({ entryPoints: [id], bundle: true, format: "esm", write: false });
-      return outputFiles[0].text;
+      const what = { entryPoints: [id], bundle: true, format: "esm", write: false, external: NOT_INSIDE };
+      const { outputFiles } = await build({ ...what, banner: { js: REQUIRE } });
+      return `${licenseOf(id)}${outputFiles[0].text}`;
     },
   };
+}
+
+/** The license of a library, as a comment that stays: who has its scripts has to have that. */
+function licenseOf(id) {
+  const [folder] = /^.*[/]node_modules[/](?:@[^/]+[/])?[^/]+/.exec(id) ?? [];
+  const file = join(folder ?? "", "LICENSE");
+  return id.endsWith(".json") || !existsSync(file) ? "" : `/*!\n${readFileSync(file, "utf8").trim()}\n*/\n`;
 }
 
 /** Finds the sources of a package, and makes scripts of them. */

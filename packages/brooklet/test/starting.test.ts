@@ -23,7 +23,11 @@ function inProcessWithout(missing: string, call: string): unknown {
     preload,
     `const fs = require("node:fs"), Module = require("node:module");
     const missing = ${JSON.stringify(missing)};
-    const load = Module._load, open = fs.openSync;
+    const load = Module._load, open = fs.openSync, dlopen = process.dlopen;
+    process.dlopen = (module, file, ...rest) => {
+      if (missing === "sqlite" && /better_sqlite3/.test(file)) throw new Error("no binary for this machine");
+      return dlopen(module, file, ...rest);
+    };
     Module._load = function (name, ...rest) {
       if (missing === "sqlite" && /better-sqlite3|node:sqlite/.test(name)) throw new Error("no binary for this machine");
       return load.call(this, name, ...rest);

@@ -3,6 +3,8 @@
  * Another library would be put in their place here.
  */
 import { type BetterSqlite3, betterSqlite3, type NodeSqlite, nodeSqlite, type SqlConnection } from "@brooklet/store";
+import Inside from "better-sqlite3";
+import inside from "better-sqlite3/package.json" with { type: "json" };
 
 /** A library of SQLite that works here. */
 interface Library {
@@ -15,8 +17,13 @@ interface NodeModule {
   readonly DatabaseSync: new (path: string, options: object) => NodeSqlite;
 }
 
+type BetterSqlite3Class = new (path: string, options: object) => BetterSqlite3;
+
 /** Taken so that no bundler takes the library along: its binary would not be found there. */
 const require: NodeJS.Require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+const { readFileSync } = process.getBuiltinModule("node:fs");
+const BINARY = "better-sqlite3/build/Release/better_sqlite3.node";
+const PACKAGE = "better-sqlite3/package.json";
 let library: Library | undefined;
 
 /** Opens or makes a file, or a database in memory. A file that another process has locked is an error at once. */
@@ -33,10 +40,8 @@ export function sqliteNotice(): string | undefined {
 
 function loadLibrary(): Library {
   try {
-    const Database = require("better-sqlite3") as new (path: string, options: object) => BetterSqlite3;
     const nativeBinding = builtBinary();
-    // Otherwise it is only loaded with the first database.
-    if (nativeBinding === undefined) new Database(":memory:", {}).close();
+    const Database = nativeBinding === undefined ? installed() : (Inside as unknown as BetterSqlite3Class);
     const options = { timeout: 0, ...(nativeBinding && { nativeBinding }) };
     return { open: (path) => betterSqlite3(new Database(path, options)) };
   } catch (cause) {
@@ -48,10 +53,26 @@ function loadLibrary(): Library {
   }
 }
 
-/** The binary from where an installation puts it: the library looks through a dozen folders, with a library of its own for that. */
+/** The library as it is installed: another release than the one inside, or elsewhere, where it looks for its binary itself. */
+function installed(): BetterSqlite3Class {
+  const Database = require("better-sqlite3") as BetterSqlite3Class;
+  // Otherwise the binary is only loaded with the first database.
+  new Database(":memory:", {}).close();
+  return Database;
+}
+
+/**
+ * The binary from where an installation puts it, if it is of the release whose scripts are inside of ours (docs/decisions/0185). It is
+ * not the one that a program of its own has, which throws errors of the program's classes.
+ */
 function builtBinary(): object | undefined {
   try {
-    return require("better-sqlite3/build/Release/better_sqlite3.node") as object;
+    const file = require.resolve(BINARY);
+    const { version } = JSON.parse(readFileSync(`${file.slice(0, -BINARY.length)}${PACKAGE}`, "utf8")) as typeof inside;
+    if (version !== inside.version) return undefined;
+    const module = { exports: {} };
+    process.dlopen(module, file);
+    return module.exports;
   } catch {
     return undefined;
   }
