@@ -4,6 +4,6 @@
 
 pub mod cold;
 pub mod glue;
-pub mod halves;
 pub mod kinds;
 pub mod module;
+pub mod stages;

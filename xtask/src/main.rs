@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::{env, fs};
 
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
-use xtask::{cold, glue, halves, kinds, module};
+use xtask::{cold, glue, kinds, module, stages};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, core_halves.bin, core_names.wasm, task-kind.js, task-kind.d.ts}`.
+/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, core_stages.bin, core_names.wasm, task-kind.js, task-kind.d.ts}`.
 fn build_core(profile: &str) -> Outcome<()> {
     // As cargo says it when it runs this: a folder that was copied or moved with what it had built is still its own.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
@@ -62,12 +62,12 @@ fn build_core(profile: &str) -> Outcome<()> {
     let module::Cut { module, names } = module::cut(&bytes)?;
     let run = run_at_a_start(root, &generated, &cold::counted(&module)?)?;
     let cold::Split { module, names, called, parts } = cold::split(&module, &names, &run, COLD_BYTES_MIN)?;
-    let halves::Halved { module, names, recipe, lengths: (start, rest) } = halves::halved(&module, &names, &called)?;
+    let stages::Staged { module, names, recipe, lengths } = stages::staged(&module, &names, &called)?;
     fs::write(folder.join("core_bg.wasm"), &module)?;
-    fs::write(folder.join("core_halves.bin"), &recipe)?;
+    fs::write(folder.join("core_stages.bin"), &recipe)?;
     fs::write(folder.join("core_names.wasm"), &names)?;
     println!(
-        "core_bg.wasm: {} bytes (a start of {start} and a rest of {rest}; {} cold parts of {} bytes) and {} of names, {} imports, memory up to {} MiB",
+        "core_bg.wasm: {} bytes (stages of {lengths:?}; {} cold parts of {} bytes) and {} of names, {} imports, memory up to {} MiB",
         module.len(),
         parts.0,
         parts.1,
@@ -78,8 +78,8 @@ fn build_core(profile: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// What of the core a first search runs and what has to be done before it: the module `counted` tells it to a program of Node.
-fn run_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<BTreeSet<u32>> {
+/// What of the core small programs run, and what of that until a first search is done: the module `counted` tells it to a program of Node.
+fn run_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<cold::Told> {
     let module = generated.join("core_counted.wasm");
     fs::write(&module, counted)?;
     let output = Command::new("node")
@@ -93,7 +93,10 @@ fn run_at_a_start(root: &Path, generated: &Path, counted: &[u8]) -> Outcome<BTre
         return Err("tools/start.mjs failed: what a start runs is not known".into());
     }
     let printed = String::from_utf8(output.stdout)?;
-    printed.lines().map(|line| Ok(line.parse()?)).collect()
+    let lists: Vec<&str> = printed.split("\n\n").collect();
+    let [start, all, often] = lists[..] else { return Err("tools/start.mjs has three lists".into()) };
+    let numbers = |lines: &str| lines.lines().map(|line| Ok(line.parse()?)).collect::<Outcome<BTreeSet<u32>>>();
+    Ok(cold::Told { start: numbers(start)?, all: numbers(all)?, often: numbers(often)? })
 }
 
 fn target_folder(root: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
-/** The core on Node: the module is read and compiled once, by halves where that is possible, and handed to the threads that need it too. */
+/** The core on Node: the module is read and compiled once, by stages where that is possible, and handed to the threads that need it too. */
 import { instantiate as instantiateModule } from "../wasm/core.js";
-import { type Halves, instantiateHalves, readHalves } from "./halves.ts";
 import type { RawInstance } from "./instance.ts";
+import { instantiateStages, readStages, type Stages } from "./stages.ts";
 
 export * from "./index.ts";
 
@@ -12,13 +12,13 @@ const { fileURLToPath } = process.getBuiltinModule("node:url");
 
 /** Its name beside a bundle. */
 const FILE = "core_bg.wasm";
-/** How its halves are made: beside the module, where that is in its package. */
-const RECIPE = "core_halves.bin";
+/** How its stages are made: beside the module, where that is in its package. */
+const RECIPE = "core_stages.bin";
 
 /** The compiled module, to be handed to threads; nothing else can be done with it. The types of Node alone do not know its own. */
 export type CoreModule = object;
 
-let compiled: Halves | WebAssembly.Module | undefined;
+let compiled: Stages | WebAssembly.Module | undefined;
 
 /** Reads and compiles the core's module, once. Throws if it is not there, or cannot be run here. */
 export function loadModule(): CoreModule {
@@ -27,29 +27,29 @@ export function loadModule(): CoreModule {
 
 /** Has this thread use a module that another one compiled. */
 export function setModule(module: CoreModule): void {
-  compiled = module as Halves | WebAssembly.Module;
+  compiled = module as Stages | WebAssembly.Module;
 }
 
 /** Makes an instance of the core's module. */
 export function instantiate(): RawInstance {
   const known = module();
-  return known instanceof WebAssembly.Module ? instantiateModule(known) : instantiateHalves(known);
+  return known instanceof WebAssembly.Module ? instantiateModule(known) : instantiateStages(known);
 }
 
-function module(): Halves | WebAssembly.Module {
+function module(): Stages | WebAssembly.Module {
   if (compiled !== undefined) return compiled;
   const file = moduleFile();
-  compiled = halvesOf(file) ?? new WebAssembly.Module(readFileSync(file));
+  compiled = stagesOf(file) ?? new WebAssembly.Module(readFileSync(file));
   return compiled;
 }
 
-/** The halves of the module in a file, if a recipe stands beside it. All of it is read at once: it may be another's later. */
-function halvesOf(file: URL | string): Halves | undefined {
+/** The stages of the module in a file, if a recipe stands beside it. All of it is read at once: it may be another's later. */
+function stagesOf(file: URL | string): Stages | undefined {
   const recipe = join(dirname(typeof file === "string" ? file : fileURLToPath(file)), RECIPE);
   if (!existsSync(recipe)) return undefined;
   const open = openSync(file, "r");
   try {
-    return readHalves(readFileSync(recipe), fstatSync(open).size, (room, place) => {
+    return readStages(readFileSync(recipe), fstatSync(open).size, (room, place) => {
       if (readSync(open, room, { position: place }) !== room.length) throw new Error(`${FILE} ends early`);
     });
   } finally {

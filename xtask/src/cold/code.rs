@@ -8,7 +8,7 @@ use wasmparser::{
     ValidPayload, Validator, ValidatorResources, WasmFeatures,
 };
 
-use crate::halves::Outline;
+use crate::stages::Outline;
 
 /// The instructions of one function.
 pub struct Code<'a> {

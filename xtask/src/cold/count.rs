@@ -1,22 +1,23 @@
-//! A core that tells which stretches of its functions were run: each sets a bit of a global that the module exports.
+//! A core that tells how often stretches of its functions were run: each counts in a part of a global that the module exports.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 use wasm_encoder::reencode::{Error, Reencode, RoundtripReencoder, utils};
 use wasm_encoder::{
-    CodeSection, ConstExpr, ExportKind, ExportSection, Function, GlobalSection, GlobalType, Instruction, Module,
-    ValType,
+    BlockType, CodeSection, ConstExpr, ExportKind, ExportSection, Function, GlobalSection, GlobalType, Instruction,
+    Module, ValType,
 };
 use wasmparser::{CodeSectionReader, ExportSectionReader, GlobalSectionReader, Parser};
 
 use super::code::{Code, each_code};
-use crate::halves::Outline;
+use crate::stages::Outline;
 
 /// What the globals are exported as: this, and their number.
 pub const EXPORT: &str = "called:";
-/// Stretches of a global.
-const BITS: usize = 32;
+/// Stretches of a global, and the bits in which each is counted, up to as many times as they can tell: engines take 100,000 exports.
+const STRETCHES: usize = 4;
+const BITS: usize = 16;
 
 /// `module`, telling.
 pub fn counted(module: &[u8], outline: &Outline) -> Result<Vec<u8>, String> {
@@ -27,7 +28,7 @@ pub fn counted(module: &[u8], outline: &Outline) -> Result<Vec<u8>, String> {
         stretches += code.count;
         Ok(())
     })?;
-    let mut counting = Counting { functions, first: number(first)?, count: number(stretches.div_ceil(BITS))? };
+    let mut counting = Counting { functions, first: number(first)?, count: number(stretches.div_ceil(STRETCHES))? };
     let mut counted = Module::new();
     counting.parse_core_module(&mut counted, Parser::new(0), module).map_err(|error| error.to_string())?;
     Ok(counted.finish())
@@ -48,24 +49,35 @@ pub fn run(module: &[u8], outline: &Outline, told: &BTreeSet<u32>) -> Result<Vec
     }
 }
 
-/// A function that sets the bit of each stretch, the first of which has this number.
+/// A function that counts each stretch, the first of which has this number.
 fn telling(code: &Code<'_>, global: usize, first: usize) -> Result<Function, String> {
     let mut function = Function::new_with_locals_types(code.locals[code.parameters..].iter().copied());
     let mut next = 0;
     for (at, operator) in code.operators.iter().enumerate() {
         if code.stretches[at] == Some(next) {
-            let stretch = first + next;
-            let global = number(global + stretch / BITS)?;
-            function
-                .instruction(&Instruction::GlobalGet(global))
-                .instruction(&Instruction::I32Const((1_u32 << (stretch % BITS)).cast_signed()))
-                .instruction(&Instruction::I32Or)
-                .instruction(&Instruction::GlobalSet(global));
+            count(number(global + (first + next) / STRETCHES)?, (first + next) % STRETCHES, &mut function);
             next += 1;
         }
         function.instruction(&RoundtripReencoder.instruction(operator.clone()).map_err(|error| error.to_string())?);
     }
     Ok(function)
+}
+
+/// Counts once more in one of the parts of a global, unless that is full.
+fn count(global: u32, part: usize, function: &mut Function) {
+    let (one, full) = (1_u64 << (part * BITS), ((1_u64 << BITS) - 1) << (part * BITS));
+    function
+        .instruction(&Instruction::GlobalGet(global))
+        .instruction(&Instruction::I64Const(full.cast_signed()))
+        .instruction(&Instruction::I64And)
+        .instruction(&Instruction::I64Const(full.cast_signed()))
+        .instruction(&Instruction::I64Ne)
+        .instruction(&Instruction::If(BlockType::Empty))
+        .instruction(&Instruction::GlobalGet(global))
+        .instruction(&Instruction::I64Const(one.cast_signed()))
+        .instruction(&Instruction::I64Add)
+        .instruction(&Instruction::GlobalSet(global))
+        .instruction(&Instruction::End);
 }
 
 fn number(length: usize) -> Result<u32, String> {
@@ -88,9 +100,9 @@ impl Reencode for Counting {
         section: GlobalSectionReader<'_>,
     ) -> Result<(), Error<Infallible>> {
         utils::parse_global_section(self, globals, section)?;
-        let bits = GlobalType { val_type: ValType::I32, mutable: true, shared: false };
+        let times = GlobalType { val_type: ValType::I64, mutable: true, shared: false };
         for _ in 0..self.count {
-            globals.global(bits, &ConstExpr::i32_const(0));
+            globals.global(times, &ConstExpr::i64_const(0));
         }
         Ok(())
     }

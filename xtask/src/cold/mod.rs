@@ -14,8 +14,18 @@ use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{CodeSection, Function, FunctionSection, Module, NameMap, NameSection, TypeSection, ValType};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, TypeSectionReader};
 
-use crate::halves::{Outline, names_of};
+use crate::stages::{Called, Outline, names_of};
 use write::Kind;
+
+/// The stretches of functions that were run, as the counting module told them.
+pub struct Told {
+    /// Until a first search was done.
+    pub start: BTreeSet<u32>,
+    /// These, and what came after it.
+    pub all: BTreeSet<u32>,
+    /// What of it is run for each document of many.
+    pub often: BTreeSet<u32>,
+}
 
 /// A core whose functions have what a start runs of them.
 pub struct Split {
@@ -23,36 +33,40 @@ pub struct Split {
     pub module: Vec<u8>,
     /// The names of its functions.
     pub names: Vec<u8>,
-    /// The functions that a start calls, and those that were taken out of them.
-    pub called: BTreeSet<u32>,
+    /// The functions that a start calls; and those that it calls later, with those that were taken out of all of them.
+    pub called: Called,
     /// How many were taken out, and the bytes of them.
     pub parts: (usize, usize),
 }
 
-/// `module` telling which stretches of its functions were run, by bits of the globals that are named `called:` and their number.
+/// `module` telling how often stretches of its functions were run, by globals that are named `called:` and their number.
 pub fn counted(module: &[u8]) -> Result<Vec<u8>, String> {
     count::counted(module, &Outline::read(module)?)
 }
 
-/// `module` without what a start does not run of the functions that it calls; `told` are the stretches that it runs, as the
-/// counting module told them, and `names` is a module of the functions' names. Fewer than `bytes_min` are not worth a function of their own.
-pub fn split(module: &[u8], names: &[u8], told: &BTreeSet<u32>, bytes_min: usize) -> Result<Split, String> {
+/// `module` without what is not run of the functions that are called early: of those that are called until the first search is done, what
+/// is not run until then, nor often; `names` is a module of the functions' names. Fewer than
+/// `bytes_min` are not worth a function of their own.
+pub fn split(module: &[u8], names: &[u8], told: &Told, bytes_min: usize) -> Result<Split, String> {
     let outline = Outline::read(module)?;
-    let run = count::run(module, &outline, told)?;
+    let run = count::run(module, &outline, &told.all)?;
+    let run_first = count::run(module, &outline, &told.start)?;
+    let kept = count::run(module, &outline, &told.start.union(&told.often).copied().collect())?;
     let mut splitting = Splitting::of(&outline)?;
-    let (mut called, mut bytes) = (BTreeSet::new(), 0);
+    let (mut called, mut bytes) = (Called { start: BTreeSet::new(), more: BTreeSet::new() }, 0);
     code::each_code(module, &outline, |at, code| {
         let function = outline.imported + u32::try_from(at).map_err(|_| "too many functions")?;
         if run[at].first() != Some(&true) {
             splitting.functions.push(None);
             return Ok(());
         }
-        called.insert(function);
+        let is_first = run_first[at].first() == Some(&true);
+        if is_first { &mut called.start } else { &mut called.more }.insert(function);
         let mut parts = Vec::new();
-        for part in choose::choose(&code, &run[at], bytes_min) {
+        for part in choose::choose(&code, if is_first { &kept[at] } else { &run[at] }, bytes_min) {
             bytes += code.places[part.end] - code.places[part.begin];
             let number = splitting.add(function, part.kind(&code), write::part(&code, &part)?)?;
-            called.insert(number);
+            called.more.insert(number);
             parts.push((part, number));
         }
         splitting.functions.push(if parts.is_empty() { None } else { Some(write::without(&code, &parts)?) });

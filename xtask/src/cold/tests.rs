@@ -14,7 +14,8 @@ use wasm_encoder::{
 };
 use wasmparser::{Validator, WasmFeatures};
 
-use super::{counted, split};
+use super::{Told, count, counted, split};
+use crate::stages::Outline;
 
 /// Parameters and locals of a function of the tests.
 const PARAMETERS: usize = 2;
@@ -258,7 +259,7 @@ const outcomes = (module, first, last) => {
     try { outcome = String(exports.run(input * 3, input * input)); } catch (error) { outcome = error.message; }
     all.push([outcome, exports.sum.value, exports.fuel.value].join());
     if (kind === "told") for (const [name, { value }] of Object.entries(exports)) if (name.startsWith("called:"))
-      for (let bit = 0; bit < 32; bit += 1) if ((value >>> bit) % 2 === 1) told.add(Number(name.slice(7)) * 32 + bit);
+      for (let part = 0; part < 4; part += 1) if ((value >> BigInt(part * 16)) & 0xffffn) told.add(Number(name.slice(7)) * 4 + part);
   }
   return all.join(";");
 };
@@ -303,10 +304,11 @@ fn what_was_taken_out_does_the_same_where_it_is_called() {
     }
     let mut parts = 0;
     for ((at, module), told) in modules.iter().enumerate().zip(host(&folder, "told")) {
-        let told: BTreeSet<u32> = told.split_whitespace().map(|number| number.parse().unwrap()).collect();
+        let told = all_at_once(told.split_whitespace().map(|number| number.parse().unwrap()).collect());
         let split = split(module, &names(), &told, BYTES_MIN).unwrap();
         valid(&split.module);
-        assert_eq!(split.called, (0..=u32::try_from(split.parts.0).unwrap()).collect());
+        assert_eq!(split.called.start, BTreeSet::from([0]));
+        assert_eq!(split.called.more, (1..=u32::try_from(split.parts.0).unwrap()).collect());
         parts += split.parts.0;
         fs::write(folder.join(format!("{at}.after")), split.module).unwrap();
     }
@@ -319,13 +321,40 @@ fn what_was_taken_out_does_the_same_where_it_is_called() {
     assert!(parts > MODULES, "only {parts} parts were taken out");
 }
 
+/// All of it was run until the first search was done.
+fn all_at_once(run: BTreeSet<u32>) -> Told {
+    Told { start: run.clone(), all: run, often: BTreeSet::new() }
+}
+
+#[test]
+fn a_function_that_is_called_after_the_first_search_is_of_the_second_stage() {
+    let cold = Step::If(0, vec![Step::Note(1, 60)], vec![Step::Note(2, 60)]);
+    let module = module(&[cold], false);
+    let told = Told { start: BTreeSet::new(), all: BTreeSet::from([0]), often: BTreeSet::new() };
+    let split = split(&module, &names(), &told, BYTES_MIN).unwrap();
+    assert_eq!((split.called.start, split.called.more), (BTreeSet::new(), BTreeSet::from([0, 1, 2])));
+}
+
+#[test]
+fn what_is_seldom_run_after_the_first_search_is_taken_out_and_what_is_often_run_stays() {
+    let module = module(&[Step::If(0, vec![Step::Note(1, 60)], vec![Step::Note(2, 60)])], false);
+    let run = count::run(&module, &Outline::read(&module).unwrap(), &BTreeSet::new()).unwrap();
+    let all: BTreeSet<u32> = (0..u32::try_from(run[0].len()).unwrap()).collect();
+    for (often, parts) in [(BTreeSet::new(), 2), (all.clone(), 0)] {
+        let told = Told { start: BTreeSet::from([0]), all: all.clone(), often };
+        let split = split(&module, &names(), &told, BYTES_MIN).unwrap();
+        assert_eq!(split.parts.0, parts);
+        assert_eq!(split.called.more.len(), parts);
+    }
+}
+
 #[test]
 fn a_part_has_the_name_of_its_function() {
     let cold = Step::If(0, vec![Step::Note(1, 60)], vec![Step::Note(2, 60)]);
     let module = module(&[cold], false);
-    let told = BTreeSet::from([0]);
+    let told = all_at_once(BTreeSet::from([0]));
     let split = split(&module, &names(), &told, BYTES_MIN).unwrap();
-    let named = crate::halves::names_of(&split.names).unwrap();
+    let named = crate::stages::names_of(&split.names).unwrap();
     assert_eq!(named, [(0, "crate::run"), (1, "crate::run (cold)"), (2, "crate::run (cold)")]);
 }
 
@@ -333,7 +362,7 @@ fn a_part_has_the_name_of_its_function() {
 fn what_was_run_of_another_module_is_an_error() {
     let module = module(&[Step::Note(0, 1)], false);
     assert_eq!(
-        split(&module, &names(), &BTreeSet::from([9]), BYTES_MIN).err(),
+        split(&module, &names(), &all_at_once(BTreeSet::from([9])), BYTES_MIN).err(),
         Some("9 is not a stretch of the core".to_string())
     );
     assert!(counted(b"nothing").is_err());

@@ -1,6 +1,6 @@
 //! Modules of a few functions that call each other, cut in every way.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use wasm_encoder::{
@@ -8,11 +8,10 @@ use wasm_encoder::{
     FunctionSection, GlobalSection, GlobalType, ImportSection, Instruction, MemorySection, MemoryType, Module, NameMap,
     NameSection, RefType, TableSection, TableType, TypeSection, ValType,
 };
-use wasmparser::{Operator, Parser, Payload, TypeRef, Validator, WasmFeatures};
+use wasmparser::{ElementItems, ExternalKind, Operator, Parser, Payload, TypeRef, Validator, WasmFeatures};
 
-use super::halved;
 use super::order::NEAR_BYTES_MAX;
-use super::outline::Outline;
+use super::{Called, Staged, staged};
 
 const IMPORTED: u32 = 2;
 
@@ -65,7 +64,7 @@ fn module(planned: &[Planned], listed: &[usize]) -> Vec<u8> {
         code.function(body.instruction(&Instruction::End));
     }
     let mut data = DataSection::new();
-    data.active(0, &ConstExpr::i32_const(0), *b"what all halves have");
+    data.active(0, &ConstExpr::i32_const(0), *b"what all stages have");
     let mut module = Module::new();
     module.section(&types).section(&imports).section(&functions).section(&tables).section(&memories).section(&globals);
     module.section(&exports).section(&elements).section(&code).section(&data);
@@ -90,12 +89,12 @@ fn valid(module: &[u8]) {
     Validator::new_with_features(WasmFeatures::WASM2).validate_all(module).unwrap();
 }
 
-/// The halves as who reads the recipe makes them: start, rest, loader.
-fn read(recipe: &[u8], whole: &[u8]) -> [Vec<u8>; 3] {
+/// The stages as who reads the recipe makes them, and the loader.
+fn read(recipe: &[u8], whole: &[u8]) -> [Vec<u8>; 4] {
     assert_eq!(recipe[..8], whole[whole.len() - 8..]);
     let number = |place: usize| u32::from_le_bytes(recipe[place..place + 4].try_into().unwrap()) as usize;
-    let mut place = 8 + 4 * 4;
-    [0; 3].map(|_| {
+    let mut place = 8 + 4 * 5;
+    [0; 4].map(|_| {
         let (length, pieces) = (number(place), number(place + 4));
         place += 8;
         let mut module = Vec::new();
@@ -127,47 +126,71 @@ fn named(names: &[u8]) -> Vec<String> {
     found
 }
 
-/// How many instructions that do nothing a function has: those of the tests are told apart by them.
-fn nops(module: &[u8]) -> Vec<usize> {
+/// How many instructions that do nothing each function has, by its number: those of the tests are told apart by them. Functions
+/// that cannot be called are not there.
+fn nops(module: &[u8]) -> BTreeMap<u32, usize> {
+    let mut found = BTreeMap::new();
+    for (number, body) in (imported_functions(module)..).zip(bodies(module)) {
+        if !matches!(body.first(), Some(Operator::Unreachable)) {
+            found.insert(number, body.iter().filter(|operator| matches!(operator, Operator::Nop)).count());
+        }
+    }
+    found
+}
+
+fn bodies(module: &[u8]) -> Vec<Vec<Operator<'_>>> {
     let mut found = Vec::new();
     for payload in Parser::new(0).parse_all(module) {
         let Payload::CodeSectionEntry(body) = payload.unwrap() else { continue };
-        let operators = body.get_operators_reader().unwrap().into_iter();
-        found.push(operators.filter(|operator| matches!(operator, Ok(Operator::Nop))).count());
+        found.push(body.get_operators_reader().unwrap().into_iter().map(Result::unwrap).collect());
     }
     found
 }
 
-/// The functions that cannot be called.
-fn behind(module: &[u8]) -> BTreeSet<u32> {
+/// The functions that are called, exported or in the table.
+fn reached(module: &[u8]) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
-    let mut number = IMPORTED;
     for payload in Parser::new(0).parse_all(module) {
-        let Payload::CodeSectionEntry(body) = payload.unwrap() else { continue };
-        if matches!(body.get_operators_reader().unwrap().read(), Ok(Operator::Unreachable)) {
-            found.insert(number);
+        match payload.unwrap() {
+            Payload::ExportSection(exports) => {
+                let functions = exports.into_iter().map(Result::unwrap).filter(|of| of.kind == ExternalKind::Func);
+                found.extend(functions.map(|export| export.index));
+            }
+            Payload::ElementSection(elements) => {
+                for element in elements {
+                    let ElementItems::Functions(functions) = element.unwrap().items else { panic!("no functions") };
+                    found.extend(functions.into_iter().map(Result::unwrap));
+                }
+            }
+            _ => {}
         }
-        number += 1;
     }
+    let calls = bodies(module).into_iter().flatten();
+    found.extend(calls.filter_map(|operator| match operator {
+        Operator::Call { function_index } => Some(function_index),
+        _ => None,
+    }));
     found
 }
 
-fn imported_functions(module: &[u8]) -> usize {
+fn imported_functions(module: &[u8]) -> u32 {
     let mut count = 0;
     for payload in Parser::new(0).parse_all(module) {
         let Payload::ImportSection(imports) = payload.unwrap() else { continue };
-        count +=
-            imports.into_imports().filter(|import| matches!(import.as_ref().unwrap().ty, TypeRef::Func(_))).count();
+        for import in imports.into_imports() {
+            count += u32::from(matches!(import.unwrap().ty, TypeRef::Func(_)));
+        }
     }
     count
 }
 
-fn a_module() -> impl Strategy<Value = (Vec<Planned>, Vec<usize>, BTreeSet<u32>)> {
+fn a_module() -> impl Strategy<Value = (Vec<Planned>, Vec<usize>, [BTreeSet<u32>; 2])> {
     let function = (0usize..4, prop::collection::vec(0usize..20, 0..4), prop_oneof![0usize..9, 390usize..500]);
     (prop::collection::vec(function, 1..20), prop::collection::vec(0usize..20, 0..6)).prop_flat_map(
         |(planned, listed)| {
             let last = IMPORTED + u32::try_from(planned.len()).unwrap();
-            let called = prop::collection::btree_set(IMPORTED..last, 0..planned.len() + 1);
+            let called = || prop::collection::btree_set(IMPORTED..last, 0..planned.len() + 1);
+            let called = [called(), called()];
             (Just(planned), Just(listed), called)
         },
     )
@@ -175,66 +198,74 @@ fn a_module() -> impl Strategy<Value = (Vec<Planned>, Vec<usize>, BTreeSet<u32>)
 
 proptest! {
     #[test]
-    fn halves_are_modules_and_each_function_called_at_a_start_is_in_it((planned, listed, called) in a_module()) {
+    fn stages_are_modules_and_each_function_that_is_called_early_is_in_an_early_one((planned, listed, [start, more]) in a_module()) {
         let before = module(&planned, &listed);
         valid(&before);
-        let halved = halved(&before, &names(&planned), &called).unwrap();
-        let [start, rest, loader] = read(&halved.recipe, &halved.module);
-        for module in [&halved.module, &start, &rest, &loader] {
+        let called = Called { start, more };
+        let Staged { module: whole, names, recipe, lengths } = staged(&before, &names(&planned), &called).unwrap();
+        let made = read(&recipe, &whole);
+        for module in made.iter().chain([&whole]) {
             valid(module);
         }
-        prop_assert_eq!((start.len(), rest.len()), halved.lengths);
+        let [start, more, rest, _] = &made;
+        prop_assert_eq!([start, more, rest].map(Vec::len), lengths);
 
-        // The whole has every function once, under its name, and the start has those that were called in the same places.
-        let names = named(&halved.names);
+        // What keeps a number in a stage is reached by nothing: not by a call, the host, or the table.
+        for stage in [start, more, rest] {
+            let there = nops(stage);
+            let first = imported_functions(stage);
+            prop_assert!(reached(stage).iter().all(|function| *function < first || there.contains_key(function)));
+        }
+
+        // The whole has every function once, under its name, and each stage has its own in the same places.
+        let names = named(&names);
         let at = |name: &String| name.strip_prefix("crate::f").unwrap().parse::<usize>().unwrap();
         let order: Vec<usize> = names.iter().map(at).collect();
         prop_assert_eq!(order.iter().copied().collect::<BTreeSet<_>>().len(), planned.len());
-        let (whole, own) = (nops(&halved.module), nops(&start));
-        prop_assert_eq!(own.len(), planned.len());
-        // What stands for a function that only the rest reaches is reached by nothing: not by a call, the host, or the table.
-        let (outline, behind) = (Outline::read(&start).unwrap(), behind(&start));
-        for function in outline.bodies.iter().flat_map(|body| &body.calls).chain(&outline.exported) {
-            prop_assert!(!behind.contains(function));
-        }
-        prop_assert!(outline.listed.iter().all(|(_, _, function)| !behind.contains(function)));
-        let first = imported_functions(&rest);
-        let others = nops(&rest);
-        for (place, &function) in order.iter().enumerate() {
-            let (_, _, bytes) = &planned[function];
-            prop_assert_eq!(whole[place], *bytes);
-            let number = IMPORTED + u32::try_from(function).unwrap();
-            // In the rest a function has the number that it has in the whole.
-            let of_rest = (place + IMPORTED as usize).checked_sub(first).and_then(|among| others.get(among));
-            if called.contains(&number) {
-                prop_assert_eq!(own[place], *bytes);
-            } else if *bytes > NEAR_BYTES_MAX {
-                prop_assert_eq!((own[place], of_rest), (0, Some(bytes)));
-            } else {
-                // It is in the start, or else what stands there is a door, or nothing that is reached.
-                prop_assert!(own[place] == *bytes || (own[place], of_rest) == (0, Some(bytes)));
-            }
+        let whole = nops(&whole);
+        let stages = [start, more, rest].map(|stage| nops(stage));
+        for (number, function) in (IMPORTED..).zip(order) {
+            let bytes = planned[function].2;
+            prop_assert_eq!(whole[&number], bytes);
+            let known = IMPORTED + u32::try_from(function).unwrap();
+            let stage = match () {
+                () if called.start.contains(&known) => 0,
+                () if called.more.contains(&known) => 1,
+                () => 2,
+            };
+            // A door does something: it has no instruction that does nothing.
+            let is_in = |stage: &BTreeMap<u32, usize>| stage.get(&number) == Some(&bytes);
+            prop_assert!(bytes == 0 || stages[..=stage].iter().any(is_in));
+            prop_assert!(bytes <= NEAR_BYTES_MAX || !stages[..stage].iter().any(is_in));
         }
     }
+}
+
+fn nothing_called() -> Called {
+    Called { start: BTreeSet::new(), more: BTreeSet::new() }
 }
 
 #[test]
 fn what_is_called_and_is_no_function_of_the_module_is_an_error() {
     let planned = [(0, vec![], 0)];
     for number in [0, IMPORTED + 1] {
-        let error = halved(&module(&planned, &[]), &names(&planned), &BTreeSet::from([number])).err();
-        assert_eq!(error, Some(format!("{number} is not a function of the core")));
+        let (known, unknown) = (BTreeSet::from([IMPORTED]), BTreeSet::from([number]));
+        for [start, more] in [[&known, &unknown], [&unknown, &known]] {
+            let called = Called { start: start.clone(), more: more.clone() };
+            let error = staged(&module(&planned, &[]), &names(&planned), &called).err();
+            assert_eq!(error, Some(format!("{number} is not a function of the core")));
+        }
     }
 }
 
 #[test]
 fn a_module_of_another_shape_is_refused() {
-    assert!(halved(&Module::new().finish(), &[], &BTreeSet::new()).is_err());
+    assert!(staged(&Module::new().finish(), &[], &nothing_called()).is_err());
 }
 
 #[test]
 fn a_recipe_is_of_one_module() {
     let (one, other) = ([(0, vec![], 0)], [(0, vec![], 1)]);
-    let [one, other] = [one, other].map(|of| halved(&module(&of, &[]), &names(&of), &BTreeSet::new()).unwrap());
+    let [one, other] = [one, other].map(|of| staged(&module(&of, &[]), &names(&of), &nothing_called()).unwrap());
     assert_ne!(one.recipe[..8], other.recipe[..8]);
 }

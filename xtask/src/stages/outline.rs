@@ -123,7 +123,7 @@ impl Outline {
             }
             Payload::CodeSectionStart { range, .. } => self.code(module, range)?,
             Payload::StartSection { .. } | Payload::TagSection(_) | Payload::DataCountSection { .. } => {
-                return Err("the core has no such section: look at xtask/src/halves".into());
+                return Err("the core has no such section: look at xtask/src/stages".into());
             }
             _ => {}
         }
@@ -160,7 +160,7 @@ impl Outline {
                 match operator.map_err(said)? {
                     Operator::Call { function_index } => calls.push(function_index),
                     Operator::ReturnCall { .. } | Operator::RefFunc { .. } => {
-                        return Err("the core calls functions in two ways: look at xtask/src/halves".into());
+                        return Err("the core calls functions in two ways: look at xtask/src/stages".into());
                     }
                     _ => {}
                 }

@@ -1,4 +1,4 @@
-/** The built core by halves: they do what the whole does, and the rest is loaded when something of it is called. */
+/** The built core by stages: they do what the whole does, and later ones are loaded when something of them is called. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
@@ -6,20 +6,20 @@ import { expect, test } from "vitest";
 import { asPackage } from "../src/bytes.ts";
 import { Core } from "../src/core.ts";
 import { Writer } from "../src/frame.ts";
-import { type Halves, instantiateHalves, type Read, readHalves } from "../src/halves.ts";
 import type { RawInstance } from "../src/instance.ts";
 import { encodeManifest } from "../src/manifest.ts";
 import { namedStack } from "../src/names.ts";
+import { instantiateStages, type Read, readStages, type Stages } from "../src/stages.ts";
 import { instantiate as instantiateWhole } from "../wasm/core.js";
 
 const built = (name: string): Uint8Array<ArrayBuffer> =>
   new Uint8Array(readFileSync(fileURLToPath(new URL(`../wasm/${name}`, import.meta.url))));
-const [whole, recipe] = [built("core_bg.wasm"), built("core_halves.bin")];
+const [whole, recipe] = [built("core_bg.wasm"), built("core_stages.bin")];
 const read: Read = (room, place) => room.set(whole.subarray(place, place + room.length));
 const encoder = new TextEncoder();
 
-function halves(): Halves {
-  const found = readHalves(recipe, whole.length, read);
+function stages(): Stages {
+  const found = readStages(recipe, whole.length, read);
   if (found === undefined) throw new Error("the recipe is of another core");
   return found;
 }
@@ -78,32 +78,37 @@ function said(instantiate: () => RawInstance, packages: readonly ReturnType<type
   return answers;
 }
 
-test("halves say what the whole says, and the rest is loaded once for an instance", () => {
-  const loads: number[] = [];
+test("stages say what the whole says, and each is loaded once for an instance, in their order", () => {
+  const loads: (readonly [number, number])[] = [];
   let instances = 0;
-  const one = halves();
+  const one = stages();
   const instantiate = (): RawInstance => {
     const number = instances++;
-    return instantiateHalves(one, () => loads.push(number));
+    return instantiateStages(one, (stage) => loads.push([number, stage]));
   };
   const packages = [packageOf(""), ...SELDOM, packageOf(""), ...SELDOM];
   const expected = said(() => instantiateWhole(new WebAssembly.Module(whole)), packages);
   expect(expected.filter((answer) => typeof answer === "string")).not.toHaveLength(expected.length);
   expect(said(instantiate, packages)).toEqual(expected);
   expect(said(instantiate, packages)).toEqual(expected);
-  expect(loads).toEqual([0, 1]);
+  expect(loads).toEqual([
+    [0, 1],
+    [0, 2],
+    [1, 1],
+    [1, 2],
+  ]);
 });
 
 test("a recipe of another core is none", () => {
   const other = recipe.slice();
   other[0] = (other[0] ?? 0) ^ 1;
-  expect(readHalves(other, whole.length, read)).toBeUndefined();
-  expect(readHalves(new Uint8Array(), whole.length, read)).toBeUndefined();
-  expect(readHalves(recipe, 0, read)).toBeUndefined();
+  expect(readStages(other, whole.length, read)).toBeUndefined();
+  expect(readStages(new Uint8Array(), whole.length, read)).toBeUndefined();
+  expect(readStages(recipe, 0, read)).toBeUndefined();
 });
 
-test("functions have the numbers of the whole in both halves", () => {
-  const instance = instantiateHalves(halves());
+test("functions have the numbers of the whole in all stages", () => {
+  const instance = instantiateStages(stages());
   const core = new Core({ instantiate: () => instance, cacheBytes: 1 << 20, onTrap: ({ cause }) => traps.push(cause) });
   const traps: unknown[] = [];
   for (const of of SELDOM) {
@@ -119,17 +124,17 @@ test("functions have the numbers of the whole in both halves", () => {
   expect(stack).toMatch(/core_statistics wasm-function\[\d+\]:0x/);
 });
 
-test("a thread is given halves, and loads the rest of the bytes that all threads have", async () => {
-  const given = halves();
+test("a thread is given stages, and loads later ones of the bytes that all threads have", async () => {
+  const given = stages();
   const worker = new Worker(
-    `const { parentPort, workerData: { start, rest } } = require("node:worker_threads");
+    `const { parentPort, workerData: { start, later } } = require("node:worker_threads");
     const isModule = start instanceof WebAssembly.Module;
-    rest[0] = 7;
-    parentPort.postMessage([isModule, WebAssembly.Module.imports(start).length > 0, rest.length]);`,
+    later[1][0] = 7;
+    parentPort.postMessage([isModule, WebAssembly.Module.imports(start).length > 0, later.length]);`,
     { eval: true, workerData: given },
   );
   const answer = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
   await worker.terminate();
-  expect(answer).toEqual([true, true, given.rest.length]);
-  expect(given.rest[0]).toBe(7);
+  expect(answer).toEqual([true, true, 2]);
+  expect(given.later.map((bytes) => bytes[0])).toEqual([0, 7]);
 });

@@ -1,5 +1,5 @@
-//! The functions of the core in an order in which both halves of it are pieces of the whole: each function has the same number
-//! in all three.
+//! The functions of the core in an order in which each stage of it is made of few pieces of the whole: a function has the same number
+//! wherever it is.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -8,28 +8,39 @@ use wasm_encoder::reencode::{Error, Reencode, utils};
 use wasm_encoder::{CodeSection, FunctionSection, Module, NameMap, NameSection};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, KnownCustom, Name, Parser, Payload};
 
+use super::Called;
 use super::outline::Outline;
 
-/// A function that is called at a start and by the rest too is in both halves if it has no more bytes: a call from half to half
-/// costs more than one inside, and two that small are compiled in no time.
+/// A function that later stages call too is in them as well if it has no more bytes: a call from stage to stage
+/// costs more than one inside, and a few that small are compiled in no time.
 const TWICE_BYTES_MAX: usize = 400;
-/// A function that is called by those of a start, though it was not at the start that was watched, is in it too if it has no more bytes:
-/// whether a list has to grow, or a text has one byte or three, is no reason to load the rest.
+/// A function that is called by those of a stage, though it was not when that was watched, is in it too if it has no more bytes:
+/// whether a list has to grow, or a text has one byte or three, is no reason to load the next.
 pub const NEAR_BYTES_MAX: usize = 200;
+/// The same of the start, where each byte is looked through before anything is called.
+const NEAR_START_BYTES_MAX: usize = 60;
 
 /// What becomes of a function, in the order in which they are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
-    /// In the start, and called by the rest, which imports it.
+    /// Of the start, and called by later stages, which import it.
     Shared,
-    /// In both.
-    Twice,
-    /// Of the rest, and called by the start, which has a door to it.
-    Door,
-    /// Of the rest.
-    Behind,
+    /// Of the second stage, and called by the rest, which imports it.
+    SharedLater,
     /// Of the start.
-    Alone,
+    Start,
+    /// Of the start, and in all others too.
+    Thrice,
+    /// Of the second stage, and in the rest too.
+    Twice,
+    /// Of the second stage, and called by the start, which has a door to it.
+    MoreByDoor,
+    /// Of the rest, and called by the others, which have a door to it.
+    RestByDoor,
+    /// Of the second stage.
+    More,
+    /// Of the rest.
+    Rest,
 }
 
 /// The numbers of the functions in their new order.
@@ -43,44 +54,18 @@ pub struct Order {
 }
 
 impl Order {
-    /// The order for a core of which `called` are called at a start. Among themselves functions are ordered by their names: those
+    /// The order for a core of which `called` is called early. Among themselves functions are ordered by their names: those
     /// that are made of the same generic one follow each other, which makes the core 3 % smaller where it is compressed.
-    pub fn of(outline: &Outline, called: &BTreeSet<u32>, names: &[u8]) -> Result<Self, String> {
+    pub fn of(outline: &Outline, called: &Called, names: &[u8]) -> Result<Self, String> {
         let imported = outline.imported;
         let count = u32::try_from(outline.functions.len()).map_err(|_| "too many functions")?;
-        if let Some(function) = called.iter().find(|function| !(imported..count).contains(*function)) {
+        if let Some(function) = called.start.union(&called.more).find(|function| !(imported..count).contains(*function))
+        {
             return Err(format!("{function} is not a function of the core"));
         }
-        let called = &with_near(outline, called)?;
-        let of_the_rest = |function: &u32| *function >= imported && !called.contains(function);
-        let mut doors: BTreeSet<u32> =
-            outline.exported.iter().copied().chain(outline.listed.iter().map(|(_, _, function)| *function)).collect();
-        let (mut twice, mut shared) = (BTreeSet::new(), BTreeSet::new());
-        let mut callers: Vec<u32> = (imported..count).filter(of_the_rest).collect();
-        while let Some(caller) = callers.pop() {
-            for &function in &outline.body(caller)?.calls {
-                if !called.contains(&function) || shared.contains(&function) || twice.contains(&function) {
-                    continue;
-                }
-                if outline.body(function)?.range.len() <= TWICE_BYTES_MAX {
-                    twice.insert(function);
-                    callers.push(function);
-                } else {
-                    shared.insert(function);
-                }
-            }
-        }
-        for function in called {
-            doors.extend(&outline.body(*function)?.calls);
-        }
-        let kind = |function: u32| match function {
-            _ if shared.contains(&function) => Kind::Shared,
-            _ if twice.contains(&function) => Kind::Twice,
-            _ if called.contains(&function) => Kind::Alone,
-            _ if doors.contains(&function) => Kind::Door,
-            _ => Kind::Behind,
-        };
-        let mut sorted: Vec<(Kind, u32)> = (imported..count).map(|function| (kind(function), function)).collect();
+        let division = Division::of(outline, called)?;
+        let mut sorted: Vec<(Kind, u32)> =
+            (imported..count).map(|function| (division.kind(function), function)).collect();
         let mut named = vec![""; count as usize];
         for (number, name) in names_of(names)? {
             if let Some(place) = named.get_mut(number as usize) {
@@ -128,14 +113,82 @@ impl Order {
     }
 }
 
-/// What is called at a start, and what is small and called by that.
-fn with_near(outline: &Outline, called: &BTreeSet<u32>) -> Result<BTreeSet<u32>, String> {
-    let mut found = called.clone();
-    let mut callers: Vec<u32> = called.iter().copied().collect();
+/// Which functions are of which stage, and who else needs them.
+struct Division {
+    start: BTreeSet<u32>,
+    more: BTreeSet<u32>,
+    shared: BTreeSet<u32>,
+    shared_later: BTreeSet<u32>,
+    thrice: BTreeSet<u32>,
+    twice: BTreeSet<u32>,
+    doors: BTreeSet<u32>,
+}
+
+impl Division {
+    fn of(outline: &Outline, called: &Called) -> Result<Self, String> {
+        let start = with_near(outline, called.start.clone(), NEAR_START_BYTES_MAX)?;
+        let early = with_near(outline, called.more.union(&start).copied().collect(), NEAR_BYTES_MAX)?;
+        let more: BTreeSet<u32> = early.difference(&start).copied().collect();
+        let all = outline.imported..u32::try_from(outline.functions.len()).map_err(|_| "too many functions")?;
+        let later = all.clone().filter(|function| !start.contains(function)).collect();
+        let (thrice, shared) = needed(outline, later, &start)?;
+        let mut rest: Vec<u32> = all.filter(|function| !early.contains(function)).collect();
+        rest.extend(&thrice);
+        let (twice, shared_later) = needed(outline, rest, &more)?;
+        let mut doors: BTreeSet<u32> =
+            outline.exported.iter().copied().chain(outline.listed.iter().map(|(_, _, function)| *function)).collect();
+        for function in &early {
+            // What is called inside of the second stage alone needs no door.
+            let calls = outline.body(*function)?.calls.iter().copied();
+            doors.extend(calls.filter(|callee| start.contains(function) || !more.contains(callee)));
+        }
+        Ok(Self { start, more, shared, shared_later, thrice, twice, doors })
+    }
+
+    fn kind(&self, function: u32) -> Kind {
+        let has_door = self.doors.contains(&function);
+        match function {
+            _ if self.shared.contains(&function) => Kind::Shared,
+            _ if self.shared_later.contains(&function) => Kind::SharedLater,
+            _ if self.thrice.contains(&function) => Kind::Thrice,
+            _ if self.twice.contains(&function) => Kind::Twice,
+            _ if self.start.contains(&function) => Kind::Start,
+            _ if self.more.contains(&function) => [Kind::More, Kind::MoreByDoor][usize::from(has_door)],
+            _ => [Kind::Rest, Kind::RestByDoor][usize::from(has_door)],
+        }
+    }
+}
+
+/// What of `earlier` is called by `callers`, in two: the small functions, which are going to be callers themselves, and the large ones.
+fn needed(
+    outline: &Outline,
+    mut callers: Vec<u32>,
+    earlier: &BTreeSet<u32>,
+) -> Result<(BTreeSet<u32>, BTreeSet<u32>), String> {
+    let (mut small, mut large) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(caller) = callers.pop() {
+        for &function in &outline.body(caller)?.calls {
+            if !earlier.contains(&function) || large.contains(&function) || small.contains(&function) {
+                continue;
+            }
+            if outline.body(function)?.range.len() <= TWICE_BYTES_MAX {
+                small.insert(function);
+                callers.push(function);
+            } else {
+                large.insert(function);
+            }
+        }
+    }
+    Ok((small, large))
+}
+
+/// These functions, and what has no more bytes and is called by them.
+fn with_near(outline: &Outline, mut found: BTreeSet<u32>, bytes_max: usize) -> Result<BTreeSet<u32>, String> {
+    let mut callers: Vec<u32> = found.iter().copied().collect();
     while let Some(caller) = callers.pop() {
         for &function in &outline.body(caller)?.calls {
             if function >= outline.imported
-                && outline.body(function)?.range.len() <= NEAR_BYTES_MAX
+                && outline.body(function)?.range.len() <= bytes_max
                 && found.insert(function)
             {
                 callers.push(function);
