@@ -229,9 +229,9 @@ test("goals are a table with the last of each row, and how many are met", () => 
     "abc,20.1.0,A processor,near,Nearest of 1;000,3,×,4.25,sqlite,ms,0.512,least,4,met",
     "abc,20.1.0,A processor,erase,Erased,3,ms,12.5,,,,most,10,missed",
   ].join("\n");
-  const page = goalTable("2026-01-01-a-goals.csv", readRows(record));
+  const page = goalTable([{ name: "2026-01-01-a-goals.csv", rows: readRows(record) }]);
   expect(page).toContain(
-    "2 of 3 are met. Measured on 2026-01-01: A processor, Node 20.1.0, commit abc; medians of 3 (`bench/record/2026-01-01-a-goals.csv`).",
+    "2 of 3 are met. A processor, Node 20.1.0, medians of 3; measured on 2026-01-01 at commit abc (`bench/record/2026-01-01-a-goals.csv`).",
   );
   expect(page.split("\n").filter((line) => line.startsWith("| "))).toEqual([
     "| | figure | beside it | goal | |",
@@ -239,4 +239,24 @@ test("goals are a table with the last of each row, and how many are met", () => 
     "| `group.put` | 15,123 documents/s |  | ≥ 15,000 documents/s | met |",
     "| Erased | 12.5 ms |  | ≤ 10 ms | missed |",
   ]);
+});
+
+test("goals that were measured again have their later figures, and the others their own day", () => {
+  const head = "commit,node,processor,row,what,times,unit,figure,beside,beside_unit,beside_figure,bound,goal,verdict";
+  const row = (commit: string, name: string, figure: number) =>
+    `${commit},20.1.0,A processor,${name},${name},3,ms,${figure},,,,most,10,${figure <= 10 ? "met" : "missed"}`;
+  const page = goalTable([
+    { name: "2026-01-01-a-goals.csv", rows: readRows([head, row("abc", "near", 12), row("abc", "put", 9)].join("\n")) },
+    { name: "2026-01-02-a-goals.csv", rows: readRows([head, row("def", "near", 8)].join("\n")) },
+  ]);
+  expect(page).toContain("2 of 2 are met.");
+  expect(page).toContain(
+    "measured on 2026-01-01 at commit abc (`bench/record/2026-01-01-a-goals.csv`), and on 2026-01-02 at commit def (`bench/record/2026-01-02-a-goals.csv`).",
+  );
+  expect(
+    page
+      .split("\n")
+      .filter((line) => line.startsWith("| "))
+      .slice(1),
+  ).toEqual(["| near | 8 ms |  | ≤ 10 ms | met |", "| put | 9 ms |  | ≤ 10 ms | met |"]);
 });
