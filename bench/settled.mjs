@@ -13,33 +13,27 @@ const PATIENCE_OF_LARGE_MS = 600_000;
  */
 const QUIET_SECONDS = 40;
 
-/** What a query has of every bucket of a data directory. */
-function ofBuckets(path, query) {
+/** The segments of a data directory, each as `BUCKET/PARTITION:NUMBER:DOCUMENTS`. */
+function segmentsOf(path) {
   const buckets = join(path, "buckets");
   const names = readdirSync(buckets).filter((name) => name.endsWith(".sqlite"));
-  return names.map((name) => {
+  return names.flatMap((name) => {
     const database = new Database(join(buckets, name), { readonly: true });
     try {
-      return database.prepare(query).pluck().get();
+      const segments = database.prepare("SELECT partition || ':' || number || ':' || documents FROM segment").pluck();
+      return segments.all().map((segment) => `${name}/${segment}`);
     } finally {
       database.close();
     }
   });
 }
 
-/** Which segments there are in a data directory, in a word that is another one when any of them is merged or split. */
-function segmentsOf(path) {
-  return ofBuckets(path, "SELECT group_concat(number || ':' || partition || ':' || documents) FROM segment").join("|");
-}
-
-/** How many segments there are in a data directory. */
-function countOf(path) {
-  return ofBuckets(path, "SELECT count(*) FROM segment").reduce((sum, count) => sum + count, 0);
-}
+/** How many partitions these segments are of. */
+const havingOf = (segments) => new Set(segments.map((segment) => segment.split(":", 1)[0])).size;
 
 /** In how many partitions of a data directory there are documents that are no tail any more. */
 export function partitionsOf(path) {
-  return ofBuckets(path, "SELECT count(DISTINCT partition) FROM segment").reduce((sum, count) => sum + count, 0);
+  return havingOf(segmentsOf(path));
 }
 
 /**
@@ -51,7 +45,7 @@ export async function rested(path, seconds) {
   let [seen, quiet, sinceMs] = ["", 0, performance.now()];
   while (quiet < seconds) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
-    const now = segmentsOf(path);
+    const now = segmentsOf(path).join();
     if (now !== seen) [seen, quiet, sinceMs] = [now, 0, performance.now()];
     else quiet += 1;
     if (performance.now() > until) throw new Error(`it does not come to rest in ${PATIENCE_OF_LARGE_MS} ms`);
@@ -73,11 +67,13 @@ export async function settled(path, partitions, meanwhile) {
       // Without threads a search never waits, and the timers of maintenance would starve.
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    const now = segmentsOf(path);
+    const segments = segmentsOf(path);
+    const now = segments.join();
     if (now === seen) quiet += 1;
     else [seen, quiet] = [now, 0];
-    const [segments, having] = [countOf(path), partitionsOf(path)];
-    if (having === partitions && (segments === partitions || quiet >= QUIET_SECONDS)) return;
-    if (performance.now() > until) throw new Error(`${segments} segments of ${having} in ${partitions} partitions`);
+    const having = havingOf(segments);
+    if (having === partitions && (segments.length === partitions || quiet >= QUIET_SECONDS)) return;
+    if (performance.now() > until)
+      throw new Error(`${segments.length} segments, in ${having} of ${partitions} partitions`);
   }
 }
