@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { SHARD_BYTES } from "@brooklet/partition";
 import { expect, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
-import { FIGURES } from "../src/plan/figures.ts";
+import { FIGURES, type FigureName } from "../src/plan/figures.ts";
 import { type Plans, planOf } from "../src/plan/plan.ts";
 import { PRICES, pricesWith } from "../src/plan/prices.ts";
 import { EXAMPLE, graphBytes, memoryPlan, PUBLISHED, streamingPlan } from "../src/plan/vespa.ts";
@@ -160,6 +160,22 @@ test("docs/plan.md has what the example prints, and every figure", async () => {
   expect(page).toContain(printed);
   for (const { value, unit, source } of Object.values(FIGURES))
     expect(page).toContain(`| ${Number(value.toPrecision(3))} | ${unit} | ${source} |`);
+});
+
+test("docs/plan.md says the formulas with the figures as they are", () => {
+  const of = (name: FigureName): number => Number(FIGURES[name].value.toPrecision(3));
+  const woken = `${of("wakeSeconds") * 1_000} ms`;
+  for (const formula of [
+    `disk = documents × (bytes × ${of("diskOfByte")} + dimensions × ${of("diskOfDimension")})`,
+    `searches × (${of("query")} ms + documents of a user × scan) + writes × ${of("write")} ms)`,
+    `(bytes × ${of("readOfByte")} + dimensions × ${of("readOfDimension")}), as if nothing were in memory`,
+    `writes × ${of("rowsOfWrite")} + rests × ${of("rowsOfRest")}; to bring in`,
+    `(${of("rowsOfLoad")} + half of log2(shards) × ${of("rowsOfCopy")}) + users × shards × ${of("rowsOfGroup")}`,
+    `(shards × ${woken} + ${of("slowerAtEdge")} × what Node takes (× 2)) + (writes + rests) × ${woken}, of 128 MB`,
+    `searches × (what Node takes + ${of("strict")} ms) + writes × ${of("write")} ms)`,
+    `the fewer of writes and ${of("bucketsOfStore")} ÷ ${of("putSeconds") * 1_000} ms a second; GETs = ${of("getsOfSearch")} × searches`,
+  ])
+    expect(page).toContain(formula);
 });
 
 test("counts are written as people do; rates a second or of a user and day; JSON has all of it", async () => {

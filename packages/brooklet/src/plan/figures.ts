@@ -65,7 +65,7 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
   ),
   rowsOfWrite: figure(2, "rows written a document, its part of folding included", "docs/edge.md"),
   rowsOfRest: figure(18, "rows written when a group rests after writes: folding 17, the alarm 1", "worker.test.ts"),
-  rowsOfRead: figure(51, "rows read by an object that is woken", "bench:edge"),
+  rowsOfRead: figure(52, "rows read by an object that is woken", "bench:edge"),
   rowsOfCopy: figure(0.04, "rows written a document that goes to a new shard of its group", "docs/edge.md"),
   shardBytes: figure(96 * 2 ** 20, "bytes of an object from which on half of it goes to a new one", "docs/edge.md"),
   wakeSeconds: figure(0.052, "seconds to wake an object and answer", "bench:edge"),
@@ -86,7 +86,7 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
     "published",
   ),
   bucketsOfStore: figure(8, "buckets of a store, each with one PUT at a time", "docs/object-store.md"),
-  slowerAtEdge: figure(1.69, "times the processor time of Node", "bench:edge"),
+  slowerAtEdge: figure(1.46, "times the processor time of Node, nearest neighbours", "bench:edge"),
 };
 
 /** How full a machine may be at its busiest: the rest is for what nobody planned. What Vespa's example leaves, too. */
