@@ -212,15 +212,20 @@ function refusal(reason: string, cause?: unknown): ServiceError {
   return new ServiceError("INVALID_APPLICATION_PACKAGE", reason, options);
 }
 
-const CRC_TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, index) => {
+/** For half a byte: a table for a whole one takes so many steps to make that V8 optimises what makes it, in every start. */
+const CRC_TABLE: Uint32Array = Uint32Array.from({ length: 16 }, (_, index) => {
   let value = index;
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  for (let bit = 0; bit < 4; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
   return value;
 });
 
 /** The checksum of zip (CRC-32). */
 export function crc32(bytes: Uint8Array): number {
   let value = 0xffffffff;
-  for (const byte of bytes) value = (value >>> 8) ^ (CRC_TABLE[(value ^ byte) & 0xff] ?? 0);
+  for (const byte of bytes) {
+    value ^= byte;
+    value = (value >>> 4) ^ (CRC_TABLE[value & 15] as number);
+    value = (value >>> 4) ^ (CRC_TABLE[value & 15] as number);
+  }
   return (value ^ 0xffffffff) >>> 0;
 }
