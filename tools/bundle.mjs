@@ -30,10 +30,19 @@ const TOGETHER = {
   "@brooklet/partition": { lists: [["index"]], elsewhere: [] },
   "@brooklet/store": { lists: [["index"]], elsewhere: [] },
 };
+/**
+ * Small sources, functions without anything that they keep or compare, of which the file of a source has a copy of its own: other platforms load
+ * them too, and so they would be files of their own, which name the same packages again.
+ */
+const COPIED = { brooklet: { by: "embedded", sources: ["local-client", "starting"] } };
+/** At the end of what names a copy. */
+const COPY = "?copy";
 /** Entries of which one alone is in a thread, of all that are made of the same sources: each has these in a file with it. */
 const ALONE = { brooklet: ["node/bucket-thread"], "@brooklet/core": ["node"] };
 /** Packages that others of the house import: an entry of theirs may hold what their other entries share with it, and has names then that its types do not have. */
 const OF_THE_HOUSE = ["@brooklet/core", "@brooklet/partition", "@brooklet/store"];
+/** Entries of other packages that are of the house in the same way, as are all that nobody can import by name (`ALSO`). */
+const ENTRIES_OF_THE_HOUSE = { "@brooklet/gateway": ["local"] };
 /** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */
 const INSIDE = { "@brooklet/store": ["siphash"], brooklet: ["better-sqlite3", "better-sqlite3/package.json"] };
 /** What these may take of Node or elsewhere when they are asked for something that nobody here asks for. */
@@ -66,14 +75,19 @@ export async function bundlePackage(folder) {
 /** Writes the scripts of some entries of a package. */
 async function writeBundle(folder, name, beside, input) {
   const inside = INSIDE[name] ?? [];
+  const house = [...(ENTRIES_OF_THE_HOUSE[name] ?? []), ...(ALSO[name] ?? [])];
   const bundle = await rollup({
-    input: Object.fromEntries(input),
+    input: Object.fromEntries(input.filter(([entry]) => !house.includes(entry))),
     external: (id) => !isOurs(id) && !inside.includes(id),
     // What people import has the names of its types and no others; an entry of the house is no file that only leads to another.
     preserveEntrySignatures: OF_THE_HOUSE.includes(name) ? "allow-extension" : "exports-only",
     // What is taken from elsewhere has no effect by being loaded: it is not, where nothing of it is used.
     treeshake: { moduleSideEffects: (_, isExternal) => !isExternal },
-    plugins: [sourcesOf(folder), librariesOf(folder, inside)],
+    plugins: [
+      sourcesOf(folder, COPIED[name]),
+      librariesOf(folder, inside),
+      entriesOfTheHouse(input.filter(([entry]) => house.includes(entry))),
+    ],
     onLog: (level, log, handle) => {
       if (!/MODULE_LEVEL_DIRECTIVE|SOURCEMAP_ERROR/.test(log.code)) handle(level, log);
     },
@@ -87,12 +101,24 @@ async function writeBundle(folder, name, beside, input) {
     // A file names what it needs itself, and what that needs is named there.
     hoistTransitiveImports: false,
     sourcemap: true,
+    sourcemapPathTransform: (path) => (path.endsWith(COPY) ? path.slice(0, -COPY.length) : path),
     banner: directiveOf,
     ...(TOGETHER[name] === undefined || input.length === 1
       ? {}
       : { manualChunks: filesOf(folder, TOGETHER[name]), onlyExplicitManualChunks: true }),
   });
   await bundle.close();
+}
+
+/** Entries that may hold what others share with them. */
+function entriesOfTheHouse(sources) {
+  return {
+    name: "entries of the house",
+    buildStart() {
+      for (const [name, id] of sources)
+        this.emitFile({ type: "chunk", id, fileName: `${name}.js`, preserveSignature: "allow-extension" });
+    },
+  };
 }
 
 /** Says which file a source of the lists is in; of the others Rollup decides. */
@@ -163,14 +189,19 @@ function licenseOf(id) {
 }
 
 /** Finds the sources of a package, and makes scripts of them. */
-function sourcesOf(folder) {
+function sourcesOf(folder, copied = { by: "", sources: [] }) {
+  const [by, ...copies] = [copied.by, ...copied.sources].map((name) => join(folder, "src", `${name}.ts`));
   return {
     name: "sources",
     resolveId: (id, importer) => {
       if (importer === undefined) return join(folder, id);
-      return isOurs(id) ? join(dirname(importer), id) : undefined;
+      if (!isOurs(id)) return undefined;
+      const source = join(dirname(importer), id);
+      return importer === by && copies.includes(source) ? `${source}${COPY}` : source;
     },
-    transform: async (code, id) => {
+    load: (id) => (id.endsWith(COPY) ? readFileSync(id.slice(0, -COPY.length), "utf8") : undefined),
+    transform: async (code, given) => {
+      const id = given.endsWith(COPY) ? given.slice(0, -COPY.length) : given;
       if (!id.endsWith(".ts")) return undefined;
       const made = await transform(code, { ...TRANSFORM, sourcefile: id });
       return { code: made.code, map: made.map };
