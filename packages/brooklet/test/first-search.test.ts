@@ -1,4 +1,4 @@
-/** What a process has compiled when its first searches are done: the stage of the core that is made for that, and no more. */
+/** What a process has loaded and compiled when its first searches are done: the stage of the core that is made for that, and no more. */
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -61,4 +61,17 @@ test("what few programs begin with has the rest compiled, once", () => {
       for await (const document of alice.visit(mail)) if (document.fields?.subject === 0) throw new Error("a number");
     }`;
   expect(compiledBy(program)).toHaveLength(MORE + 1);
+});
+
+test("a first put and a first search load neither Node's cryptography nor what finds modules of CommonJS", () => {
+  const script = `const { open, schema, text } = await import(${JSON.stringify(built)});
+    const before = new Set(process.moduleLoadList);
+    ${FIRST}
+    const loaded = process.moduleLoadList.filter((name) => !before.has(name));
+    console.log(JSON.stringify(loaded));
+    process.exit();`;
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd }).toString();
+  const slow = /^NativeModule (internal\/crypto\/.*|crypto|module|internal\/streams\/.*)$/;
+  expect((JSON.parse(printed) as readonly string[]).filter((name) => slow.test(name))).toEqual([]);
 });

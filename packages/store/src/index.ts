@@ -36,7 +36,7 @@ export { type FilePool, PoolStorage } from "./pool-storage.ts";
 export { RegistryStore } from "./registry-store.ts";
 export type { Reserve } from "./reserve.ts";
 export type { Blobs, Sql, SqlConnection, SqlValue } from "./sql.ts";
-export { memoryStorage, type Storage, type StoredApplication, type StoredBackup } from "./storage.ts";
+export { memoryStorage, SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "./storage.ts";
 export { StoreError, type StoreErrorKind, storeError } from "./store-error.ts";
 export {
   APPLICATION_ID,

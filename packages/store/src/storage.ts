@@ -39,8 +39,11 @@ export interface Storage {
 /** Length of a storage's secret. */
 export const SECRET_BYTES = 32;
 
-/** One bucket in memory, for tests and for data that may be lost. `open` gives an empty database. */
-export function memoryStorage(open: () => SqlConnection): Storage {
+/** One bucket in memory, for tests and for data that may be lost. `open` gives an empty database. Its secret is random, unless it is given. */
+export function memoryStorage(
+  open: () => SqlConnection,
+  secret: Uint8Array = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)),
+): Storage {
   let application: StoredApplication | undefined;
   let isClosed = false;
   const refuseIfClosed = (): void => {
@@ -48,7 +51,7 @@ export function memoryStorage(open: () => SqlConnection): Storage {
   };
   return {
     buckets: 1,
-    secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)),
+    secret,
     openBucket: (bucket) => {
       refuseIfClosed();
       const sql = open();

@@ -19,8 +19,6 @@ interface NodeModule {
 
 type BetterSqlite3Class = new (path: string, options: object) => BetterSqlite3;
 
-/** Taken so that no bundler takes the library along: its binary would not be found there. */
-const require: NodeJS.Require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
 const { readFileSync } = process.getBuiltinModule("node:fs");
 const BINARY = "better-sqlite3/build/Release/better_sqlite3.node";
 const PACKAGE = "better-sqlite3/package.json";
@@ -53,9 +51,14 @@ function loadLibrary(): Library {
   }
 }
 
+/** Taken so that no bundler takes the library along: its binary would not be found there. */
+function requireHere(): NodeJS.Require {
+  return process.getBuiltinModule("node:module").createRequire(import.meta.url);
+}
+
 /** The library as it is installed: another release than the one inside, or elsewhere, where it looks for its binary itself. */
 function installed(): BetterSqlite3Class {
-  const Database = require("better-sqlite3") as BetterSqlite3Class;
+  const Database = requireHere()("better-sqlite3") as BetterSqlite3Class;
   // Otherwise the binary is only loaded with the first database.
   new Database(":memory:", {}).close();
   return Database;
@@ -67,7 +70,7 @@ function installed(): BetterSqlite3Class {
  */
 function builtBinary(): object | undefined {
   try {
-    const file = require.resolve(BINARY);
+    const file = installedFile(BINARY);
     const { version } = JSON.parse(readFileSync(`${file.slice(0, -BINARY.length)}${PACKAGE}`, "utf8")) as typeof inside;
     if (version !== inside.version) return undefined;
     const module = { exports: {} };
@@ -78,9 +81,23 @@ function builtBinary(): object | undefined {
   }
 }
 
+/**
+ * The path of a file of a package that is installed. By what resolves imports, which has resolved ours: what resolves `require` reads scripts of
+ * Node's own that a start has no other need of. Where a bundler or a test runner took that away, by `require`.
+ */
+function installedFile(name: string): string {
+  try {
+    const address = import.meta.resolve(name);
+    if (address.startsWith("file:")) return process.getBuiltinModule("node:url").fileURLToPath(address);
+  } catch {
+    // By `require`.
+  }
+  return requireHere().resolve(name);
+}
+
 function loadNodeSqlite(cause: unknown): NodeModule {
   try {
-    return silently(() => require("node:sqlite") as NodeModule);
+    return silently(() => requireHere()("node:sqlite") as NodeModule);
   } catch {
     const remedy =
       "install better-sqlite3 with its build scripts (npm install better-sqlite3), or use Node 22.13 or later";

@@ -11,11 +11,12 @@ import {
   tellingOnce,
 } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
-import { memoryStorage } from "@brooklet/store";
+import { memoryStorage, SECRET_BYTES } from "@brooklet/store";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { openDatabase } from "./database.ts";
 import { LaterModels } from "./later-models.ts";
 import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
+import { randomBytes } from "./random-bytes.ts";
 
 /** How a cluster is opened. Everything has a default. */
 export interface OpenClusterOptions {
@@ -63,11 +64,11 @@ export function openInMemory(options: Omit<OpenClusterOptions, "path">): Cluster
   const { cacheBytes = CACHE_BYTES, shardBytes } = options;
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
-  const storage = memoryStorage(openDatabase);
+  const storage = memoryStorage(openDatabase, randomBytes(SECRET_BYTES));
   return new LocalCluster({
     storage,
     // Nothing outlives the process, so that the key need not be made of a secret.
-    makeEngine: coreOf(crypto.getRandomValues(new Uint8Array(SEAL_KEY_BYTES)), cacheBytes, onProblem),
+    makeEngine: coreOf(randomBytes(SEAL_KEY_BYTES), cacheBytes, onProblem),
     ...surroundingsOf(options, onProblem),
     ...(shardBytes !== undefined && { shardBytes }),
   });
