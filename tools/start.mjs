@@ -1,6 +1,6 @@
 /**
  * `node tools/start.mjs MODULE`: what of the core a process runs: the numbers of straight stretches of its functions, a line each: those that
- * are run until its first search is done, after an empty line those until a small program is done, and after another those that it runs
+ * are run until its first puts and searches are done, after an empty line those until a small program is done, and after another those that it runs
  * for each document of many. MODULE is a core that counts: it exports globals that count (xtask/src/cold/count.rs). What is done here is
  * what a small program does with the SDK; what it is decides how the core is cut in stages (docs/decisions/0184) and what is a function of
  * its own (0167), and no more than how fast a start is.
@@ -38,6 +38,8 @@ const TEXTS = [
 const SEGMENTS_MAX = 10;
 const SECONDS = 1_700_000_000;
 const MICROS = SECONDS * 1_000_000;
+/** Between two writes. */
+const MICROS_APART = 1_234;
 
 /** As the SDK writes it. */
 const SCHEMA = `schema mail {
@@ -222,8 +224,9 @@ class Partition {
   }
 }
 
-/** What a program does first, a put and a search; then searches, a get, an update, a remove; then the same with what was folded. */
+/** What a program does first, puts and searches; then searches, a get, an update, a remove; then the same with what was folded. */
 function start(core, partition, face, onFound) {
+  let clock = MICROS;
   const write = (kind, id, body) => {
     const path = `/document/v1/mail/mail/group/alice/${id}`;
     const request = {
@@ -233,7 +236,8 @@ function start(core, partition, face, onFound) {
       condition: "",
       body: encoder.encode(body),
     };
-    const { operation } = partition.run(core.mutate(partition.place, MICROS, undefined, request));
+    clock += MICROS_APART;
+    const { operation } = partition.run(core.mutate(partition.place, clock, undefined, request));
     if (operation !== undefined) partition.write(operation.slice());
   };
   const search = (expected, properties, vectors) => {
@@ -296,7 +300,9 @@ function start(core, partition, face, onFound) {
       writer.bytes(chunk.subarray(begin, begin + length));
     }
     const load = { count: numbers.length / face.SPLIT_NUMBERS, operations: writer.finish() };
-    const { change } = partition.run(core.load(partition.place, MICROS, 3 * SEGMENTS_MAX, load, new face.ResultRoom()));
+    const { change } = partition.run(
+      core.load(partition.place, clock + MICROS_APART, 3 * SEGMENTS_MAX, load, new face.ResultRoom()),
+    );
     partition.change(structuredClone(change));
   };
   const wide = () => {
@@ -338,9 +344,15 @@ function start(core, partition, face, onFound) {
     }
   };
   get(404);
-  write("put", "m1", '{"fields":{"subject":"the invoice"}}');
-  search(1, asked({ yql: userInput(""), text: "invoice" }));
+  // What comes a second time takes other ways in places, and every program does it.
+  const invoices = ["m1", "i2", "i3", "i4"];
+  for (const [at, id] of invoices.entries()) {
+    write("put", id, JSON.stringify({ fields: { subject: at === 0 ? "the invoice" : "another invoice" } }));
+    search(at + 1, asked({ yql: userInput(""), text: "invoice" }));
+    search(at + 1, asked({ yql: userInput(""), text: "invoice" }));
+  }
   onFound();
+  for (const id of invoices.slice(1)) write("remove", id, "");
   for (let again = 0; again < 2; again += 1) {
     const fields = {
       subject: "the invoice",

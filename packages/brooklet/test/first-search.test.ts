@@ -37,6 +37,16 @@ test("a first put and a first search compile the start and the module that would
   expect(loader).toBeLessThan(100);
 });
 
+test("what comes a second time compiles no more", () => {
+  const again = `${FIRST}
+    for (const id of ["m2", "m3"]) {
+      await alice.search(mail, { text: "invoice" });
+      await alice.put(mail, id, { subject: "another invoice" });
+    }
+    if ((await alice.search(mail, { text: "invoice" })).totalCount !== 3) throw new Error("not found");`;
+  expect(compiledBy(again)).toEqual(compiledBy(FIRST));
+});
+
 test("vectors, conditions, a get, an update and a remove have the second stage compiled, and not the rest", () => {
   const program = `const note = schema("note", { subject: text(), sender: string(), sentAt: int(), vec: vector(384) });
     const alice = (await open({ schemas: [note] })).group("alice");

@@ -1,7 +1,7 @@
 /** The core on Node: the module is read and compiled once, by stages where that is possible, and handed to the threads that need it too. */
 import { instantiate as instantiateModule } from "../wasm/core.js";
 import type { RawInstance } from "./instance.ts";
-import { instantiateStages, readStages, type Stages } from "./stages.ts";
+import { instantiateStages, readAll, readStages, type Stages } from "./stages.ts";
 
 export * from "./index.ts";
 
@@ -20,9 +20,16 @@ export type CoreModule = object;
 
 let compiled: Stages | WebAssembly.Module | undefined;
 
-/** Reads and compiles the core's module, once. Throws if it is not there, or cannot be run here. */
-export function loadModule(): CoreModule {
-  return module();
+/** Reads and compiles what a first search calls of the core's module, once. Throws if it is not there, or cannot be run here. */
+export function loadModule(): void {
+  module();
+}
+
+/** The core's module with all that there is of it, for a thread to be given. Throws as `loadModule` does. */
+export function sharedModule(): CoreModule {
+  const known = module();
+  if (!(known instanceof WebAssembly.Module)) compiled = readAll(known);
+  return compiled as CoreModule;
 }
 
 /** Has this thread use a module that another one compiled. */
@@ -43,18 +50,23 @@ function module(): Stages | WebAssembly.Module {
   return compiled;
 }
 
-/** The stages of the module in a file, if a recipe stands beside it. All of it is read at once: it may be another's later. */
+/**
+ * The stages of the module in a file, if a recipe stands beside it. The file stays open, for what is read of it later: what has its name then
+ * may be another release's.
+ */
 function stagesOf(file: URL | string): Stages | undefined {
   const recipe = join(dirname(typeof file === "string" ? file : fileURLToPath(file)), RECIPE);
   if (!existsSync(recipe)) return undefined;
   const open = openSync(file, "r");
+  let stages: Stages | undefined;
   try {
-    return readStages(readFileSync(recipe), fstatSync(open).size, (room, place) => {
+    stages = readStages(readFileSync(recipe), fstatSync(open).size, (room, place) => {
       if (readSync(open, room, { position: place }) !== room.length) throw new Error(`${FILE} ends early`);
     });
   } finally {
-    closeSync(open);
+    if (stages === undefined) closeSync(open);
   }
+  return stages;
 }
 
 /**

@@ -4,22 +4,33 @@
  * of pieces of the whole.
  */
 import { instantiate as instantiateModule } from "../wasm/core.js";
-import type { UnsharedBytes } from "./bytes.ts";
 import type { RawInstance } from "./instance.ts";
 
 /** Bytes of the signature at the end of the whole, and of the recipe's begin. */
 const SIGNATURE_BYTES = 8;
 const NUMBER_BYTES = 4;
 
-/** The core, to be instantiated by stages. It can be handed to threads. */
+/** The core, to be instantiated by stages. */
 export interface Stages {
   readonly start: WebAssembly.Module;
-  /** The others in their order: modules, not compiled yet, whose bytes are the same for all threads. */
-  readonly later: readonly Uint8Array[];
+  /** The others in their order: modules, not compiled yet. */
+  readonly later: readonly Later[];
+  /** What its memory has at the beginning, which is no part of the module. */
+  readonly data: readonly Data[];
   /** Makes of a function of JavaScript one that a table can have. */
   readonly loader: WebAssembly.Module;
   readonly slots: Slots;
 }
+
+/** Bytes at an address: those, which are the same for all threads, or what reads them to where they belong. */
+interface Data {
+  readonly address: number;
+  readonly length: number;
+  readonly bytes: Uint8Array | ((room: Uint8Array) => void);
+}
+
+/** A stage that is not compiled yet: its bytes, which are the same for all threads, or what reads them. */
+export type Later = Uint8Array | (() => Uint8Array);
 
 /** Where the start's table has what the others are loaded with. */
 interface Slots {
@@ -35,12 +46,21 @@ interface Slots {
 /** Reads bytes of the whole, from a place on, until `room` is full. */
 export type Read = (room: Uint8Array, place: number) => void;
 
-/** Reads the stages of a whole of `length` bytes; nothing if the recipe is that of another. */
+/**
+ * Reads the start of a whole of `length` bytes, and the others of it when they are needed; nothing if the recipe is that of another. A later
+ * stage of a whole that is another by then is refused with an error.
+ */
 export function readStages(recipe: Uint8Array, length: number, read: Read): Stages | undefined {
-  const signature = new Uint8Array(SIGNATURE_BYTES);
   if (length < SIGNATURE_BYTES || recipe.length < SIGNATURE_BYTES) return undefined;
-  read(signature, length - SIGNATURE_BYTES);
-  if (signature.some((byte, at) => byte !== recipe[at])) return undefined;
+  const isOurs = (): boolean => {
+    const signature = new Uint8Array(SIGNATURE_BYTES);
+    read(signature, length - SIGNATURE_BYTES);
+    return signature.every((byte, at) => byte === recipe[at]);
+  };
+  const demandOurs = (): void => {
+    if (!isOurs()) throw new Error("the core's module was overwritten while this process used it: start it again");
+  };
+  if (!isOurs()) return undefined;
   const view = new DataView(recipe.buffer, recipe.byteOffset, recipe.byteLength);
   let place = SIGNATURE_BYTES;
   const next = (): number => {
@@ -48,22 +68,70 @@ export function readStages(recipe: Uint8Array, length: number, read: Read): Stag
     return view.getUint32(place - NUMBER_BYTES, true);
   };
   const slots = { table: next(), load: next(), functions: next(), counts: [next(), next()] };
-  const made = <Bytes extends Uint8Array>(room: (length: number) => Bytes): Bytes => {
-    const bytes = room(next());
-    let at = 0;
-    for (let pieces = next(); pieces > 0; pieces -= 1) {
-      const [isOfWhole, begin, pieceLength] = [next() === 1, next(), next()];
-      const piece = bytes.subarray(at, at + pieceLength);
-      if (isOfWhole) read(piece, begin);
-      else piece.set(recipe.subarray(begin, begin + pieceLength));
-      at += pieceLength;
-    }
-    return bytes;
+  const module = (): Pieces => {
+    const bytes = next();
+    const pieces = Array.from({ length: next() }, () => ({ isOfWhole: next() === 1, begin: next(), length: next() }));
+    return { bytes, pieces };
   };
-  const own = (bytes: number): UnsharedBytes => new Uint8Array(bytes);
-  const start = new WebAssembly.Module(made(own));
-  const later = slots.counts.map(() => made((bytes) => new Uint8Array(new SharedArrayBuffer(bytes))));
-  return { start, later, loader: new WebAssembly.Module(made(own)), slots };
+  const made = <Bytes extends Uint8Array>(room: Bytes, { pieces }: Pieces): Bytes => {
+    let at = 0;
+    for (const { isOfWhole, begin, length } of pieces) {
+      const piece = room.subarray(at, at + length);
+      if (isOfWhole) read(piece, begin);
+      else piece.set(recipe.subarray(begin, begin + length));
+      at += length;
+    }
+    return room;
+  };
+  const compiledNow = (of: Pieces): WebAssembly.Module => new WebAssembly.Module(made(new Uint8Array(of.bytes), of));
+  const start = compiledNow(module());
+  const later = slots.counts.map(() => {
+    const of = module();
+    return once(() => {
+      demandOurs();
+      return made(new Uint8Array(new SharedArrayBuffer(of.bytes)), of);
+    });
+  });
+  const loader = compiledNow(module());
+  const data = Array.from({ length: next() }, () => {
+    const [address, begin, bytes] = [next(), next(), next()];
+    const into = (room: Uint8Array): void => {
+      demandOurs();
+      read(room, begin);
+    };
+    return { address, length: bytes, bytes: into };
+  });
+  return { start, later, data, loader, slots };
+}
+
+/** What a module is put together of: pieces of the whole, and of the recipe. */
+interface Pieces {
+  readonly bytes: number;
+  readonly pieces: readonly { readonly isOfWhole: boolean; readonly begin: number; readonly length: number }[];
+}
+
+function once<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** The same stages with all of their bytes, as they can be handed to threads. */
+export function readAll(stages: Stages): Stages {
+  const data = stages.data.map((one) => {
+    const { address, length, bytes } = one;
+    if (typeof bytes !== "function") return one;
+    const shared = new Uint8Array(new SharedArrayBuffer(length));
+    bytes(shared);
+    return { address, length, bytes: shared };
+  });
+  return { ...stages, later: stages.later.map(bytesOf), data };
+}
+
+function bytesOf(later: Later): Uint8Array {
+  return typeof later === "function" ? later() : later;
 }
 
 /** Later stages, once one of a thread's instances needed them. */
@@ -71,16 +139,21 @@ const compiled = new WeakMap<Uint8Array, WebAssembly.Module>();
 
 /** A new instance; a later stage is loaded when a function of it is called first, after those before it. `onLoad` is told its number, from 1. */
 export function instantiateStages(stages: Stages, onLoad?: (stage: number) => void): RawInstance {
-  const { later, loader, slots } = stages;
+  const { later, data, loader, slots } = stages;
   const instance = instantiateModule(stages.start);
   const { exports } = instance;
+  for (const { address, length, bytes } of data) {
+    const room = new Uint8Array(instance.memory.buffer, address, length);
+    if (typeof bytes === "function") bytes(room);
+    else room.set(bytes);
+  }
   const table = exports[`stages:table${slots.table}`] as WebAssembly.Table;
   const load = (at: number): void => {
     const missing = exports[`stages:missing${at + 1}`] as WebAssembly.Global;
     if (missing.value === 0) return;
     if (at > 0) load(at - 1);
     const functions = Array.from({ length: slots.counts[at] ?? 0 }, (_, number) => table.get(slots.functions + number));
-    new WebAssembly.Instance(moduleOf(later[at] as Uint8Array), {
+    new WebAssembly.Instance(moduleOf(bytesOf(later[at] as Later)), {
       start: exports,
       functions: functions as unknown as WebAssembly.ModuleImports,
     });

@@ -9,7 +9,7 @@ import { Writer } from "../src/frame.ts";
 import type { RawInstance } from "../src/instance.ts";
 import { encodeManifest } from "../src/manifest.ts";
 import { namedStack } from "../src/names.ts";
-import { instantiateStages, type Read, readStages, type Stages } from "../src/stages.ts";
+import { instantiateStages, type Read, readAll, readStages, type Stages } from "../src/stages.ts";
 import { instantiate as instantiateWhole } from "../wasm/core.js";
 
 const built = (name: string): Uint8Array<ArrayBuffer> =>
@@ -107,6 +107,28 @@ test("a recipe of another core is none", () => {
   expect(readStages(recipe, 0, read)).toBeUndefined();
 });
 
+test("a later stage is read when it is needed, once, and only of the whole that the start is of", () => {
+  let bytes = 0;
+  const file = whole.slice();
+  const counting: Read = (room, place) => {
+    bytes += room.length;
+    room.set(file.subarray(place, place + room.length));
+  };
+  const found = readStages(recipe, whole.length, counting) as Stages;
+  expect(bytes).toBeLessThan(whole.length / 2);
+  const all = readAll(found);
+  const read = bytes;
+  expect(read).toBeGreaterThan(whole.length / 2);
+  const again = readAll(all);
+  for (const [at, later] of again.later.entries()) expect(later).toBe(all.later[at]);
+  for (const [at, one] of again.data.entries()) expect(one).toBe(all.data[at]);
+  expect(bytes).toBe(read);
+  const other = readStages(recipe, whole.length, counting) as Stages;
+  file.fill(7, whole.length - 8);
+  expect(() => readAll(other)).toThrow("overwritten while this process used it");
+  expect(() => instantiateStages(other)).toThrow("overwritten while this process used it");
+});
+
 test("functions have the numbers of the whole in all stages", () => {
   const instance = instantiateStages(stages());
   const core = new Core({ instantiate: () => instance, cacheBytes: 1 << 20, onTrap: ({ cause }) => traps.push(cause) });
@@ -125,7 +147,7 @@ test("functions have the numbers of the whole in all stages", () => {
 });
 
 test("a thread is given stages, and loads later ones of the bytes that all threads have", async () => {
-  const given = stages();
+  const given = readAll(stages());
   const worker = new Worker(
     `const { parentPort, workerData: { start, later } } = require("node:worker_threads");
     const isModule = start instanceof WebAssembly.Module;
@@ -136,5 +158,5 @@ test("a thread is given stages, and loads later ones of the bytes that all threa
   const answer = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
   await worker.terminate();
   expect(answer).toEqual([true, true, 2]);
-  expect(given.later.map((bytes) => bytes[0])).toEqual([0, 7]);
+  expect(given.later.map((bytes) => (bytes as Uint8Array)[0])).toEqual([0, 7]);
 });

@@ -9,12 +9,13 @@ use wasm_encoder::{
     GlobalSection, GlobalType, ImportSection, Instruction, Module, Section, TableSection, TypeSection, ValType,
 };
 use wasmparser::{
-    BinaryReader, ElementSectionReader, ExportSectionReader, FunctionSectionReader, GlobalSectionReader, RefType,
+    BinaryReader, DataKind, DataSectionReader, ElementSectionReader, ExportSectionReader, FunctionSectionReader,
+    GlobalSectionReader, Operator, RefType,
 };
 
 use super::order::{Kind, Order};
 use super::outline::Outline;
-use super::recipe::{Piece, Slots, Stages};
+use super::recipe::{Data, Piece, Slots, Stages};
 
 /// The sections of the core, in their order.
 const SECTIONS: [u8; 10] = [TYPES, IMPORTS, FUNCTIONS, TABLES, MEMORIES, GLOBALS, EXPORTS, ELEMENTS, CODE, DATA];
@@ -62,6 +63,7 @@ pub fn stages(module: &[u8], order: &Order) -> Result<Stages, String> {
         more: cutting.more()?,
         rest: cutting.rest()?,
         loader: vec![Piece::Made(loader())],
+        data: cutting.data()?,
         table: cutting.table,
         imports: [cutting.shared_later.start, cutting.shared_later.end],
         slots: cutting.slots,
@@ -129,7 +131,8 @@ impl<'a> Cutting<'a> {
         })
     }
 
-    /// The start: its numbers end with those of the doors.
+    /// The start: its numbers end with those of the doors. It has no data, which are as much again as its code: who loads it puts them into
+    /// its memory at once, and a module would hold them a second time.
     fn start(&self) -> Result<Vec<Piece>, String> {
         let mut pieces = vec![Piece::Made(Module::HEADER.to_vec())];
         self.copy(TYPES, &mut pieces)?;
@@ -148,7 +151,6 @@ impl<'a> Cutting<'a> {
             self.doors(self.twice.start..self.rest_by_door.end)?,
         ];
         with_count(CODE, own.len(), bodies, &mut pieces)?;
-        self.copy(DATA, &mut pieces)?;
         Ok(pieces)
     }
 
@@ -187,6 +189,25 @@ impl<'a> Cutting<'a> {
         pieces.push(section_of(&self.later_elements(&entered)));
         with_count(CODE, own.len(), bodies, &mut pieces)?;
         Ok(pieces)
+    }
+
+    /// What the memory has at the beginning.
+    fn data(&self) -> Result<Vec<Data>, String> {
+        let mut found = Vec::new();
+        for segment in DataSectionReader::new(self.reader(DATA)?).map_err(said)? {
+            let segment = segment.map_err(said)?;
+            let DataKind::Active { memory_index: 0, offset_expr } = segment.kind else {
+                return Err("all data of the core are in its memory from the beginning".into());
+            };
+            let Operator::I32Const { value } = offset_expr.get_operators_reader().read().map_err(said)? else {
+                return Err("data of the core have a place that is known".into());
+            };
+            found.push(Data {
+                address: value.cast_unsigned(),
+                range: segment.range.end - segment.data.len()..segment.range.end,
+            });
+        }
+        Ok(found)
     }
 
     /// A section as the whole has it.

@@ -41,11 +41,19 @@ pub struct Stages {
     pub rest: Vec<Piece>,
     /// A module that makes of a function of the host one that a table can have.
     pub loader: Vec<Piece>,
+    /// What the memory of the start has at the beginning.
+    pub data: Vec<Data>,
     /// The table of functions.
     pub table: u32,
     pub slots: Slots,
     /// How many functions the second stage imports, and the rest.
     pub imports: [u32; 2],
+}
+
+/// Bytes of the whole that belong into a memory before anything is called.
+pub struct Data {
+    pub address: u32,
+    pub range: Range<usize>,
 }
 
 /// Slots of the table that the whole does not have, in this order.
@@ -68,7 +76,8 @@ impl Stages {
     /// The recipe: the signature of the whole; the number of the table of functions, its slots of the first function that loads a stage
     /// and of the first that stages import, and how many these are for the second stage and for the rest; then of the three stages and the
     /// loader how many bytes they have, how many pieces, and of each piece whether it is of the whole (1) or of the recipe (0), where it
-    /// begins and how many bytes it has; then the bytes of the recipe. Numbers have four bytes, the lowest first.
+    /// begins and how many bytes it has; then how many data there are, and of each its address, where it begins in the whole and how many
+    /// bytes it has; then the bytes of the recipe. Numbers have four bytes, the lowest first.
     pub fn recipe(&self, whole: &[u8]) -> Result<Vec<u8>, String> {
         let number = |value: usize| u32::try_from(value).map_err(|_| "the core is too large".to_string());
         let modules = [&self.start, &self.more, &self.rest, &self.loader];
@@ -76,7 +85,7 @@ impl Stages {
         let mut bytes = Vec::new();
         let mut head = vec![self.table, self.slots.load, self.slots.functions];
         head.extend(self.imports);
-        let head_bytes = 8 + 4 * (head.len() + 2 * modules.len() + 3 * count);
+        let head_bytes = 8 + 4 * (head.len() + 2 * modules.len() + 3 * count + 1 + 3 * self.data.len());
         for pieces in modules {
             head.extend([number(pieces.iter().map(Piece::len).sum())?, number(pieces.len())?]);
             for piece in pieces {
@@ -89,6 +98,10 @@ impl Stages {
                     bytes.extend_from_slice(made);
                 }
             }
+        }
+        head.push(number(self.data.len())?);
+        for Data { address, range } in &self.data {
+            head.extend([*address, number(range.start)?, number(range.len())?]);
         }
         let signature = whole.len().checked_sub(8).and_then(|begin| whole.get(begin..)).ok_or("no signature")?;
         let mut recipe = signature.to_vec();

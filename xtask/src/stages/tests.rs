@@ -64,7 +64,7 @@ fn module(planned: &[Planned], listed: &[usize]) -> Vec<u8> {
         code.function(body.instruction(&Instruction::End));
     }
     let mut data = DataSection::new();
-    data.active(0, &ConstExpr::i32_const(0), *b"what all stages have");
+    data.active(0, &ConstExpr::i32_const(DATA_ADDRESS.into()), *DATA);
     let mut module = Module::new();
     module.section(&types).section(&imports).section(&functions).section(&tables).section(&memories).section(&globals);
     module.section(&exports).section(&elements).section(&code).section(&data);
@@ -89,12 +89,16 @@ fn valid(module: &[u8]) {
     Validator::new_with_features(WasmFeatures::WASM2).validate_all(module).unwrap();
 }
 
-/// The stages as who reads the recipe makes them, and the loader.
-fn read(recipe: &[u8], whole: &[u8]) -> [Vec<u8>; 4] {
+/// What the module of these tests has at the beginning of its memory.
+const DATA: &[u8; 20] = b"what all stages have";
+const DATA_ADDRESS: u8 = 100;
+
+/// The stages as who reads the recipe makes them, the loader, and what is in the memory at the beginning, at which addresses.
+fn read<'a>(recipe: &[u8], whole: &'a [u8]) -> ([Vec<u8>; 4], Vec<(usize, &'a [u8])>) {
     assert_eq!(recipe[..8], whole[whole.len() - 8..]);
     let number = |place: usize| u32::from_le_bytes(recipe[place..place + 4].try_into().unwrap()) as usize;
     let mut place = 8 + 4 * 5;
-    [0; 4].map(|_| {
+    let modules = [0; 4].map(|_| {
         let (length, pieces) = (number(place), number(place + 4));
         place += 8;
         let mut module = Vec::new();
@@ -105,7 +109,12 @@ fn read(recipe: &[u8], whole: &[u8]) -> [Vec<u8>; 4] {
         }
         assert_eq!(module.len(), length);
         module
-    })
+    });
+    let data = (0..number(place)).map(|at| place + 4 + 12 * at).map(|at| {
+        let (address, begin) = (number(at), number(at + 4));
+        (address, &whole[begin..begin + number(at + 8)])
+    });
+    (modules, data.collect())
 }
 
 /// Each function's own name in its new place.
@@ -203,7 +212,8 @@ proptest! {
         valid(&before);
         let called = Called { start, more };
         let Staged { module: whole, names, recipe, lengths } = staged(&before, &names(&planned), &called).unwrap();
-        let made = read(&recipe, &whole);
+        let (made, data) = read(&recipe, &whole);
+        prop_assert_eq!(data, vec![(usize::from(DATA_ADDRESS), &DATA[..])]);
         for module in made.iter().chain([&whole]) {
             valid(module);
         }

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TransferListItem } from "node:worker_threads";
-import { type CoreModule, loadModule } from "@brooklet/core";
+import { type CoreModule, sharedModule } from "@brooklet/core";
 import { type Cluster, LocalCluster, type LocalClusterOptions, tellingOnce } from "@brooklet/partition";
 import { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "@brooklet/partition/threads";
 import type { StoredApplication } from "@brooklet/store";
@@ -86,7 +86,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       buckets: storage.buckets,
       cacheBytes: Math.floor(cacheBytes / threads),
       sealKey: sealKeyOf(storage),
-      module: loadModule(),
+      module: sharedModule(),
       ...(reserve && { reserve: reserve.shared }),
       ...(encryptionKey && { encryptionKey }),
       ...removes,
