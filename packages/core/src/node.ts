@@ -28,8 +28,9 @@ export function loadModule(): void {
 /** The core's module with all that there is of it, for a thread to be given. Throws as `loadModule` does. */
 export function sharedModule(): CoreModule {
   const known = module();
-  if (!(known instanceof WebAssembly.Module)) compiled = readAll(known);
-  return compiled as CoreModule;
+  if (known instanceof WebAssembly.Module) return known;
+  compiled = readAll(known);
+  return compiled;
 }
 
 /** Has this thread use a module that another one compiled. */
@@ -45,19 +46,19 @@ export function instantiate(): RawInstance {
 
 function module(): Stages | WebAssembly.Module {
   if (compiled !== undefined) return compiled;
-  const file = moduleFile();
-  compiled = stagesOf(file) ?? new WebAssembly.Module(readFileSync(file));
+  const path = moduleFile();
+  compiled = stagesOf(path) ?? new WebAssembly.Module(readFileSync(path));
   return compiled;
 }
 
 /**
- * The stages of the module in a file, if a recipe stands beside it. The file stays open, for what is read of it later: what has its name then
- * may be another release's.
+ * The stages of the module in a file, if a recipe stands beside it. The file stays open, for what instances read of it later: what has its name
+ * then may be another release's.
  */
-function stagesOf(file: URL | string): Stages | undefined {
-  const recipe = join(dirname(typeof file === "string" ? file : fileURLToPath(file)), RECIPE);
+function stagesOf(path: URL | string): Stages | undefined {
+  const recipe = join(dirname(typeof path === "string" ? path : fileURLToPath(path)), RECIPE);
   if (!existsSync(recipe)) return undefined;
-  const open = openSync(file, "r");
+  const open = openSync(path, "r");
   let stages: Stages | undefined;
   try {
     stages = readStages(readFileSync(recipe), fstatSync(open).size, (room, place) => {

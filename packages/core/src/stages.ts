@@ -13,7 +13,7 @@ const NUMBER_BYTES = 4;
 /** The core, to be instantiated by stages. */
 export interface Stages {
   readonly start: WebAssembly.Module;
-  /** The others in their order: modules, not compiled yet. */
+  /** The others in their order: modules that are not compiled yet. */
   readonly later: readonly Later[];
   /** What its memory has at the beginning, which is no part of the module. */
   readonly data: readonly Data[];
@@ -22,15 +22,16 @@ export interface Stages {
   readonly slots: Slots;
 }
 
-/** Bytes at an address: those, which are the same for all threads, or what reads them to where they belong. */
-interface Data {
-  readonly address: number;
+/** Bytes of the whole that are used later: those, which are the same for all threads, or what reads them into a room. */
+interface Later {
   readonly length: number;
   readonly bytes: Uint8Array | ((room: Uint8Array) => void);
 }
 
-/** A stage that is not compiled yet: its bytes, which are the same for all threads, or what reads them. */
-export type Later = Uint8Array | (() => Uint8Array);
+/** Bytes that belong to an address. */
+interface Data extends Later {
+  readonly address: number;
+}
 
 /** Where the start's table has what the others are loaded with. */
 interface Slots {
@@ -57,8 +58,15 @@ export function readStages(recipe: Uint8Array, length: number, read: Read): Stag
     read(signature, length - SIGNATURE_BYTES);
     return signature.every((byte, at) => byte === recipe[at]);
   };
-  const demandOurs = (): void => {
-    if (!isOurs()) throw new Error("the core's module was overwritten while this process used it: start it again");
+  /** Whoever overwrote it before or while it was read is found out after that. */
+  const readLater = (fill: () => void): void => {
+    const other = "the core's module was overwritten while this process used it: start it again";
+    try {
+      fill();
+    } catch (cause) {
+      throw new Error(other, { cause });
+    }
+    if (!isOurs()) throw new Error(other);
   };
   if (!isOurs()) return undefined;
   const view = new DataView(recipe.buffer, recipe.byteOffset, recipe.byteLength);
@@ -87,19 +95,12 @@ export function readStages(recipe: Uint8Array, length: number, read: Read): Stag
   const start = compiledNow(module());
   const later = slots.counts.map(() => {
     const of = module();
-    return once(() => {
-      demandOurs();
-      return made(new Uint8Array(new SharedArrayBuffer(of.bytes)), of);
-    });
+    return { length: of.bytes, bytes: (room: Uint8Array): void => readLater(() => made(room, of)) };
   });
   const loader = compiledNow(module());
   const data = Array.from({ length: next() }, () => {
     const [address, begin, bytes] = [next(), next(), next()];
-    const into = (room: Uint8Array): void => {
-      demandOurs();
-      read(room, begin);
-    };
-    return { address, length: bytes, bytes: into };
+    return { address, length: bytes, bytes: (room: Uint8Array): void => readLater(() => read(room, begin)) };
   });
   return { start, later, data, loader, slots };
 }
@@ -110,50 +111,39 @@ interface Pieces {
   readonly pieces: readonly { readonly isOfWhole: boolean; readonly begin: number; readonly length: number }[];
 }
 
-function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
-/** The same stages with all of their bytes, as they can be handed to threads. */
+/** The same stages with all of their bytes in memory that threads share, so that they can be handed to them. */
 export function readAll(stages: Stages): Stages {
-  const data = stages.data.map((one) => {
-    const { address, length, bytes } = one;
-    if (typeof bytes !== "function") return one;
-    const shared = new Uint8Array(new SharedArrayBuffer(length));
-    bytes(shared);
-    return { address, length, bytes: shared };
-  });
-  return { ...stages, later: stages.later.map(bytesOf), data };
+  return { ...stages, later: stages.later.map(shared), data: stages.data.map(shared) };
 }
 
-function bytesOf(later: Later): Uint8Array {
-  return typeof later === "function" ? later() : later;
+function shared<Of extends Later>(later: Of): Of {
+  if (typeof later.bytes !== "function") return later;
+  const bytes = new Uint8Array(new SharedArrayBuffer(later.length));
+  later.bytes(bytes);
+  return { ...later, bytes };
+}
+
+function fill(room: Uint8Array, { bytes }: Later): void {
+  if (typeof bytes === "function") bytes(room);
+  else room.set(bytes);
 }
 
 /** Later stages, once one of a thread's instances needed them. */
-const compiled = new WeakMap<Uint8Array, WebAssembly.Module>();
+const compiled = new WeakMap<Later, WebAssembly.Module>();
 
 /** A new instance; a later stage is loaded when a function of it is called first, after those before it. `onLoad` is told its number, from 1. */
 export function instantiateStages(stages: Stages, onLoad?: (stage: number) => void): RawInstance {
   const { later, data, loader, slots } = stages;
   const instance = instantiateModule(stages.start);
   const { exports } = instance;
-  for (const { address, length, bytes } of data) {
-    const room = new Uint8Array(instance.memory.buffer, address, length);
-    if (typeof bytes === "function") bytes(room);
-    else room.set(bytes);
-  }
+  for (const one of data) fill(new Uint8Array(instance.memory.buffer, one.address, one.length), one);
   const table = exports[`stages:table${slots.table}`] as WebAssembly.Table;
   const load = (at: number): void => {
     const missing = exports[`stages:missing${at + 1}`] as WebAssembly.Global;
     if (missing.value === 0) return;
     if (at > 0) load(at - 1);
     const functions = Array.from({ length: slots.counts[at] ?? 0 }, (_, number) => table.get(slots.functions + number));
-    new WebAssembly.Instance(moduleOf(bytesOf(later[at] as Later)), {
+    new WebAssembly.Instance(moduleOf(later[at] as Later), {
       start: exports,
       functions: functions as unknown as WebAssembly.ModuleImports,
     });
@@ -167,12 +157,14 @@ export function instantiateStages(stages: Stages, onLoad?: (stage: number) => vo
   return instance;
 }
 
-function moduleOf(bytes: Uint8Array): WebAssembly.Module {
-  let module = compiled.get(bytes);
+function moduleOf(later: Later): WebAssembly.Module {
+  let module = compiled.get(later);
   if (module === undefined) {
-    // A copy: shared memory is not what a module is compiled of.
-    module = new WebAssembly.Module(bytes.slice());
-    compiled.set(bytes, module);
+    // Shared memory is not what a module is compiled of.
+    const bytes = new Uint8Array(later.length);
+    fill(bytes, later);
+    module = new WebAssembly.Module(bytes);
+    compiled.set(later, module);
   }
   return module;
 }

@@ -9,6 +9,7 @@ import { Writer } from "../src/frame.ts";
 import type { RawInstance } from "../src/instance.ts";
 import { encodeManifest } from "../src/manifest.ts";
 import { namedStack } from "../src/names.ts";
+import { instantiate as instantiateHere, sharedModule } from "../src/node.ts";
 import { instantiateStages, type Read, readAll, readStages, type Stages } from "../src/stages.ts";
 import { instantiate as instantiateWhole } from "../wasm/core.js";
 
@@ -129,6 +130,14 @@ test("a later stage is read when it is needed, once, and only of the whole that 
   expect(() => instantiateStages(other)).toThrow("overwritten while this process used it");
 });
 
+test("an instance reads later stages of the file also when all of it was read for threads since", () => {
+  const instance = instantiateHere();
+  expect(said(() => instance, [packageOf("")])).not.toHaveLength(0);
+  expect(sharedModule()).not.toBeInstanceOf(WebAssembly.Module);
+  const expected = said(() => instantiateWhole(new WebAssembly.Module(whole)), SELDOM);
+  expect(said(() => instance, SELDOM)).toEqual(expected);
+});
+
 test("functions have the numbers of the whole in all stages", () => {
   const instance = instantiateStages(stages());
   const core = new Core({ instantiate: () => instance, cacheBytes: 1 << 20, onTrap: ({ cause }) => traps.push(cause) });
@@ -151,12 +160,12 @@ test("a thread is given stages, and loads later ones of the bytes that all threa
   const worker = new Worker(
     `const { parentPort, workerData: { start, later } } = require("node:worker_threads");
     const isModule = start instanceof WebAssembly.Module;
-    later[1][0] = 7;
+    later[1].bytes[0] = 7;
     parentPort.postMessage([isModule, WebAssembly.Module.imports(start).length > 0, later.length]);`,
     { eval: true, workerData: given },
   );
   const answer = await new Promise((resolve, reject) => worker.once("message", resolve).once("error", reject));
   await worker.terminate();
   expect(answer).toEqual([true, true, 2]);
-  expect(given.later.map((bytes) => (bytes as Uint8Array)[0])).toEqual([0, 7]);
+  expect(given.later.map(({ bytes }) => (bytes as Uint8Array)[0])).toEqual([0, 7]);
 });
