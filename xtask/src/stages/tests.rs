@@ -93,8 +93,11 @@ fn valid(module: &[u8]) {
 const DATA: &[u8; 20] = b"what all stages have";
 const DATA_ADDRESS: u8 = 100;
 
+/// Bytes at an address.
+type Data<'a> = (usize, &'a [u8]);
+
 /// The stages as who reads the recipe makes them, the loader, and what is in the memory at the beginning, at which addresses.
-fn read<'a>(recipe: &[u8], whole: &'a [u8]) -> ([Vec<u8>; 4], Vec<(usize, &'a [u8])>) {
+fn read<'a>(recipe: &[u8], whole: &'a [u8]) -> ([Vec<u8>; 4], Vec<Data<'a>>) {
     assert_eq!(recipe[..8], whole[whole.len() - 8..]);
     let number = |place: usize| u32::from_le_bytes(recipe[place..place + 4].try_into().unwrap()) as usize;
     let mut place = 8 + 4 * 5;
