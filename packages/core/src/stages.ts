@@ -61,12 +61,14 @@ export function readStages(recipe: Uint8Array, length: number, read: Read): Stag
   /** Whoever overwrote it before or while it was read is found out after that. */
   const readLater = (fill: () => void): void => {
     const other = "the core's module was overwritten while this process used it: start it again";
+    let isRight: boolean;
     try {
       fill();
+      isRight = isOurs();
     } catch (cause) {
       throw new Error(other, { cause });
     }
-    if (!isOurs()) throw new Error(other);
+    if (!isRight) throw new Error(other);
   };
   if (!isOurs()) return undefined;
   const view = new DataView(recipe.buffer, recipe.byteOffset, recipe.byteLength);

@@ -128,6 +128,13 @@ test("a later stage is read when it is needed, once, and only of the whole that 
   file.fill(7, whole.length - 8);
   expect(() => readAll(other)).toThrow("overwritten while this process used it");
   expect(() => instantiateStages(other)).toThrow("overwritten while this process used it");
+  let end = whole.length;
+  const short = readStages(recipe, whole.length, (room, place) => {
+    if (place + room.length > end) throw new Error("it ends early");
+    room.set(whole.subarray(place, place + room.length));
+  }) as Stages;
+  end -= 1;
+  expect(() => readAll(short)).toThrow("overwritten while this process used it");
 });
 
 test("an instance reads later stages of the file also when all of it was read for threads since", () => {
