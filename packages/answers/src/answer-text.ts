@@ -7,6 +7,8 @@
  * and copied but leads nowhere.
  */
 
+import { QuotedAddresses } from "./quoted-addresses.ts";
+
 /** A piece of an answer that nothing that follows can change. */
 export interface AnswerPiece {
   readonly text: string;
@@ -20,15 +22,27 @@ export interface AnswerPiece {
 const HELD_MAX = 2_048;
 const DEPTH_MAX = 8;
 const CITATION = /^\s*\d+(?:\s*[,;–-]\s*\d+)*\s*$/;
-/** An address, or what a renderer takes for one. */
-const ADDRESS = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.|\b(?:javascript|data|vbscript|mailto|tel):)[^\s`<>"')\]]*/gi;
 /** A tag, a comment, a declaration, or an address in angle brackets. */
 const TAG_BEGIN = /^<[a-z/!?]/i;
+/** An address in angle brackets (CommonMark 0.31.2, 6.5). */
+const ADDRESS_INSIDE = /^[a-z][a-z0-9+.-]*:[^\s<>]*$/i;
+/**
+ * Where a space has to go, after what was taken out or has no end: a sign and what would make a tag of it, a bracket and what would make
+ * a link or the target of links of it.
+ */
+const JOINT = /<(?=[a-z/!?])|\](?=[(:])/i;
+const JOINTS: RegExp = new RegExp(JOINT, "gi");
+
+/** What may come after a citation that is at the end of a word. */
+const WORD_END = /^[.,;:!?)]*(?:\s|$)/;
 
 /** Checks one answer. */
 export class AnswerText {
   readonly #isPassage: (number: number) => boolean | Promise<boolean>;
+  readonly #addresses = new QuotedAddresses();
   #held = "";
+  /** The last character that was given out. */
+  #last = "";
 
   /** `isPassage` says whether there is a passage of that number, now. */
   constructor(isPassage: (number: number) => boolean | Promise<boolean>) {
@@ -50,9 +64,14 @@ export class AnswerText {
     const end = isLast ? this.#held.length : closedLength(this.#held);
     const ready = this.#held.slice(0, end);
     this.#held = this.#held.slice(end);
-    const writer = new Writer(this.#isPassage);
+    const writer = new Writer(this.#isPassage, this.#last);
     await writer.write(ready, 0);
-    return writer;
+    const { text, cited, removed } = writer;
+    // A word too long to be kept back is two: no address comes together from the end of a piece and the begin of the next.
+    const isWordCut = /\S$/.test(ready) && /^\S/.test(this.#held);
+    const shown = this.#addresses.write(isWordCut ? `${text} ` : text);
+    this.#last = shown.at(-1) ?? this.#last;
+    return { text: shown, cited, removed };
   }
 }
 
@@ -133,9 +152,15 @@ class Writer implements AnswerPiece {
   readonly cited: number[] = [];
   readonly removed: string[] = [];
   readonly #isPassage: (number: number) => boolean | Promise<boolean>;
+  readonly #before: string;
+  /** The last character that was written, also before this text. */
+  #last: string;
 
-  constructor(isPassage: (number: number) => boolean | Promise<boolean>) {
+  /** `before`: the last character of the text before. */
+  constructor(isPassage: (number: number) => boolean | Promise<boolean>, before: string) {
     this.#isPassage = isPassage;
+    this.#before = before;
+    this.#last = before;
   }
 
   async write(text: string, depth: number): Promise<void> {
@@ -144,30 +169,29 @@ class Writer implements AnswerPiece {
       const next = nextMark(text, at);
       if (next < 0) break;
       const isImage = text[next] === "[" && text[next - 1] === "!";
-      this.#plain(text.slice(at, isImage ? next - 1 : next));
+      this.#add(text.slice(at, isImage ? next - 1 : next));
       at = text[next] === "<" ? this.#tag(text, next) : await this.#brackets(text, next, depth);
     }
-    this.#plain(text.slice(at));
+    this.#add(text.slice(at));
   }
 
-  #plain(text: string): void {
-    this.text += text.replace(ADDRESS, (address) => {
-      // A full stop or comma after an address belongs to the sentence.
-      const trail = /[.,;:!?]*$/.exec(address)?.[0] ?? "";
-      const bare = address.slice(0, address.length - trail.length);
-      return `\`${bare}\`${trail}`;
-    });
+  /** Writes what no construct is in, with what was written before. */
+  #add(text: string): void {
+    if (text === "") return;
+    const joint = `${this.#last}${text[0]}`.search(JOINT) === 0 ? " " : "";
+    this.text += joint + text.replace(JOINTS, "$& ");
+    this.#last = text.at(-1) ?? "";
   }
 
   /** Leaves out a tag; shows the address in angle brackets as any other. A sign that begins none stays. */
   #tag(text: string, at: number): number {
     const end = text.indexOf(">", at);
     if (!TAG_BEGIN.test(text.slice(at, at + 2)) || end < 0) {
-      this.text += TAG_BEGIN.test(text.slice(at, at + 2)) ? "< " : "<";
+      this.#add("<");
       return at + 1;
     }
     const inside = text.slice(at + 1, end);
-    if (/^[a-z][a-z0-9+.-]*:\S*$/i.test(inside)) this.#plain(inside);
+    if (ADDRESS_INSIDE.test(inside)) this.#add(inside);
     return end + 1;
   }
 
@@ -175,33 +199,36 @@ class Writer implements AnswerPiece {
   async #brackets(text: string, at: number, depth: number): Promise<number> {
     const end = closing(text, at, "[", "]");
     if (end < 0 || depth >= DEPTH_MAX) {
-      this.text += "[";
+      this.#add("[");
       return at + 1;
     }
     const inside = text.slice(at + 1, end);
     const next = text[end + 1];
     if (CITATION.test(inside)) {
-      await this.#citation(inside);
+      await this.#citation(inside, text.slice(end + 1));
       // A citation that is dressed as a link leads nowhere.
       return next === "(" ? endOfTarget(text, end + 1) : end + 1;
     }
     const isLink = next === "(" || next === "[" || next === ":" || text[at - 1] === "!";
-    if (!isLink) this.text += "[";
+    if (!isLink) this.#add("[");
     await this.write(inside, depth + 1);
-    if (!isLink) this.text += "]";
+    if (!isLink) this.#add("]");
     return next === "(" ? endOfTarget(text, end + 1) : end + 1;
   }
 
-  async #citation(inside: string): Promise<void> {
+  async #citation(inside: string, rest: string): Promise<void> {
     const numbers = numbersOf(inside);
     const kept: number[] = [];
     for (const number of numbers) {
       if (await this.#isPassage(number)) kept.push(number);
       else this.removed.push(`[${number}]`);
     }
-    if (kept.length > 0) this.text += `[${kept.join(", ")}]`;
-    // What stood before a citation that is gone must not be left with two spaces.
-    else this.text = this.text.replace(/ $/, "");
+    if (kept.length > 0) this.#add(`[${kept.join(", ")}]`);
+    // What stood before a citation that is gone must not be left with two spaces, nor be one word with what comes after it.
+    else if (this.#last === " " && WORD_END.test(rest)) {
+      this.text = this.text.slice(0, -1);
+      this.#last = this.text.at(-1) ?? this.#before;
+    }
     this.cited.push(...kept);
   }
 }

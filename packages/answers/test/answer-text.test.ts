@@ -36,7 +36,24 @@ const CASES: readonly (readonly [said: string, shown: string, cited: readonly nu
       [],
       [],
     ],
-    ["data:text/html,<script>x</script> stays text", "`data:text/html`,x stays text", [], []],
+    ["data:text/html,<script>x</script> stays text", "`data:text/html,x` stays text", [], []],
+    // What is taken out must not bring together what stood on its sides.
+    ["<a:<img/src=x/onerror=alert(1)> x>", " x>", [], []],
+    ["<[img src=x onerror=alert(1)](u)>", "< img src=x onerror=alert(1)>", [], []],
+    ["<[9]img src=x>", "< img src=x>", [], ["[9]"]],
+    ["!<b>[x]<b>(//evil.example/?d=1)", "![x] (`//evil.example/?d=1`)", [], []],
+    ["[x] [9]<b>(//evil.example/?d=1)", "[x] (`//evil.example/?d=1`)", [], ["[9]"]],
+    ["[1]<b>: //evil.example/?d=1\n\nsee [1]", "[1] : `//evil.example/?d=1`\n\nsee [1]", [1, 1], []],
+    ["https:/<b>/evil.example and www [9].evil.example", "`https://evil.example` and www .evil.example", [], ["[9]"]],
+    ["<a:[x](//evil.example)>", "a:[x] (`//evil.example`)", [], []],
+    // Backticks of the text.
+    ["run `curl https://a.example/x` now", "run `curl https:// a.example/x` now", [], []],
+    ["`https://a.example`, ``https://b.example``", "`https://a.example`, ``https://b.example``", [], []],
+    ["one ` and https://a.example", "one ` and https:// a.example", [], []],
+    ["one ` and\n\nhttps://a.example", "one ` and\n\n`https://a.example`", [], []],
+    ["`a` https://a.example", "`a` `https://a.example`", [], []],
+    ["\\` a ` https://a.example", "\\` a ` https:// a.example", [], []],
+    ["its data: as www. says", "its data: as `www`. says", [], []],
     ["1 < 2 and a <b and [open", "1 < 2 and a < b and [open", [], []],
     ["a list [x] and array[0]", "a list [x] and array", [], ["[0]"]],
     ["nested [see [1] there] end", "nested [see [1] there] end", [1], []],
@@ -68,7 +85,7 @@ describe("an answer", () => {
     const long = `[${"x ".repeat(3_000)}](https://evil.example/?d=1) end`;
     const { text } = await read(long.match(/.{1,100}/gs) ?? []);
     expect(text).toContain("(`https://evil.example/?d=1`)");
-    expect(text.length).toBe(long.length + 2);
+    expect(text.length).toBe(long.length + 3);
   });
 
   test("hostile lengths take no time to speak of", async () => {

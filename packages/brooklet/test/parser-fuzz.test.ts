@@ -6,6 +6,8 @@
 import { appendFileSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
+import { micromark } from "micromark";
+import { gfmAutolinkLiteral, gfmAutolinkLiteralHtml } from "micromark-extension-gfm-autolink-literal";
 import { describe, expect, test } from "vitest";
 import { AnswerText } from "../../answers/src/answer-text.ts";
 import { EventStreamError, serverEvents } from "../../answers/src/event-stream.ts";
@@ -95,13 +97,13 @@ async function outcome(
 
 /** Tries a parser with many inputs, and counts how many it read: one that refuses all of them tries nothing. */
 async function tried(
-  corpus: readonly Uint8Array[],
+  corpus: readonly Uint8Array[] | ((pick: Pick) => Uint8Array),
   parse: (bytes: Uint8Array, pick: Pick) => Promise<unknown>,
 ): Promise<void> {
   const pick = drawn(SEED);
   let read = 0;
   for (let input = 0; input < INPUTS; input += 1) {
-    const bytes = changed(pick, corpus);
+    const bytes = typeof corpus === "function" ? corpus(pick) : changed(pick, corpus);
     const what = `input ${input} of seed ${SEED}: ${Buffer.from(bytes).toString("latin1").slice(0, 200)}`;
     const found = await parse(bytes, pick).catch((cause: unknown) => {
       throw new Error(what, { cause });
@@ -367,26 +369,51 @@ describe("of answers of models", () => {
     );
   });
 
-  test("texts have nothing that a renderer fetches, wherever they are cut", async () => {
-    const corpus = bytesOf(
-      "See [1] and ![x](https://evil.example/?d=1) or [a](javascript:alert(1)) <img src=x> www.evil.example [2, 9].",
-      "<script>alert(1)</script> `code https://a.b` [r]: https://evil.example\n![ [x]( y ) ](data:a,b)",
-      "plain words and a number [3].",
-    );
-    await tried(corpus, async (bytes, pick) => {
+  /** What a renderer acts on, parts of it, and what may stand between. */
+  const SIGNS = [
+    ..."[]()!<>`\\:/.,*_|\"'x",
+    ...["``", "```", "~~~", "![", "](", "]:", "//", "--", "!--", " ", "\t", "\n", "\n\n", "\r\n", "\r"],
+    ...["- ", "> ", "# ", "1. ", "&#60;", "&lt;", "<b>", "</p>", "<a:", "[1]", "[9]", "[1, 9]", "a b", "ref"],
+    ...["http", "s:", "www.", "data:", "javascript:", "script", "img src=x onerror=a()", "evil.example"],
+    ...["https://evil.example/?d=1", "//evil.example/p.png", "<https://evil.example>"],
+  ];
+  const answers = bytesOf(
+    "See [1] and ![x](https://evil.example/?d=1) or [a](javascript:alert(1)) <img src=x> www.evil.example [2, 9].",
+    "<script>alert(1)</script> `code https://a.b` [r]: https://evil.example\n![ [x]( y ) ](data:a,b)",
+    "<script:ale<script:alert(1)</script>",
+    "plain words and a number [3].",
+  );
+
+  async function answerText(parts: readonly string[]): Promise<string> {
+    const text = new AnswerText((number) => number < 4);
+    let shown = "";
+    for (const part of parts) shown += (await text.push(part)).text;
+    return shown + (await text.finish()).text;
+  }
+
+  /** As Markdown with GitHub's links of addresses, by the letter of their specifications. */
+  function rendered(text: string): string {
+    return micromark(text, {
+      allowDangerousHtml: true,
+      allowDangerousProtocol: true,
+      extensions: [gfmAutolinkLiteral()],
+      htmlExtensions: [gfmAutolinkLiteralHtml()],
+    });
+  }
+
+  test("texts have nothing that a renderer fetches, runs or leads to, and are the same wherever they are cut", async () => {
+    const composed = (pick: Pick): Uint8Array =>
+      pick(8) === 0
+        ? changed(pick, answers)
+        : Buffer.from(Array.from({ length: 2 + pick(14) }, () => one(pick, SIGNS)).join(""));
+    await tried(composed, async (bytes, pick) => {
       const whole = new TextDecoder().decode(bytes);
-      const cut = new AnswerText((number) => number < 4);
-      let shown = "";
-      for (let at = 0; at < whole.length; ) {
-        const end = Math.min(whole.length, at + 1 + pick(12));
-        shown += (await cut.push(whole.slice(at, end))).text;
-        at = end;
-      }
-      shown += (await cut.finish()).text;
-      const unquoted = shown.replace(/(`+)[^`][\s\S]*?\1/g, "");
-      expect(unquoted).not.toMatch(
-        /!\[[^\]]*\]\([^)\n]*\)|\[[^[\]]*\]\((?:javascript|data|https?):[^)\n]*\)|<(?:img|script|iframe)\b/i,
-      );
+      const parts = whole.match(new RegExp(`[\\s\\S]{1,${1 + pick(12)}}`, "g")) ?? [];
+      const shown = await answerText(parts);
+      expect(await answerText([whole])).toBe(shown);
+      // Renderers of HTML know nothing of code in backticks.
+      expect(shown).not.toMatch(/<[a-z/!?]/i);
+      expect(rendered(shown)).not.toMatch(/<(?:a|img)\b/);
       return shown;
     });
   });
