@@ -1,11 +1,12 @@
 /** The erasure of a group whose shards are being compared with what they came from. */
 import { expect, test } from "vitest";
+import type { PartitionKey } from "../cluster.ts";
 import { nodeSurroundings } from "../node/surroundings.ts";
 import type { AskShard } from "./bucket-shards.ts";
 import { LargeGroups } from "./large-groups.ts";
 import { objectName, type ShardRecord, WHOLE } from "./shard.ts";
 
-const KEY = "note\u0000note\u0000g=large";
+const KEY = "note\u0000note\u0000g=large" as PartitionKey;
 const THREAD = "a bucket of the thread";
 const SHARD = objectName(KEY, 1);
 const BEGUN = { ...WHOLE, number: 1, bits: 1, made: 7 };
