@@ -10,12 +10,15 @@ const BEGIN =
     .source;
 /** Where a space makes none of an address, nor of another one in it. */
 const BREAK = /:\/\/|\/\/(?=[\w-]+\.)|(?<![a-z0-9])www(?=\.)|\b(?:javascript|data|vbscript|mailto|tel):/gi;
-/** A run of backticks, an end of a line, or an address. */
-const MARK = new RegExp(`(?<run>\`+)|(?<end>\\r\\n|[\\r\\n])|(?<begin>${BEGIN})(?<rest>[^\\s\`<>|"')\\]]+)`, "gi");
+/** A run of backticks, an end of a line or of a table's cell, or an address. */
+const MARK = new RegExp(
+  `(?<run>\`+)|(?<end>\\r\\n|[\\r\\n])|(?<cell>\\|)|(?<begin>${BEGIN})(?<rest>[^\\s\`<>|"')\\]]+)`,
+  "gi",
+);
 /** A full stop or comma after an address belongs to the sentence. */
 const TRAIL = /[.,;:!?]*$/;
 
-/** How many backticks opened the span that a text is in; 0: in none; `unsure`: it depends on what follows, or on where a block ends. */
+/** How many backticks opened the span that a text is in; 0: in none; `unsure`: it depends on what follows, or on where a block or a cell ends. */
 type Span = number | "unsure";
 
 /** Where a text that comes in pieces stands, of which each ends before or after a space, and what is written of the next. */
@@ -29,12 +32,13 @@ export class QuotedAddresses {
     let written = "";
     let at = 0;
     for (const found of piece.matchAll(MARK)) {
-      const { run, end, begin, rest } = found.groups ?? {};
+      const { run, end, cell, begin, rest } = found.groups ?? {};
       this.#pass(piece.slice(at, found.index));
       written += piece.slice(at, found.index);
       at = found.index + found[0].length;
       if (end === undefined) this.#pass(found[0]);
       if (end !== undefined) this.#endLine(end);
+      if (cell !== undefined && this.#span !== 0) this.#span = "unsure";
       if (run !== undefined) this.#run(run.length, piece[found.index - 1] === "\\");
       const isAddress = begin !== undefined && rest !== undefined;
       written += isAddress ? this.#address(piece, found.index, begin, rest) : found[0];

@@ -51,6 +51,8 @@ const CASES: readonly (readonly [said: string, shown: string, cited: readonly nu
     ["`https://a.example`, ``https://b.example``", "`https://a.example`, ``https://b.example``", [], []],
     ["one ` and https://a.example", "one ` and https:// a.example", [], []],
     ["one ` and\n\nhttps://a.example", "one ` and\n\n`https://a.example`", [], []],
+    ["|a `b|c` https://a.example|", "|a `b|c` https:// a.example|", [], []],
+    ["|`a`|https://a.example|", "|`a`|`https://a.example`|", [], []],
     ["`a` https://a.example", "`a` `https://a.example`", [], []],
     ["\\` a ` https://a.example", "\\` a ` https:// a.example", [], []],
     ["its data: as www. says", "its data: as `www`. says", [], []],

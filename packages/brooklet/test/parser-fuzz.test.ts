@@ -7,7 +7,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import { micromark } from "micromark";
-import { gfmAutolinkLiteral, gfmAutolinkLiteralHtml } from "micromark-extension-gfm-autolink-literal";
+import { gfm, gfmHtml } from "micromark-extension-gfm";
 import { describe, expect, test } from "vitest";
 import { AnswerText } from "../../answers/src/answer-text.ts";
 import { EventStreamError, serverEvents } from "../../answers/src/event-stream.ts";
@@ -375,7 +375,7 @@ describe("of answers of models", () => {
     ...["``", "```", "~~~", "![", "](", "]:", "//", "--", "!--", " ", "\t", "\n", "\n\n", "\r\n", "\r"],
     ...["- ", "> ", "# ", "1. ", "&#60;", "&lt;", "<b>", "</p>", "<a:", "[1]", "[9]", "[1, 9]", "a b", "ref"],
     ...["http", "s:", "www.", "data:", "javascript:", "script", "img src=x onerror=a()", "evil.example"],
-    ...["https://evil.example/?d=1", "//evil.example/p.png", "<https://evil.example>"],
+    ...["|a|b|\n|-|-|\n|", "[^1]", "~", "https://evil.example/?d=1", "//evil.example/p.png", "<https://evil.example>"],
   ];
   const answers = bytesOf(
     "See [1] and ![x](https://evil.example/?d=1) or [a](javascript:alert(1)) <img src=x> www.evil.example [2, 9].",
@@ -391,13 +391,13 @@ describe("of answers of models", () => {
     return shown + (await text.finish()).text;
   }
 
-  /** As Markdown with GitHub's links of addresses, by the letter of their specifications. */
+  /** As Markdown with all that GitHub adds to it, by the letter of their specifications. */
   function rendered(text: string): string {
     return micromark(text, {
       allowDangerousHtml: true,
       allowDangerousProtocol: true,
-      extensions: [gfmAutolinkLiteral()],
-      htmlExtensions: [gfmAutolinkLiteralHtml()],
+      extensions: [gfm()],
+      htmlExtensions: [gfmHtml()],
     });
   }
 
