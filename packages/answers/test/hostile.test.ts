@@ -83,7 +83,8 @@ function parrot(text: string): (url: string, init: RequestInit) => Promise<Respo
 /** What a page would follow, fetch or run. */
 const HARMS: readonly RegExp[] = [
   /!\[[^\]]*\]\s*[[(]|\]\(|<[a-z/!?]|^\s*\[[^\]]+\]:/im,
-  /(?<![`\w])(?:https?|javascript|data|file):[^\s`]/i,
+  // One that a space breaks leads nowhere.
+  /(?<![`\w])(?:https?|javascript|data|file):(?!\/\/ )[^\s`]/i,
   /(?<![`\w./])www\./i,
 ];
 
