@@ -6,7 +6,7 @@
  * object take that do nothing with requests and answers as long as these, and a server on Node that does nothing, is measured beside. A
  * second server on Node has every access of the core's memory checked by instructions, as workerd has it: V8's way of having the processor
  * check it is not switched on there. The goal is for what is above an empty request, which is what is ours, and for the whole of a query that
- * is not above it by the platform's requests and those checks alone. `own`: searches in a database of somebody's own object, which no request is between, beside the same
+ * takes long enough on Node to be able to keep it. `own`: searches in a database of somebody's own object, which no request is between, beside the same
  * in a process of Node. Both in turns of several fresh processes each (`edge/turns.mjs`).
  *
  * `starts`: what the Worker costs until its first answer over a Worker that is empty, what making an instance of the core costs, what an
@@ -243,16 +243,20 @@ async function reportGateway() {
       `${name}: ${of("node")} ms of CPU a query on Node, ${of("checking")} where memory is checked, ${of("edge")} in workerd; ` +
         `a request that does nothing ${of("emptyNode")} and ${of("emptyEdge")}`,
     );
-    // All work as on Node, with the platform's requests, and memory checked by instructions as there: a query that is above the goal by these alone cannot keep it.
-    const given = ({ checking, emptyNode, emptyEdge, node }) => (checking - emptyNode + emptyEdge) / node;
-    const least = spread(turns, given).median;
-    const isReachable = least <= RATIO_MAX;
+    // As much work as on Node, and the requests of the platform: what is cheaper than this on Node cannot keep the goal with them.
+    const reachable = spread(turns, ({ emptyEdge, emptyNode }) => (emptyEdge - emptyNode) / (RATIO_MAX - 1)).median;
+    const isReachable = spread(turns, ({ node }) => node).median >= reachable;
     const raw = `${name}: workerd over Node, the platform's requests with it`;
     reportTimes(
-      isReachable ? raw : `${raw} (no goal: these and its checks of memory alone make it ${least.toFixed(2)})`,
+      isReachable ? raw : `${raw} (no goal: those alone are more, below ${reachable.toFixed(2)} ms on Node)`,
       turns,
       ({ edge, node }) => edge / node,
       isReachable ? RATIO_MAX : undefined,
+    );
+    reportTimes(
+      `${name}: Node where memory is checked, with the platform's requests, over Node`,
+      turns,
+      ({ checking, emptyNode, emptyEdge, node }) => (checking - emptyNode + emptyEdge) / node,
     );
     reportTimes(
       `${name}: the platform's requests alone, over a query on Node`,
