@@ -102,6 +102,17 @@ describe("an open loop of more searches than a thread can do (T11)", () => {
     expect(p99).toBeGreaterThan(LOAD_MS / 4);
   });
 
+  test("a moment in which nobody waits lets no burst in again", async () => {
+    const load = new Load();
+    await load.run(SERVICE_MS / 4, SERVICE_MS, 2_000);
+    load.take();
+    for (let turn = 0; turn < 20; turn += 1) {
+      await load.run(SERVICE_MS / 4, SERVICE_MS, 200);
+      while (load.lane.queued > 0) await load.rest(1);
+    }
+    expect(load.take().p99).toBeLessThanOrEqual(LANE_LIMITS.waitMs + 6 * SERVICE_MS);
+  });
+
   test("when the load falls it is at once as it was before", async () => {
     const load = new Load();
     await load.run(SERVICE_MS / 4, SERVICE_MS, LOAD_MS);

@@ -1,8 +1,9 @@
 /**
  * The searches of one thread: few are with it at a time, so that it never waits for one, and the others wait here, where they can
- * still be refused for next to nothing. A burst may wait as long as its own time allows. When some waited without a break for a
- * while, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
- * as fast as before, and a long queue makes all of them late and none of them more.
+ * still be refused for next to nothing. A burst may wait as long as its own time allows. When some waited for a while with hardly a
+ * break, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
+ * as fast as before, and a long queue makes all of them late and none of them more. A moment in which nobody waits is no end of
+ * that: with a short queue there are such moments, and each would let a burst in again.
  *
  * How many are few depends on how long a turn of this thread takes: one that refuses thousands a second hears of what the other has
  * done only now and then, and if all that was with it is done by then, it had nothing to do meanwhile.
@@ -17,7 +18,7 @@ export interface LaneLimits {
   readonly runningMost: number;
   /** Waiting at a time, of a burst. */
   readonly queued: number;
-  /** Waiting without a break for so long, milliseconds, is an overload. */
+  /** Some waiting for so long, milliseconds, is an overload; a break counts for as many times as long as `CALM` says. */
   readonly burstMs: number;
   /** What a search may have to wait in an overload, milliseconds, as far as that can be foretold … */
   readonly waitMs: number;
@@ -42,6 +43,8 @@ const OVERLOAD = "Rejecting execution due to overload";
 /** A part of the new in a mean of what was, and how long it is counted before there is a new one, milliseconds. */
 const MEAN_PART = 0.5;
 const PACE_MS = 25;
+/** A millisecond in which nobody waits takes back so many in which somebody did. */
+const CALM = 4;
 /** A turn in which so small a part of the places was given back has no need of the others. */
 const NEEDED_PART = 0.25;
 
@@ -62,8 +65,9 @@ export class Lane {
   #places: number;
   /** Places given back in this turn. */
   #leftInTurn = 0;
-  /** Since when somebody waits without a break. */
-  #busySinceMs: number | undefined;
+  /** For how long somebody waited, less the breaks, as it was at a time. */
+  #waitedMs = 0;
+  #waitedAtMs = 0;
   /** Time from one search that is done to the next while others wait, a mean. */
   #paceMs = 0;
   /** Since when it is counted how many are done while others wait, and how many were. Many are heard of at once. */
@@ -115,13 +119,14 @@ export class Lane {
     const { refusal } = this;
     if (refusal !== undefined) return Promise.reject(refused(refusal));
     const sinceMs = this.#now();
-    this.#busySinceMs ??= sinceMs;
+    this.#countWait(sinceMs);
     return new Promise((admit, refuse) => this.#waiters.push({ sinceMs, admit, refuse }));
   }
 
   /** Gives the place back: to the search that waits longest, if any does. */
   leave(): void {
     const nowMs = this.#now();
+    this.#countWait(nowMs);
     if (this.queued > 0) this.#countTurn();
     const next = this.#running > this.#places ? undefined : this.#next(nowMs);
     // Only while others wait is the time between two what a search takes.
@@ -129,8 +134,14 @@ export class Lane {
     else this.#countPace(nowMs);
     if (next === undefined) this.#running -= 1;
     else next.admit();
-    if (this.queued === 0) this.#busySinceMs = undefined;
     if (this.#running === 0) this.#places = this.#limits.running;
+  }
+
+  /** Counts the time until now, before the queue is another. */
+  #countWait(nowMs: number): void {
+    const tookMs = nowMs - this.#waitedAtMs;
+    const waitedMs = this.#waitedMs + (this.queued > 0 ? tookMs : -CALM * tookMs);
+    [this.#waitedMs, this.#waitedAtMs] = [Math.min(Math.max(0, waitedMs), this.#limits.burstMs), nowMs];
   }
 
   #countPace(nowMs: number): void {
@@ -156,13 +167,13 @@ export class Lane {
     if (left >= this.#places) this.#places = Math.min(2 * this.#places, runningMost);
     else if (left <= this.#places * NEEDED_PART) this.#places = Math.max(this.#places - 1, running);
     const nowMs = this.#now();
+    this.#countWait(nowMs);
     while (this.#running < this.#places) {
       const next = this.#next(nowMs);
       if (next === undefined) break;
       this.#running += 1;
       next.admit();
     }
-    if (this.queued === 0) this.#busySinceMs = undefined;
   }
 
   #next(nowMs: number): Waiter | undefined {
@@ -176,8 +187,9 @@ export class Lane {
     }
   }
 
+  /** Asked only while somebody waits. */
   #isOverloaded(): boolean {
-    return this.#busySinceMs !== undefined && this.#now() - this.#busySinceMs >= this.#limits.burstMs;
+    return this.#waitedMs + this.#now() - this.#waitedAtMs >= this.#limits.burstMs;
   }
 }
 
