@@ -1,8 +1,9 @@
 import net from "node:net";
 import { tokenSecret } from "@brooklet/wire";
 import { SignJWT } from "jose";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { DEFAULT_LIMITS } from "../src/limits.ts";
+import { PAUSE_MS } from "../src/node/early-refusal.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../src/node/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
@@ -11,6 +12,7 @@ const KEY = "Zk3Q0m7Jw1xUe8bVt5Yc2rNf6aHsLpDg9oKiTqXuEyA";
 const running: RunningServer[] = [];
 
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(running.splice(0).map((server) => server.close(100)));
 });
 
@@ -213,6 +215,25 @@ describe("on a connection that was used before, what there is no room for never 
       expect(await ask(get("/search/?streaming.groupname=cold&yql=select"))).not.toMatch(/^HTTP\/1\.1 503/);
     }
     expect(parsed()).toBe(7);
+    socket.destroy();
+  });
+
+  test("a connection is not read for a moment after a refusal, and others are", async () => {
+    const { ask, port, socket } = await used();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    expect(await ask(get(HOT))).toMatch(/^HTTP\/1\.1 503 /);
+    let isTold = false;
+    const told = ask(get(HOT)).finally(() => {
+      isTold = true;
+    });
+    const other = connection(port);
+    for (let turn = 0; turn < 5; turn += 1) expect(await other.ask(get("/livez"))).toMatch(/^HTTP\/1\.1 200 /);
+    await vi.advanceTimersByTimeAsync(PAUSE_MS - 1);
+    expect(await other.ask(get("/livez"))).toMatch(/^HTTP\/1\.1 200 /);
+    expect(isTold).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await told).toMatch(/^HTTP\/1\.1 503 /);
+    other.socket.destroy();
     socket.destroy();
   });
 

@@ -8,6 +8,12 @@ import type { Socket } from "node:net";
 import type { CallHead, WholeReply } from "../call.ts";
 import { RequestFrame, requestHead } from "./request-frame.ts";
 
+/**
+ * For so long, milliseconds, a connection is not read when a request of it was refused: who asks again at once would have the server refuse
+ * all the time, and takes it from those that it answers. What comes meanwhile waits in the connection.
+ */
+export const PAUSE_MS = 50;
+
 /** What one request is refused with at present; nothing: it has to be looked at. */
 export type Refuse = (head: CallHead) => WholeReply | undefined;
 
@@ -60,7 +66,11 @@ function isRefusedNow(text: string, socket: Socket, frame: RequestFrame, options
   const isLast = reply.close === true || frame.requests >= options.requestsOfConnection;
   const bytes = replyBytes(reply, isLast, head?.method === "HEAD");
   if (isLast) socket.end(bytes);
-  else socket.write(bytes);
+  else {
+    socket.write(bytes);
+    socket.pause();
+    setTimeout(() => socket.resume(), PAUSE_MS);
+  }
   return true;
 }
 
