@@ -8,8 +8,10 @@ import net from "node:net";
 import process from "node:process";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
-/** Addresses that the connections come from: a server bounds those of one. */
+/** Connections come from several addresses: a server bounds those of one. */
 const CONNECTIONS_OF_ADDRESS = 100;
+/** Where those come from that ask whether the server lives. */
+const LIVE_ADDRESS = "127.0.0.1";
 const ANSWER_MS_MAX = 10_000;
 const LIVE_EVERY_MS = 50;
 
@@ -23,13 +25,13 @@ class Connection {
   #length = 0;
   #wanted;
   #done;
+  #end;
   closed = false;
 
-  constructor(port, number, onClose) {
-    const localAddress = `127.0.0.${2 + Math.floor(number / CONNECTIONS_OF_ADDRESS)}`;
+  constructor(port, localAddress, onClose) {
     this.#socket = net.connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
     this.#socket.on("data", (chunk) => this.#take(chunk));
-    const end = () => {
+    this.#end = () => {
       if (this.closed) return;
       this.closed = true;
       this.#socket.destroy();
@@ -38,8 +40,8 @@ class Connection {
       onClose(this);
       done?.({ status: 0 });
     };
-    this.#socket.on("error", end);
-    this.#socket.on("close", end);
+    this.#socket.on("error", this.#end);
+    this.#socket.on("close", this.#end);
   }
 
   ask(request) {
@@ -71,6 +73,8 @@ class Connection {
     [this.#received, this.#length, this.#wanted] = [[], 0, undefined];
     const done = this.#done;
     this.#done = undefined;
+    // A server says so with the last request that it takes on a connection: what is sent after it is lost.
+    if (head.includes("\r\nconnection: close")) this.#end();
     done?.({ status: Number(head.slice(9, 12)), hasRetryAfter: head.includes("\r\nretry-after:"), body });
   }
 }
@@ -97,7 +101,6 @@ export function processorMs(pid) {
 class Tally {
   latencies = [];
   live = [];
-  [Symbol.toStringTag] = "tally";
   refused = 0;
   late = 0;
   failed = 0;
@@ -133,12 +136,14 @@ class Tally {
 export class OpenLoop {
   #options;
   #idle = [];
-  #open = 0;
+  #addresses;
   #number = 0;
 
   /** `pid`: the server's. `request` gives the bytes of the request of a number, `check` says whether the body of an answer 200 is whole. */
   constructor(options) {
     this.#options = options;
+    const addresses = Math.ceil(options.connections / CONNECTIONS_OF_ADDRESS);
+    this.#addresses = Array.from({ length: addresses }, (_, at) => ({ name: `127.0.0.${2 + at}`, open: 0 }));
   }
 
   /** Requests a second of `clients` that ask again when they are answered. */
@@ -207,10 +212,11 @@ export class OpenLoop {
   #take() {
     const idle = this.#idle.pop();
     if (idle !== undefined) return idle;
-    if (this.#open >= this.#options.connections) return undefined;
-    this.#open += 1;
-    return new Connection(this.#options.port, this.#open, (closed) => {
-      this.#open -= 1;
+    const address = this.#addresses.find(({ open }) => open < CONNECTIONS_OF_ADDRESS);
+    if (address === undefined) return undefined;
+    address.open += 1;
+    return new Connection(this.#options.port, address.name, (closed) => {
+      address.open -= 1;
       this.#idle = this.#idle.filter((one) => one !== closed);
     });
   }
@@ -239,7 +245,7 @@ export class OpenLoop {
   }
 
   async #watchLive(tally, end) {
-    const connection = new Connection(this.#options.port, 0, () => {});
+    const connection = new Connection(this.#options.port, LIVE_ADDRESS, () => {});
     while (performance.now() < end) {
       const start = performance.now();
       await connection.ask("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
