@@ -103,14 +103,26 @@ export function decryptInto(key: Uint8Array, place: string, encrypted: Uint8Arra
   const decipher = createDecipheriv(ALGORITHM, key, encrypted.subarray(1, 1 + NONCE_BYTES));
   decipher.setAAD(Buffer.from(place));
   decipher.setAuthTag(encrypted.subarray(end));
-  for (let at = 1 + NONCE_BYTES; at < end; at += PIECE_BYTES)
-    room.set(decipher.update(encrypted.subarray(at, Math.min(at + PIECE_BYTES, end))), at - 1 - NONCE_BYTES);
+  for (let at = 1 + NONCE_BYTES; at < end; at += PIECE_BYTES) {
+    const piece = decipher.update(encrypted.subarray(at, Math.min(at + PIECE_BYTES, end)));
+    room.set(piece, at - 1 - NONCE_BYTES);
+    giveBack(piece);
+  }
   try {
     decipher.final();
   } catch (cause) {
     room.fill(0);
     throw changed(cause);
   }
+}
+
+/**
+ * Gives the memory of a piece back at once, where the engine can (Node 22 and later): the next piece is decrypted into the same, which the
+ * processor's caches still have. The collector would give it back after megabytes of pieces, each in memory that they have not.
+ */
+function giveBack({ buffer, byteLength }: Uint8Array): void {
+  const own: ArrayBufferLike & { transfer?(length: number): unknown } = buffer;
+  if (own.byteLength === byteLength) own.transfer?.(0);
 }
 
 /** What `keys/check` of a directory has, for its first key. */
