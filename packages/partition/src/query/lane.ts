@@ -18,7 +18,7 @@ export interface LaneLimits {
   readonly runningMost: number;
   /** Waiting at a time, of a burst. */
   readonly queued: number;
-  /** Some waiting for so long, milliseconds, is an overload; a break counts for as many times as long as `CALM` says. */
+  /** Somebody waiting for so long, milliseconds, is an overload; a break takes back `CALM` times what it takes. */
   readonly burstMs: number;
   /** What a search may have to wait in an overload, milliseconds, as far as that can be foretold … */
   readonly waitMs: number;
