@@ -25,6 +25,8 @@ const TOGETHER = {
     lists: [["index"], ["embedded"]],
     elsewhere: ["browser", "browser-worker", "durable-object"],
   },
+  // Who opens a database or connects to a server has its schemas looked at.
+  "@brooklet/client": { lists: [["index", "deployment"]], elsewhere: [] },
   "@brooklet/gateway": { lists: [["local"]], elsewhere: [] },
   "@brooklet/models": { lists: [["index"]], elsewhere: [] },
   "@brooklet/partition": { lists: [["index"]], elsewhere: [] },
@@ -43,12 +45,30 @@ const ALONE = { brooklet: ["node/bucket-thread"], "@brooklet/core": ["node"] };
 const OF_THE_HOUSE = ["@brooklet/core", "@brooklet/partition", "@brooklet/store"];
 /** Entries of other packages that are of the house in the same way, as are all that nobody can import by name (`ALSO`). */
 const ENTRIES_OF_THE_HOUSE = { "@brooklet/gateway": ["local"] };
-/** Libraries of CommonJS, which not every bundler reads: packages take them in, as modules. */
-const INSIDE = { "@brooklet/store": ["siphash"], brooklet: ["better-sqlite3", "better-sqlite3/package.json"] };
+/**
+ * What the scripts of a package's entries take from a script that they name anyway, and which has it of others: Node finds a package anew for each script
+ * that names it, which takes a millisecond (docs/decisions/0190).
+ */
+const HANDED_ON = {
+  brooklet: {
+    "./open.js": ["@brooklet/client", "@brooklet/wire"],
+    "@brooklet/partition": ["@brooklet/core", "@brooklet/store"],
+  },
+};
+/** Packages of which an entry of the house hands on all names. */
+const HANDS_ON = { "@brooklet/partition": { entry: "index", all: ["@brooklet/core", "@brooklet/store"] } };
+/** Libraries of CommonJS, which not every bundler reads, and small scripts of the house that would be files of their own: packages take them in, as modules. */
+const INSIDE = {
+  "@brooklet/store": ["siphash"],
+  brooklet: ["better-sqlite3", "better-sqlite3/package.json", "@brooklet/partition/node"],
+};
 /** What these may take of Node or elsewhere when they are asked for something that nobody here asks for. */
 const NOT_INSIDE = ["bindings", "fs", "path", "util"];
 /** How they take it: `require` of a module of Node reads all that it has, and what `fs` has are streams and promises, which are made then. */
 const REQUIRE = "const require = (id) => process.getBuiltinModule(id);";
+/** Imports and exports of names, as Rollup writes them. */
+const IMPORT = /^import \{ (.+) \} from '(.+)';$/gm;
+const EXPORT = /^export \{ (.+) \};$/gm;
 /** How a source becomes a script: without its types and comments, otherwise as it stands. */
 const TRANSFORM = {
   loader: "ts",
@@ -87,6 +107,7 @@ async function writeBundle(folder, name, beside, input) {
       sourcesOf(folder, COPIED[name]),
       librariesOf(folder, inside),
       entriesOfTheHouse(input.filter(([entry]) => house.includes(entry))),
+      handingOn(folder, name),
     ],
     onLog: (level, log, handle) => {
       if (!/MODULE_LEVEL_DIRECTIVE|SOURCEMAP_ERROR/.test(log.code)) handle(level, log);
@@ -103,7 +124,7 @@ async function writeBundle(folder, name, beside, input) {
     sourcemap: true,
     sourcemapPathTransform: (path) => (path.endsWith(COPY) ? path.slice(0, -COPY.length) : path),
     banner: directiveOf,
-    ...(TOGETHER[name] === undefined || input.length === 1
+    ...(TOGETHER[name] === undefined || ALONE[name]?.includes(input[0][0])
       ? {}
       : { manualChunks: filesOf(folder, TOGETHER[name]), onlyExplicitManualChunks: true }),
   });
@@ -184,8 +205,69 @@ function librariesOf(folder, names) {
 /** The license of a library, as a comment that stays: who has its scripts has to have that. */
 function licenseOf(id) {
   const [folder] = /^.*[/]node_modules[/](?:@[^/]+[/])?[^/]+/.exec(id) ?? [];
-  const file = join(folder ?? "", "LICENSE");
-  return id.endsWith(".json") || !existsSync(file) ? "" : `/*!\n${readFileSync(file, "utf8").trim()}\n*/\n`;
+  // What is of the house has the license of the package that takes it in.
+  if (folder === undefined || id.endsWith(".json") || !existsSync(join(folder, "LICENSE"))) return "";
+  return `/*!\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n*/\n`;
+}
+
+/** Has names of other packages taken from scripts that are named anyway. Lines stay where they are, so that what maps say of them holds. */
+function handingOn(folder, name) {
+  return {
+    name: "handing on",
+    generateBundle(_, scripts) {
+      const { entry, all = [] } = HANDS_ON[name] ?? {};
+      for (const id of all) handOn(scripts[`${entry}.js`], `* from '${id}'`);
+      for (const [from, packages] of Object.entries(HANDED_ON[name] ?? {})) {
+        const takers = Object.values(scripts).filter((one) => one.isEntry && one.code.includes(` from '${from}';`));
+        if (takers.length === 0) continue;
+        const own = scripts[from.slice("./".length)];
+        const handedAs = own === undefined ? namesOfPackage(folder, from) : namesOfScript(own);
+        for (const taker of takers)
+          taker.code = taker.code.replace(IMPORT, (line, names, id) =>
+            packages.includes(id) ? importOf(names, (theirs) => handedAs(id, theirs), from) : line,
+          );
+      }
+    },
+  };
+}
+
+/** Has a script export something of another, before the comment that it ends with. */
+function handOn(script, what) {
+  script.code = script.code.replace(/(?=\n\/\/# sourceMappingURL=.*\n$)/, `\nexport ${what};`);
+}
+
+/** An import of the same names from elsewhere, where they are called otherwise. */
+function importOf(names, handedAs, from) {
+  const renamed = names.split(", ").map((one) => {
+    const [theirs, ours = theirs] = one.split(" as ");
+    return handedAs(theirs) === ours ? ours : `${handedAs(theirs)} as ${ours}`;
+  });
+  return `import { ${renamed.join(", ")} } from '${from}';`;
+}
+
+/** What names of other packages are called by a script that hands them on, which exports them then: one that has an own export of that name is called otherwise. */
+function namesOfScript(script) {
+  const own = new Set(script.exports);
+  const handed = new Set();
+  return (id, theirs) => {
+    const name = own.has(theirs) ? `${theirs}$${id.split("/").at(-1)}` : theirs;
+    if (!handed.has(`${id} ${name}`))
+      handOn(script, `{ ${theirs === name ? name : `${theirs} as ${name}`} } from '${id}'`);
+    handed.add(`${id} ${name}`);
+    return name;
+  };
+}
+
+/** The same of a package that was built: it hands on all names but those that it has itself. */
+function namesOfPackage(folder, name) {
+  const script = readFileSync(createRequire(join(folder, "package.json")).resolve(name), "utf8");
+  const own = new Set(
+    [...script.matchAll(EXPORT)].flatMap(([, names]) => names.split(", ").map((one) => one.split(" as ").at(-1))),
+  );
+  return (id, theirs) => {
+    if (own.has(theirs)) throw new Error(`${name} has a ${theirs} of its own, and does not hand on that of ${id}`);
+    return theirs;
+  };
 }
 
 /** Finds the sources of a package, and makes scripts of them. */

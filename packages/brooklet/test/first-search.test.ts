@@ -1,5 +1,6 @@
 /** What a process has loaded and compiled when its first searches are done: the stage of the core that is made for that, and no more. */
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
@@ -84,4 +85,39 @@ test("a first put and a first search load neither Node's cryptography nor what f
   const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd }).toString();
   const slow = /^NativeModule (internal\/crypto\/.*|crypto|module|internal\/streams\/.*)$/;
   expect((JSON.parse(printed) as readonly string[]).filter((name) => slow.test(name))).toEqual([]);
+});
+
+test("what opens a database names no package that a script beside it names", () => {
+  const script = readFileSync(new URL("../dist/embedded.js", import.meta.url), "utf8");
+  const named = [...script.matchAll(/^(?:import|export) .* from '(.+)';$/gm)].map(([, name]) => name);
+  expect([...new Set(named)].sort()).toEqual([
+    "./open.js",
+    "@brooklet/gateway/local",
+    "@brooklet/models",
+    "@brooklet/partition",
+  ]);
+});
+
+test("a first put and a first search load five scripts after the import", () => {
+  const script = `import { Session } from "node:inspector";
+    const session = new Session();
+    session.connect();
+    const scripts = [];
+    session.on("Debugger.scriptParsed", ({ params: { url } }) => scripts.push(url));
+    session.post("Debugger.enable");
+    const { open, schema, text } = await import(${JSON.stringify(built)});
+    scripts.length = 0;
+    ${FIRST}
+    console.log(JSON.stringify(scripts.filter((url) => url.startsWith("file:"))));
+    process.exit();`;
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const printed = execFileSync(process.execPath, ["--input-type=module", "--eval", script], { cwd }).toString();
+  const scripts: readonly string[] = JSON.parse(printed);
+  expect(scripts.map((url) => url.replace(/^.*\/packages\//, "")).sort()).toEqual([
+    "brooklet/dist/embedded.js",
+    "core/dist/node.js",
+    "gateway/dist/local.js",
+    "partition/dist/index.js",
+    "store/dist/index.js",
+  ]);
 });
