@@ -46,17 +46,15 @@ const OF_THE_HOUSE = ["@brooklet/core", "@brooklet/partition", "@brooklet/store"
 /** Entries of other packages that are of the house in the same way, as are all that nobody can import by name (`ALSO`). */
 const ENTRIES_OF_THE_HOUSE = { "@brooklet/gateway": ["local"] };
 /**
- * What the scripts of a package's entries take from a script that they name anyway, and which has it of others: Node finds a package anew for each script
- * that names it, which takes a millisecond (docs/decisions/0190).
+ * What gives a package's entries names of other packages, where they name it anyway: a script of theirs, or the first entry of a package of the house.
+ * Node finds a package anew for each script that names it, which takes most of a millisecond (docs/decisions/0190).
  */
-const HANDED_ON = {
+const GIVERS = {
   brooklet: {
     "./open.js": ["@brooklet/client", "@brooklet/wire"],
     "@brooklet/partition": ["@brooklet/core", "@brooklet/store"],
   },
 };
-/** Packages of which an entry of the house hands on all names. */
-const HANDS_ON = { "@brooklet/partition": { entry: "index", all: ["@brooklet/core", "@brooklet/store"] } };
 /** Libraries of CommonJS, which not every bundler reads, and small scripts of the house that would be files of their own: packages take them in, as modules. */
 const INSIDE = {
   "@brooklet/store": ["siphash"],
@@ -107,7 +105,7 @@ async function writeBundle(folder, name, beside, input) {
       sourcesOf(folder, COPIED[name]),
       librariesOf(folder, inside),
       entriesOfTheHouse(input.filter(([entry]) => house.includes(entry))),
-      handingOn(folder, name),
+      namesGiven(folder, name),
     ],
     onLog: (level, log, handle) => {
       if (!/MODULE_LEVEL_DIRECTIVE|SOURCEMAP_ERROR/.test(log.code)) handle(level, log);
@@ -210,21 +208,21 @@ function licenseOf(id) {
   return `/*!\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n*/\n`;
 }
 
-/** Has names of other packages taken from scripts that are named anyway. Lines stay where they are, so that what maps say of them holds. */
-function handingOn(folder, name) {
+/** Has entries take names of other packages from what gives them (`GIVERS`). Lines stay where they are, so that what maps say of them holds. */
+function namesGiven(folder, name) {
+  const asked = Object.values(GIVERS).flatMap((givers) => givers[name] ?? []);
   return {
-    name: "handing on",
+    name: "names given",
     generateBundle(_, scripts) {
-      const { entry, all = [] } = HANDS_ON[name] ?? {};
-      for (const id of all) handOn(scripts[`${entry}.js`], `* from '${id}'`);
-      for (const [from, packages] of Object.entries(HANDED_ON[name] ?? {})) {
-        const takers = Object.values(scripts).filter((one) => one.isEntry && one.code.includes(` from '${from}';`));
+      for (const id of asked) addExport(scripts["index.js"], `* from '${id}'`);
+      for (const [giver, packages] of Object.entries(GIVERS[name] ?? {})) {
+        const takers = Object.values(scripts).filter((one) => one.isEntry && one.code.includes(` from '${giver}';`));
         if (takers.length === 0) continue;
-        const own = scripts[from.slice("./".length)];
-        const handedAs = own === undefined ? namesOfPackage(folder, from) : namesOfScript(own);
+        const own = scripts[giver.slice("./".length)];
+        const givenAs = own === undefined ? namesOfPackage(folder, giver) : namesOfScript(own);
         for (const taker of takers)
           taker.code = taker.code.replace(IMPORT, (line, names, id) =>
-            packages.includes(id) ? importOf(names, (theirs) => handedAs(id, theirs), from) : line,
+            packages.includes(id) ? importOf(names, (theirs) => givenAs(id, theirs), giver) : line,
           );
       }
     },
@@ -232,40 +230,40 @@ function handingOn(folder, name) {
 }
 
 /** Has a script export something of another, before the comment that it ends with. */
-function handOn(script, what) {
+function addExport(script, what) {
   script.code = script.code.replace(/(?=\n\/\/# sourceMappingURL=.*\n$)/, `\nexport ${what};`);
 }
 
 /** An import of the same names from elsewhere, where they are called otherwise. */
-function importOf(names, handedAs, from) {
+function importOf(names, givenAs, giver) {
   const renamed = names.split(", ").map((one) => {
     const [theirs, ours = theirs] = one.split(" as ");
-    return handedAs(theirs) === ours ? ours : `${handedAs(theirs)} as ${ours}`;
+    return givenAs(theirs) === ours ? ours : `${givenAs(theirs)} as ${ours}`;
   });
-  return `import { ${renamed.join(", ")} } from '${from}';`;
+  return `import { ${renamed.join(", ")} } from '${giver}';`;
 }
 
-/** What names of other packages are called by a script that hands them on, which exports them then: one that has an own export of that name is called otherwise. */
+/** What a script calls names of other packages that it gives, and exports then: another name where it has that one itself. */
 function namesOfScript(script) {
   const own = new Set(script.exports);
-  const handed = new Set();
+  const given = new Set();
   return (id, theirs) => {
     const name = own.has(theirs) ? `${theirs}$${id.split("/").at(-1)}` : theirs;
-    if (!handed.has(`${id} ${name}`))
-      handOn(script, `{ ${theirs === name ? name : `${theirs} as ${name}`} } from '${id}'`);
-    handed.add(`${id} ${name}`);
+    if (!given.has(`${id} ${name}`))
+      addExport(script, `{ ${theirs === name ? name : `${theirs} as ${name}`} } from '${id}'`);
+    given.add(`${id} ${name}`);
     return name;
   };
 }
 
-/** The same of a package that was built: it hands on all names but those that it has itself. */
+/** The same of a package that was built: it gives all names but those that it has itself. */
 function namesOfPackage(folder, name) {
   const script = readFileSync(createRequire(join(folder, "package.json")).resolve(name), "utf8");
   const own = new Set(
     [...script.matchAll(EXPORT)].flatMap(([, names]) => names.split(", ").map((one) => one.split(" as ").at(-1))),
   );
   return (id, theirs) => {
-    if (own.has(theirs)) throw new Error(`${name} has a ${theirs} of its own, and does not hand on that of ${id}`);
+    if (own.has(theirs)) throw new Error(`${name} has a ${theirs} of its own, and does not give that of ${id}`);
     return theirs;
   };
 }
