@@ -15,6 +15,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { OpenLoop } from "./definitions/open-loop.mjs";
+import { median } from "./goals/figures.mjs";
 import { standsStill } from "./peers/warm.mjs";
 
 const option = (name, usual) => {
@@ -29,8 +30,8 @@ const DOCUMENTS = option("documents", has("light") ? 50 : 4_000);
 /** Requests that differ: groups, words and years come again after so many. */
 const REQUESTS = 120;
 const CONNECTIONS = 400;
-/** So many as keep a server busy that answers each of them at once: with few, it waits for them, and can do more. */
-const CLIENTS = 32;
+/** So few that the rate they reach is one at which nearly nothing is refused: p99 in an overload is compared with that at this rate. */
+const CLIENTS = 8;
 const GOODPUT = 0.8;
 const SLOWER = 2;
 const LIVE_MS = 100;
@@ -197,10 +198,6 @@ function freePort() {
       probe.close(() => resolve(free));
     });
   });
-}
-
-function median(values) {
-  return [...values].sort((one, other) => one - other)[values.length >> 1];
 }
 
 function ms(value) {

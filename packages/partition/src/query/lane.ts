@@ -1,12 +1,8 @@
 /**
- * The searches of one thread: few are with it at a time, so that it never waits for one, and the others wait here, where they can
- * still be refused for next to nothing. A burst may wait as long as its own time allows. When some waited for a while with hardly a
- * break, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
- * as fast as before, and a long queue makes all of them late and none of them more. A moment in which nobody waits is no end of
- * that: with a short queue there are such moments, and each would let a burst in again.
- *
- * How many are few depends on how long a turn of this thread takes: one that refuses thousands a second hears of what the other has
- * done only now and then, and if all that was with it is done by then, it had nothing to do meanwhile.
+ * The searches of one thread: few are with it at a time, so that it never waits for one, and the others wait here, where they can still be refused for next to nothing. A burst may wait as long as
+ * its own time allows. When some waited for a while with hardly a break, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
+ * as fast as before, and a long queue makes all of them late and none of them more. With a short queue nobody waits now and then: that is no end of it, and must let no burst in again.
+ * How many are few depends on how long a turn of this thread takes: one that refuses thousands a second hears of what the other has done only now and then, and if all is done by then, it had nothing to do.
  */
 import { ServiceError } from "@brooklet/core";
 
@@ -118,15 +114,13 @@ export class Lane {
     }
     const { refusal } = this;
     if (refusal !== undefined) return Promise.reject(refused(refusal));
-    const sinceMs = this.#now();
-    this.#countWait(sinceMs);
+    const sinceMs = this.#countWait();
     return new Promise((admit, refuse) => this.#waiters.push({ sinceMs, admit, refuse }));
   }
 
   /** Gives the place back: to the search that waits longest, if any does. */
   leave(): void {
-    const nowMs = this.#now();
-    this.#countWait(nowMs);
+    const nowMs = this.#countWait();
     if (this.queued > 0) this.#countTurn();
     const next = this.#running > this.#places ? undefined : this.#next(nowMs);
     // Only while others wait is the time between two what a search takes.
@@ -137,11 +131,12 @@ export class Lane {
     if (this.#running === 0) this.#places = this.#limits.running;
   }
 
-  /** Counts the time until now, before the queue is another. */
-  #countWait(nowMs: number): void {
-    const tookMs = nowMs - this.#waitedAtMs;
-    const waitedMs = this.#waitedMs + (this.queued > 0 ? tookMs : -CALM * tookMs);
+  /** Counts the time until now, before the queue is another; now. */
+  #countWait(): number {
+    const nowMs = this.#now();
+    const waitedMs = this.#waitedMs + (this.queued > 0 ? 1 : -CALM) * (nowMs - this.#waitedAtMs);
     [this.#waitedMs, this.#waitedAtMs] = [Math.min(Math.max(0, waitedMs), this.#limits.burstMs), nowMs];
+    return nowMs;
   }
 
   #countPace(nowMs: number): void {
@@ -166,8 +161,7 @@ export class Lane {
     this.#leftInTurn = 0;
     if (left >= this.#places) this.#places = Math.min(2 * this.#places, runningMost);
     else if (left <= this.#places * NEEDED_PART) this.#places = Math.max(this.#places - 1, running);
-    const nowMs = this.#now();
-    this.#countWait(nowMs);
+    const nowMs = this.#countWait();
     while (this.#running < this.#places) {
       const next = this.#next(nowMs);
       if (next === undefined) break;
@@ -187,7 +181,6 @@ export class Lane {
     }
   }
 
-  /** Asked only while somebody waits. */
   #isOverloaded(): boolean {
     return this.#waitedMs + this.#now() - this.#waitedAtMs >= this.#limits.burstMs;
   }

@@ -116,10 +116,7 @@ export function decryptInto(key: Uint8Array, place: string, encrypted: Uint8Arra
   }
 }
 
-/**
- * Gives the memory of a piece back at once, where the engine can (Node 22 and later): the next piece is decrypted into the same, which the
- * processor's caches still have. The collector would give it back after megabytes of pieces, each in memory that they have not.
- */
+/** Gives the memory of a piece back at once, where the engine can (Node 22 and later): the next has the same, which the processor's caches still have. */
 function giveBack({ buffer, byteLength }: Uint8Array): void {
   const own: ArrayBufferLike & { transfer?(length: number): unknown } = buffer;
   if (own.byteLength === byteLength) own.transfer?.(0);
