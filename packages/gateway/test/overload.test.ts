@@ -3,7 +3,7 @@ import { tokenSecret } from "@brooklet/wire";
 import { SignJWT } from "jose";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { DEFAULT_LIMITS } from "../src/limits.ts";
-import { PAUSE_MS } from "../src/node/early-refusal.ts";
+import { HOLD_MS } from "../src/node/early-refusal.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../src/node/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
@@ -218,23 +218,41 @@ describe("on a connection that was used before, what there is no room for never 
     socket.destroy();
   });
 
-  test("a connection is not read for a moment after a refusal, and others are", async () => {
+  test("a refusal is told a moment later, and others are answered meanwhile", async () => {
     const { ask, port, socket } = await used();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    expect(await ask(get(HOT))).toMatch(/^HTTP\/1\.1 503 /);
     let isTold = false;
     const told = ask(get(HOT)).finally(() => {
       isTold = true;
     });
     const other = connection(port);
     for (let turn = 0; turn < 5; turn += 1) expect(await other.ask(get("/livez"))).toMatch(/^HTTP\/1\.1 200 /);
-    await vi.advanceTimersByTimeAsync(PAUSE_MS - 1);
+    await vi.advanceTimersByTimeAsync(HOLD_MS - 1);
     expect(await other.ask(get("/livez"))).toMatch(/^HTTP\/1\.1 200 /);
     expect(isTold).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(await told).toMatch(/^HTTP\/1\.1 503 /);
+    expect(await ask(get("/livez"))).toMatch(/^HTTP\/1\.1 200 /);
     other.socket.destroy();
     socket.destroy();
+  });
+
+  test("a server that is closed meanwhile tells it all the same, and one whose client has gone lives on", async () => {
+    const { ask, port, socket } = await used();
+    const gone = connection(port);
+    await gone.ask(get("/livez"));
+    gone.send(get(HOT));
+    const other = connection(port);
+    await other.ask(get("/livez"));
+    gone.socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 2 * HOLD_MS));
+    const told = ask(get(HOT));
+    expect(await other.ask(get("/livez"))).toMatch(/^HTTP\/1\.1 200 /);
+    other.socket.destroy();
+    const closed = running.splice(-1)[0]?.close(5_000);
+    expect(await told).toMatch(/^HTTP\/1\.1 503 /);
+    socket.destroy();
+    await closed;
   });
 
   test("its body is passed over, however it comes, and what comes after it is a request", async () => {

@@ -9,10 +9,10 @@ import type { CallHead, WholeReply } from "../call.ts";
 import { RequestFrame, requestHead } from "./request-frame.ts";
 
 /**
- * For so long, milliseconds, a connection is not read when a request of it was refused: who asks again at once would have the server refuse
- * all the time, and takes it from those that it answers. What comes meanwhile waits in the connection.
+ * So late, milliseconds, a refusal is told: who asks again at once would have the server refuse all the time, and takes it from those that it
+ * answers. What is asked behind it on the same connection waits there.
  */
-export const PAUSE_MS = 50;
+export const HOLD_MS = 50;
 
 /** What one request is refused with at present; nothing: it has to be looked at. */
 export type Refuse = (head: CallHead) => WholeReply | undefined;
@@ -65,12 +65,12 @@ function isRefusedNow(text: string, socket: Socket, frame: RequestFrame, options
   if (reply === undefined) return false;
   const isLast = reply.close === true || frame.requests >= options.requestsOfConnection;
   const bytes = replyBytes(reply, isLast, head?.method === "HEAD");
-  if (isLast) socket.end(bytes);
-  else {
-    socket.write(bytes);
-    socket.pause();
-    setTimeout(() => socket.resume(), PAUSE_MS);
-  }
+  socket.pause();
+  setTimeout(() => {
+    socket.resume();
+    if (isLast) socket.end(bytes);
+    else socket.write(bytes);
+  }, HOLD_MS);
   return true;
 }
 
