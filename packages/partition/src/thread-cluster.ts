@@ -200,9 +200,9 @@ export class ThreadCluster implements Cluster {
 
   overload(key?: PartitionKey): string | undefined {
     // By whatever name: that there is no such group is said by who searches it.
-    if (key !== undefined) return this.#threadOf(bucketOf(key, this.buckets)).lane.refusal;
+    if (key !== undefined) return this.#threadOf(bucketOf(key, this.buckets)).lane.refusal();
     // While one thread has room there is a search that is not refused.
-    const refusals = this.#threads.map(({ lane }) => lane.refusal);
+    const refusals = this.#threads.map(({ lane }) => lane.refusal());
     return refusals.includes(undefined) ? undefined : refusals[0];
   }
 

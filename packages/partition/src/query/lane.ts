@@ -1,7 +1,7 @@
 /**
  * The searches of one thread: few are with it at a time, so that it never waits for one, and the others wait here, where they can still be refused for next to nothing. A burst may wait as long as
  * its own time allows. When some waited for a while with hardly a break, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
- * as fast as before, and a long queue makes all of them late and none of them more. With a short queue nobody waits now and then: that is no end of it, and must let no burst in again.
+ * as fast as before, and a long queue makes all of them late and none of them more. With a short queue nobody waits now and then: that is no end of it while others are refused, and must let no burst in again.
  * How many are few depends on how long a turn of this thread takes: one that refuses thousands a second hears of what the other has done only now and then, and if all is done by then, it had nothing to do.
  */
 import { ServiceError } from "@brooklet/core";
@@ -14,7 +14,7 @@ export interface LaneLimits {
   readonly runningMost: number;
   /** Waiting at a time, of a burst. */
   readonly queued: number;
-  /** Somebody waiting for so long, milliseconds, is an overload; a break takes back `CALM` times what it takes. */
+  /** Somebody waiting or refused for so long, milliseconds, is an overload; a break takes back `CALM` times what it takes. */
   readonly burstMs: number;
   /** What a search may have to wait in an overload, milliseconds, as far as that can be foretold … */
   readonly waitMs: number;
@@ -30,7 +30,7 @@ export const LANE_LIMITS: LaneLimits = {
   runningMost: 64,
   queued: 256,
   burstMs: 500,
-  waitMs: 50,
+  waitMs: 25,
   queuedAlways: 16,
   waitedMs: 200,
 };
@@ -39,8 +39,10 @@ const OVERLOAD = "Rejecting execution due to overload";
 /** A part of the new in a mean of what was, and how long it is counted before there is a new one, milliseconds. */
 const MEAN_PART = 0.5;
 const PACE_MS = 25;
-/** A millisecond in which nobody waits takes back so many in which somebody did. */
+/** A millisecond in which nobody waits takes back so many in which somebody did … */
 const CALM = 4;
+/** … when nobody was refused for so long, milliseconds: who was comes again meanwhile. */
+const REFUSED_MS = 100;
 /** A turn in which so small a part of the places was given back has no need of the others. */
 const NEEDED_PART = 0.25;
 
@@ -61,9 +63,10 @@ export class Lane {
   #places: number;
   /** Places given back in this turn. */
   #leftInTurn = 0;
-  /** For how long somebody waited, less the breaks, as it was at a time. */
+  /** For how long somebody waited or was refused, less the breaks, as it was at a time. */
   #waitedMs = 0;
   #waitedAtMs = 0;
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
   /** Time from one search that is done to the next while others wait, a mean. */
   #paceMs = 0;
   /** Since when it is counted how many are done while others wait, and how many were. Many are heard of at once. */
@@ -95,15 +98,17 @@ export class Lane {
     return this.#places;
   }
 
-  /** What one more search would be refused with at present; nothing: it would not be. */
-  get refusal(): string | undefined {
+  /** What one more search is refused with at present; nothing: it is not. Asking counts as a refusal: it is asked for a search that came. */
+  refusal(): string | undefined {
     const { queued } = this;
     if (queued === 0) return undefined;
     const { queued: most, queuedAlways, waitMs } = this.#limits;
     const before = queued + Math.max(0, this.#running - this.#limits.running);
     const isTooMany =
       queued >= most || (this.#isOverloaded() && queued >= queuedAlways && before * this.#paceMs >= waitMs);
-    return isTooMany ? `${OVERLOAD}: ${queued} searches already enqueued` : undefined;
+    if (!isTooMany) return undefined;
+    this.#refusedAtMs = this.#countWait();
+    return `${OVERLOAD}: ${queued} searches already enqueued`;
   }
 
   /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
@@ -112,7 +117,7 @@ export class Lane {
       this.#running += 1;
       return undefined;
     }
-    const { refusal } = this;
+    const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refused(refusal));
     const sinceMs = this.#countWait();
     return new Promise((admit, refuse) => this.#waiters.push({ sinceMs, admit, refuse }));
@@ -134,7 +139,8 @@ export class Lane {
   /** Counts the time until now, before the queue is another; now. */
   #countWait(): number {
     const nowMs = this.#now();
-    const waitedMs = this.#waitedMs + (this.queued > 0 ? 1 : -CALM) * (nowMs - this.#waitedAtMs);
+    const isCalm = this.queued === 0 && nowMs - this.#refusedAtMs > REFUSED_MS;
+    const waitedMs = this.#waitedMs + (isCalm ? -CALM : 1) * (nowMs - this.#waitedAtMs);
     [this.#waitedMs, this.#waitedAtMs] = [Math.min(Math.max(0, waitedMs), this.#limits.burstMs), nowMs];
     return nowMs;
   }
