@@ -29,11 +29,11 @@ function segmentsOf(path) {
 }
 
 /** How many partitions these segments are of. */
-const havingOf = (segments) => new Set(segments.map((segment) => segment.split(":", 1)[0])).size;
+const partitionCount = (segments) => new Set(segments.map((segment) => segment.split(":", 1)[0])).size;
 
 /** In how many partitions of a data directory there are documents that are no tail any more. */
 export function partitionsOf(path) {
-  return havingOf(segmentsOf(path));
+  return partitionCount(segmentsOf(path));
 }
 
 /**
@@ -71,9 +71,9 @@ export async function settled(path, partitions, meanwhile) {
     const now = segments.join();
     if (now === seen) quiet += 1;
     else [seen, quiet] = [now, 0];
-    const having = havingOf(segments);
-    if (having === partitions && (segments.length === partitions || quiet >= QUIET_SECONDS)) return;
+    const count = partitionCount(segments);
+    if (count === partitions && (segments.length === partitions || quiet >= QUIET_SECONDS)) return;
     if (performance.now() > until)
-      throw new Error(`${segments.length} segments, in ${having} of ${partitions} partitions`);
+      throw new Error(`${segments.length} segments, in ${count} of ${partitions} partitions`);
   }
 }

@@ -83,7 +83,7 @@ export function readStages(recipe: Uint8Array, length: number, read: Read): Stag
     const pieces = Array.from({ length: next() }, () => ({ isOfWhole: next() === 1, begin: next(), length: next() }));
     return { bytes, pieces };
   };
-  const made = <Bytes extends Uint8Array>(room: Bytes, { pieces }: Pieces): Bytes => {
+  const compose = <Bytes extends Uint8Array>(room: Bytes, { pieces }: Pieces): Bytes => {
     let at = 0;
     for (const { isOfWhole, begin, length } of pieces) {
       const piece = room.subarray(at, at + length);
@@ -93,11 +93,11 @@ export function readStages(recipe: Uint8Array, length: number, read: Read): Stag
     }
     return room;
   };
-  const compiledNow = (of: Pieces): WebAssembly.Module => new WebAssembly.Module(made(new Uint8Array(of.bytes), of));
+  const compiledNow = (of: Pieces): WebAssembly.Module => new WebAssembly.Module(compose(new Uint8Array(of.bytes), of));
   const start = compiledNow(module());
   const later = slots.counts.map(() => {
     const of = module();
-    return { length: of.bytes, bytes: (room: Uint8Array): void => readLater(() => made(room, of)) };
+    return { length: of.bytes, bytes: (room: Uint8Array): void => readLater(() => compose(room, of)) };
   });
   const loader = compiledNow(module());
   const data = Array.from({ length: next() }, () => {
