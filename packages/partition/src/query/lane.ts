@@ -101,12 +101,9 @@ export class Lane {
   /** What one more search is refused with at present; nothing: it is not. Asking counts as a refusal: it is asked for a search that came. */
   refusal(): string | undefined {
     const { queued } = this;
-    if (queued === 0) return undefined;
-    const { queued: most, queuedAlways, waitMs } = this.#limits;
-    const before = queued + Math.max(0, this.#running - this.#limits.running);
-    const isTooMany =
-      queued >= most || (this.#isOverloaded() && queued >= queuedAlways && before * this.#paceMs >= waitMs);
-    if (!isTooMany) return undefined;
+    const { queued: most, queuedAlways, running, waitMs } = this.#limits;
+    const isLong = queued >= queuedAlways && (queued + Math.max(0, this.#running - running)) * this.#paceMs >= waitMs;
+    if (queued < most && !(isLong && this.#isOverloaded())) return undefined;
     this.#refusedAtMs = this.#countWait();
     return `${OVERLOAD}: ${queued} searches already enqueued`;
   }
@@ -119,8 +116,7 @@ export class Lane {
     }
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refused(refusal));
-    const sinceMs = this.#countWait();
-    return new Promise((admit, refuse) => this.#waiters.push({ sinceMs, admit, refuse }));
+    return new Promise((admit, refuse) => this.#waiters.push({ sinceMs: this.#countWait(), admit, refuse }));
   }
 
   /** Gives the place back: to the search that waits longest, if any does. */
@@ -129,10 +125,9 @@ export class Lane {
     if (this.queued > 0) this.#countTurn();
     const next = this.#running > this.#places ? undefined : this.#next(nowMs);
     // Only while others wait is the time between two what a search takes.
-    if (next === undefined) this.#countedSinceMs = undefined;
+    if (next === undefined) [this.#countedSinceMs, this.#running] = [undefined, this.#running - 1];
     else this.#countPace(nowMs);
-    if (next === undefined) this.#running -= 1;
-    else next.admit();
+    next?.admit();
     if (this.#running === 0) this.#places = this.#limits.running;
   }
 
@@ -162,8 +157,7 @@ export class Lane {
 
   /** As many places as the thread is not done with before this one hears of it. */
   #turned(): void {
-    const left = this.#leftInTurn;
-    const { running, runningMost } = this.#limits;
+    const [left, { running, runningMost }] = [this.#leftInTurn, this.#limits];
     this.#leftInTurn = 0;
     if (left >= this.#places) this.#places = Math.min(2 * this.#places, runningMost);
     else if (left <= this.#places * NEEDED_PART) this.#places = Math.max(this.#places - 1, running);
