@@ -185,15 +185,17 @@ export class BucketLog {
     this.#isBroken = true;
     this.#run();
   }
-  /** Finishes what is under way, and takes a snapshot if it owns the bucket. */
+
+  /** Settles when what is under way is in the log, with a snapshot if it owns the bucket: never, if the store does not answer. */
+  async finish(): Promise<void> {
+    if (this.#isOwner) await this.confirmed().catch(() => undefined);
+    if (this.#isOwner && this.#logged.objects > 0) await this.collect().catch(this.#options.onProblem);
+  }
+
+  /** Asks for nothing any more. */
   async close(): Promise<void> {
-    if (this.#isOwner && !this.#isClosed) {
-      await this.confirmed().catch(() => undefined);
-      if (this.#isOwner && this.#logged.objects > 0) await this.collect().catch(this.#options.onProblem);
-    }
     this.#isClosed = true;
-    await this.#collecting;
-    await this.#running;
+    await Promise.all([this.#collecting, this.#running]);
     this.#rejectAll(new StoreError("closed", "the log is closed"));
   }
 
@@ -332,12 +334,9 @@ export class BucketLog {
   }
 
   #tellConfirmed(): void {
-    const still: Confirmation[] = [];
-    for (const confirmation of this.#confirmations) {
-      if (confirmation.until <= this.#confirmed) confirmation.waiter.resolve();
-      else still.push(confirmation);
-    }
-    this.#confirmations = still;
+    const isTold = ({ until }: Confirmation): boolean => until <= this.#confirmed;
+    for (const { waiter } of this.#confirmations.filter(isTold)) waiter.resolve();
+    this.#confirmations = this.#confirmations.filter((one) => !isTold(one));
   }
 
   /** The oldest records; none behind what was captured together with those before it. */

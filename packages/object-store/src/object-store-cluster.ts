@@ -20,6 +20,7 @@ import {
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
+import { closeBucket, closeInTime } from "./close.ts";
 import { joined } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
@@ -56,6 +57,8 @@ export interface ObjectStoreClusterOptions
   readonly buckets?: number;
   /** How other gateways reach this one, and it them; without it, whoever is asked to write takes the bucket over. */
   readonly peers?: PeerPort;
+  /** How long closing waits for a store that does not answer, milliseconds, twice at most; 10 s by default. */
+  readonly closeMs?: number;
   /** Waits; a test has time of its own. */
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
@@ -275,17 +278,19 @@ export class ObjectStoreCluster implements Cluster {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const end of this.#endLooking) end();
+    const { closeMs, onProblem } = this.#options;
+    await closeInTime(this.#finish(), closeMs, onProblem);
+    await closeInTime(Promise.all(Array.from(this.#buckets.values(), closeBucket)), closeMs, onProblem);
+    await this.#inner.close();
+    for (const { replica } of this.#buckets.values()) replica.close();
+    await this.#options.store.close?.();
+  }
+
+  async #finish(): Promise<void> {
     await this.#peers?.leave().catch(() => undefined);
     await this.#deploying;
     await this.#inner.idle();
-    for (const { log } of this.#buckets.values()) await log.close();
-    await this.#inner.close();
-    for (const { replica } of this.#buckets.values()) {
-      // Whoever owns the bucket looks for what is left.
-      await replica.removed().catch(() => undefined);
-      replica.close();
-    }
-    await this.#options.store.close?.();
+    for (const { log } of this.#buckets.values()) await log.finish();
   }
 
   /** A store that does not answer keeps nobody waiting longer than they would. */

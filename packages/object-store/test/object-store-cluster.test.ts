@@ -42,6 +42,37 @@ test("a gateway that begins finds everything in snapshot, files and log", async 
   expect(problems).toEqual([]);
 });
 
+test.each([
+  ["refuses", (): Promise<never> => Promise.reject(new Error("no route"))],
+  ["does not answer", (): Promise<never> => new Promise(() => undefined)],
+])("a gateway is closed though its store %s, and what it acknowledged is there", async (_, answer) => {
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  let isThere = true;
+  const whileThere = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get: (target, name) => {
+        const call: unknown = Reflect.get(target, name);
+        return typeof call === "function" && !isThere ? answer : call;
+      },
+    });
+  const { cluster, problems } = await openCluster(
+    { ...store, log: whileThere(store.log), files: whileThere(store.files) },
+    { closeMs: 200 },
+  );
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await put(cluster, "alice", "1", { title: "first note", seen: 1 });
+  isThere = false;
+  await expect(put(cluster, "alice", "2", { title: "second note", seen: 2 }, "", 100)).rejects.toMatchObject({
+    status: 504,
+    outcome: "unknown",
+  });
+  await cluster.close();
+  expect(problems).toContainEqual(expect.objectContaining({ message: expect.stringMatching(/does not answer/) }));
+  const { cluster: next } = await openCluster(store);
+  expect(await get(next, "alice", "1")).toEqual({ title: "first note", seen: 1 });
+});
+
 test("a group that was erased is nowhere in the store", async () => {
   const { clusters, memory } = await gateways(2);
   const [one, two] = clusters as [(typeof clusters)[0], (typeof clusters)[0]];
