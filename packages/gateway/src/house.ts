@@ -147,9 +147,10 @@ export function refusedAtOnce(call: CallHead, house: House): WholeReply | undefi
     const { access, surroundings } = house;
     if (!mayBeRefused(call, surroundings)) return undefined;
     const caller = access.knownAtOnce(call);
-    const refusal = caller && overload(call, surroundings, caller);
-    if (refusal === undefined) return undefined;
+    if (caller === undefined) return undefined;
     access.check(call);
+    const refusal = overload(call, surroundings, caller);
+    if (refusal === undefined) return undefined;
     const kind = call.target.startsWith("/document/") ? "document" : "search";
     const reply = kind === "search" ? refusedSearch(refusal) : failureOf(refusal, call, kind);
     return { ...complete(reply, kind, access.sharing(call), house, call), body: reply.body };

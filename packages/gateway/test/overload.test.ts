@@ -19,13 +19,15 @@ afterEach(async () => {
 async function start(
   busy: readonly string[],
   options: Partial<ServerOptions> = {},
-): Promise<{ readonly cluster: FakeCluster; readonly port: number }> {
+): Promise<{ readonly cluster: FakeCluster; readonly port: number; readonly counted: readonly string[] }> {
+  const counted: string[] = [];
   const cluster = Object.assign(fakeCluster(), {
     overload: (key?: string) => (busy.includes(key ?? "any") ? WHY : undefined),
+    countRefusal: (key?: string) => void counted.push(key ?? "any"),
   });
   const server = await startServer(cluster, { port: 0, ...options });
   running.push(server);
-  return { cluster, port: server.port };
+  return { cluster, port: server.port, counted };
 }
 
 /** A token to search one group. */
@@ -59,13 +61,14 @@ describe("what there is no room for is refused before its body comes", () => {
     ["a search by what somebody typed", ["any"], "POST /brooklet/v1/search"],
     ["a retrieval", ["any"], "POST /brooklet/v1/retrieve"],
   ])("%s", async (_, busy, line) => {
-    const { cluster, port } = await start(busy);
+    const { cluster, port, counted } = await start(busy);
     const said = await firstWords(port, line, ...JSON_BODY);
     expect(said).toMatch(/^HTTP\/1\.1 503 /);
     expect(said.toLowerCase()).toContain("\r\nretry-after: 1\r\n");
     expect(said).toContain(WHY);
     expect(said).toContain('"outcome":"not_applied"');
     expect(cluster.asked).toEqual([]);
+    expect(counted).toEqual(busy);
   });
 
   test("with a token of that group, which need not be named", async () => {
@@ -76,7 +79,7 @@ describe("what there is no room for is refused before its body comes", () => {
   });
 
   test("not to who is not known, nor of a group that is another's: how busy it is is told to nobody else", async () => {
-    const { port } = await start(["g:hot"], { adminKeys: [KEY] });
+    const { port, counted } = await start(["g:hot"], { adminKeys: [KEY] });
     expect(await firstWords(port, SEARCH, ...JSON_BODY)).toMatch(/^HTTP\/1\.1 401 /);
     const token = await tokenOf("mine");
     const ask = async (group: string): Promise<string> => {
@@ -87,6 +90,8 @@ describe("what there is no room for is refused before its body comes", () => {
     };
     expect(await ask("hot")).toMatch(/^403 /);
     expect(await ask("hot")).toBe(await ask("cold"));
+    // None of them is a search that the group's overload refused: only those keep it.
+    expect(counted).toEqual([]);
   });
 });
 
@@ -100,8 +105,9 @@ test("other groups are searched, and documents written and removed, while one gr
 });
 
 test("a page of another origin is told that it may not ask, not how busy it is", async () => {
-  const { port } = await start(["g:hot"]);
+  const { port, counted } = await start(["g:hot"]);
   expect(await firstWords(port, SEARCH, ...JSON_BODY, "Origin: https://evil.example")).toMatch(/^HTTP\/1\.1 403 /);
+  expect(counted).toEqual([]);
 });
 
 test("operations on documents beyond the queue are refused before their bodies come, removes last", async () => {

@@ -258,6 +258,8 @@ export interface Cluster {
    * of a request.
    */
   overload?(key?: PartitionKey): string | undefined;
+  /** Hears of a search that was refused with what `overload` told of the same: while there are such, an overload has not ended. */
+  countRefusal?(key?: PartitionKey): void;
   /** What is wrong with it, each in one sentence; nothing: a query was just answered and a write was stored within the last minute. */
   health?(): Promise<readonly string[]>;
   /** What is stored of a group, counted now. */

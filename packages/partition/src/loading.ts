@@ -86,14 +86,9 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
       return seen;
     },
   };
-  const task = place.engine.load(
-    placeOf(store.state(key)),
-    nowMicros(),
-    store.firstFreeSegment,
-    load,
-    maintenance.room,
-  );
-  const { number } = store.state(key);
+  const state = store.state(key);
+  const task = place.engine.load(placeOf(state), nowMicros(), store.firstFreeSegment, load, maintenance.room);
+  const { number } = state;
   const isSame = (): boolean =>
     bucket.isOpen && bucket.store === store && bucket.application === application && store.state(key).number === number;
   const stop = (): boolean => maintenance.stopped || !isSame();
@@ -123,11 +118,8 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
     const nowhere: Place = { incarnation: 0, partition: 0, key: groupOf(key), layout: 0, operation: 0 };
     const task = place.engine.load(nowhere, nowMicros(), 0, load);
     const stop = (): boolean => bucket.application !== application;
-    const loaded = await driveInSlices(task, sourceOf(bucket.store, key), {
-      sliceMs: SLICE_MS,
-      turn: maintenance.turn,
-      stop,
-    });
+    const pace = { sliceMs: SLICE_MS, turn: maintenance.turn, stop };
+    const loaded = await driveInSlices(task, sourceOf(bucket.store, key), pace);
     // Another application was deployed meanwhile.
     if (loaded === undefined || stop()) continue;
     const ids = loaded.operations.map(({ id }) => id);

@@ -320,11 +320,8 @@ export class Maintenance {
     const isSame = (): boolean =>
       !this.#stopped && this.#same(bucket, store) && store.state(key).number === state.number;
     const task = this.#options.engine.compact(placeOf(state), reason, bounds, this.room);
-    const change = await driveInSlices(task, sourceOf(store, key), {
-      sliceMs: limits.SLICE_MS,
-      turn: this.#options.turn,
-      stop: () => !isSame(),
-    });
+    const pace = { sliceMs: limits.SLICE_MS, turn: this.#options.turn, stop: () => !isSame() };
+    const change = await driveInSlices(task, sourceOf(store, key), pace);
     if (!isSame()) return "nothing";
     const hasMore = change?.hasMore === true;
     // A deployment in between: what was written is of the application before, and stays marked so.

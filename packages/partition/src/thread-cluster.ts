@@ -43,7 +43,7 @@ import type { ModelState } from "./health/model-state.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
-import type { LaneLimits } from "./query/lane.ts";
+import type { Lane, LaneLimits } from "./query/lane.ts";
 import { evaluateModel } from "./query/model-evaluation.ts";
 import type { Stages } from "./query/stages.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
@@ -199,11 +199,19 @@ export class ThreadCluster implements Cluster {
   }
 
   overload(key?: PartitionKey): string | undefined {
-    // By whatever name: that there is no such group is said by who searches it.
-    if (key !== undefined) return this.#threadOf(bucketOf(key, this.buckets)).lane.refusal();
     // While one thread has room there is a search that is not refused.
-    const refusals = this.#threads.map(({ lane }) => lane.refusal());
+    const refusals = this.#lanesOf(key).map(({ refusal }) => refusal);
     return refusals.includes(undefined) ? undefined : refusals[0];
+  }
+
+  countRefusal(key?: PartitionKey): void {
+    for (const lane of this.#lanesOf(key)) lane.countRefusal();
+  }
+
+  /** By whatever name: that there is no such group is said by who searches it. */
+  #lanesOf(key: PartitionKey | undefined): readonly Lane[] {
+    if (key !== undefined) return [this.#threadOf(bucketOf(key, this.buckets)).lane];
+    return this.#threads.map(({ lane }) => lane);
   }
 
   health(): Promise<readonly string[]> {

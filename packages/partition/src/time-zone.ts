@@ -20,12 +20,12 @@ export function zoneOffset(name: string, atSeconds: number): number | undefined 
 function formatOf(name: string): Intl.DateTimeFormat | undefined {
   if (!formats.has(name)) {
     if (formats.size >= FORMATS_MAX) formats.clear();
-    formats.set(name, made(name));
+    formats.set(name, zoneFormat(name));
   }
   return formats.get(name);
 }
 
-function made(timeZone: string): Intl.DateTimeFormat | undefined {
+function zoneFormat(timeZone: string): Intl.DateTimeFormat | undefined {
   try {
     const digits = "2-digit";
     return new Intl.DateTimeFormat("en-US", {

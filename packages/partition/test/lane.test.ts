@@ -135,7 +135,7 @@ describe("an open loop of more searches than a thread can do (T11)", () => {
     load.take();
     await load.run(SERVICE_MS * 2, SERVICE_MS, LOAD_MS);
     expect(load.take()).toEqual({ done: LOAD_MS / SERVICE_MS / 2, p99: SERVICE_MS, refused: 0 });
-    expect([load.lane.queued, load.lane.refusal()]).toEqual([0, undefined]);
+    expect([load.lane.queued, load.lane.refusal]).toEqual([0, undefined]);
   });
 });
 
@@ -160,11 +160,38 @@ test("more than the longest queue is refused at once, and told why", async () =>
   const lane = new Lane({ ...LANE_LIMITS, running: 1, queued: 1 });
   expect(lane.enter()).toBeUndefined();
   const waiting = lane.enter();
-  expect(lane.refusal()).toBe("Rejecting execution due to overload: 1 searches already enqueued");
+  expect(lane.refusal).toBe("Rejecting execution due to overload: 1 searches already enqueued");
   await expect(lane.enter()).rejects.toMatchObject({ code: "UNAVAILABLE", status: 503, outcome: "not_applied" });
   lane.leave();
   await waiting;
   expect([lane.running, lane.queued]).toEqual([1, 0]);
+});
+
+test("who is refused keeps an overload, and who only looks does not", () => {
+  let nowMs = 0;
+  const limits = { running: 1, runningMost: 1, queued: 1, burstMs: 500, waitMs: 0, queuedAlways: 0, waitedMs: 1_000 };
+  const lane = new Lane(limits, () => nowMs);
+  const reason = expect.stringContaining("already enqueued");
+  const overloads = (): void => {
+    lane.enter();
+    lane.enter();
+    nowMs += limits.burstMs;
+    expect(lane.refusal).toEqual(reason);
+  };
+  /** What is said to the next, some time after all were done. */
+  const after = (): string | undefined => {
+    lane.leave();
+    lane.leave();
+    nowMs += 90;
+    lane.enter();
+    lane.leave();
+    return lane.refusal;
+  };
+  overloads();
+  expect(after()).toBeUndefined();
+  overloads();
+  lane.countRefusal();
+  expect(after()).toEqual(reason);
 });
 
 describe("a thread that is heard of once in a turn of many milliseconds", () => {

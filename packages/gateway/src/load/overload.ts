@@ -22,7 +22,7 @@ export function mayBeRefused({ target, method }: CallHead, surroundings: Surroun
   return named !== undefined && searchesOfPartition.refusal(named) !== undefined;
 }
 
-/** The refusal of a request of this caller, or nothing: it has to be looked at. */
+/** The refusal of a request of this caller, who is refused with it; or nothing: it has to be looked at. */
 export function overload(call: CallHead, surroundings: Surroundings, caller: Authority): ServiceError | undefined {
   const { target, method } = call;
   // Removes give room, and are the last to be refused.
@@ -33,7 +33,9 @@ export function overload(call: CallHead, surroundings: Surroundings, caller: Aut
   const refusal = searches.refusal ?? (key === undefined ? undefined : searchesOfPartition.refusal(key));
   if (refusal !== undefined) return refusal;
   const reason = cluster.overload?.(key);
-  return reason === undefined ? undefined : unavailable(reason);
+  if (reason === undefined) return undefined;
+  cluster.countRefusal?.(key);
+  return unavailable(reason);
 }
 
 /** The last refusal of a thread: in an overload it is that of nearly all, and making one, with where it was made, is dearer than all else here. */

@@ -12,16 +12,11 @@ export interface Job {
 
 /** A job that nobody has done yet. */
 export function jobOf(bucket: Bucket, key: string, reason: Job["reason"]): Job {
-  const { promise, resolve, reject } = withResolvers();
-  // Most jobs have nobody waiting for them; their failure was told to the operator.
-  promise.catch(() => undefined);
-  return { bucket, key, reason, done: promise, settle: (error) => (error === undefined ? resolve() : reject(error)) };
-}
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {
-  let [resolve, reject]: [() => void, (error: unknown) => void] = [() => undefined, () => undefined];
-  const promise = new Promise<void>((onResolve, onReject) => {
-    [resolve, reject] = [onResolve, onReject];
+  let settle: Job["settle"] = () => undefined;
+  const done = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error === undefined ? resolve() : reject(error));
   });
-  return { promise, resolve, reject };
+  // Most jobs have nobody waiting for them; their failure was told to the operator.
+  done.catch(() => undefined);
+  return { bucket, key, reason, done, settle };
 }

@@ -98,14 +98,18 @@ export class Lane {
     return this.#places;
   }
 
-  /** What one more search is refused with at present; nothing: it is not. Asking counts as a refusal: it is asked for a search that came. */
-  refusal(): string | undefined {
+  /** What one more search is refused with at present; nothing: it is not. */
+  get refusal(): string | undefined {
     const { queued } = this;
     const { queued: most, queuedAlways, running, waitMs } = this.#limits;
     const isLong = queued >= queuedAlways && (queued + Math.max(0, this.#running - running)) * this.#paceMs >= waitMs;
     if (queued < most && !(isLong && this.#isOverloaded())) return undefined;
-    this.#refusedAtMs = this.#countWait();
     return `${OVERLOAD}: ${queued} searches already enqueued`;
+  }
+
+  /** Counts a search that came and was refused. */
+  countRefusal(): void {
+    this.#refusedAtMs = this.#countWait();
   }
 
   /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
@@ -114,9 +118,14 @@ export class Lane {
       this.#running += 1;
       return undefined;
     }
-    const refusal = this.refusal();
-    if (refusal !== undefined) return Promise.reject(refused(refusal));
+    const { refusal } = this;
+    if (refusal !== undefined) return Promise.reject(this.#refuse(refusal));
     return new Promise((admit, refuse) => this.#waiters.push({ sinceMs: this.#countWait(), admit, refuse }));
+  }
+
+  #refuse(message: string): ServiceError {
+    this.countRefusal();
+    return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "not_applied" });
   }
 
   /** Gives the place back: to the search that waits longest, if any does. */
@@ -177,15 +186,11 @@ export class Lane {
       const waitedMs = nowMs - next.sinceMs;
       const { waitedMs: longestMs, queuedAlways } = this.#limits;
       if (waitedMs <= longestMs || this.queued < queuedAlways || !this.#isOverloaded()) return next;
-      next.refuse(refused(`${OVERLOAD}: waited ${Math.round(waitedMs)} ms for a place`));
+      next.refuse(this.#refuse(`${OVERLOAD}: waited ${Math.round(waitedMs)} ms for a place`));
     }
   }
 
   #isOverloaded(): boolean {
     return this.#waitedMs + this.#now() - this.#waitedAtMs >= this.#limits.burstMs;
   }
-}
-
-function refused(message: string): ServiceError {
-  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "not_applied" });
 }
