@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_was_written_before_is_put_in_as_it_is() {
-        let inner = crate::Format::Cbor.written(|writer| writer.null());
+        let inner = crate::Format::Cbor.write_with(|writer| writer.null());
         let whole = hex(|cbor| {
             cbor.begin_array();
             cbor.fragment(&inner);

@@ -161,7 +161,7 @@ pub fn values_wanted(target: &TensorType) -> u32 {
 ///
 /// # Errors
 /// If the embedding does not fit the type.
-pub fn embedded(target: &Arc<TensorType>, embedding: &Embedding) -> Result<Tensor, Rejection> {
+pub fn tensor_of(target: &Arc<TensorType>, embedding: &Embedding) -> Result<Tensor, Rejection> {
     let mut builder = builder(target);
     add(&mut builder, target, embedding, None)?;
     Ok(builder.finish())
@@ -254,9 +254,9 @@ mod tests {
 
     #[test]
     fn vectors_are_cut_and_cast() {
-        let tensor = embedded(&target(CellType::Float, &[("x", Some(2))]), &Embedding::Vector(vec![0.5, -1.0, 9.0]));
+        let tensor = tensor_of(&target(CellType::Float, &[("x", Some(2))]), &Embedding::Vector(vec![0.5, -1.0, 9.0]));
         assert_eq!(tensor.unwrap().cells, [0.5, -1.0]);
-        let short = embedded(&target(CellType::Float, &[("x", Some(4))]), &Embedding::Vector(vec![0.5]));
+        let short = tensor_of(&target(CellType::Float, &[("x", Some(4))]), &Embedding::Vector(vec![0.5]));
         assert!(short.unwrap_err().message.contains("gives 1 values"));
     }
 
@@ -264,16 +264,16 @@ mod tests {
     fn bits_are_packed_the_first_one_highest() {
         let values = [1.0, -1.0, 0.0, 1.0, -2.0, 0.1, 0.0, 3.0, -1.0, 1.0];
         let vector = Embedding::Vector(values.to_vec());
-        let tensor = embedded(&target(CellType::Int8, &[("x", Some(1))]), &vector).unwrap();
+        let tensor = tensor_of(&target(CellType::Int8, &[("x", Some(1))]), &vector).unwrap();
         assert_eq!(tensor.cells, [f64::from(0b1001_0101u8 as i8)]);
-        let refused = embedded(&target(CellType::Int8, &[("x", Some(2))]), &vector).unwrap_err();
+        let refused = tensor_of(&target(CellType::Int8, &[("x", Some(2))]), &vector).unwrap_err();
         assert!(refused.message.contains("Cannot pack 10 into 2 int8's"));
     }
 
     #[test]
     fn tokens_and_elements_are_labels() {
         let rows = Embedding::Rows(2, vec![1.0, 2.0, 3.0, 4.0]);
-        let tensor = embedded(&target(CellType::Float, &[("t", None), ("x", Some(2))]), &rows).unwrap();
+        let tensor = tensor_of(&target(CellType::Float, &[("t", None), ("x", Some(2))]), &rows).unwrap();
         assert_eq!(tensor.addresses, [["0"], ["1"]]);
         let both = target(CellType::Float, &[("t", None), ("p", None), ("x", Some(2))]);
         let tensor = embedded_array(&both, "p", &[&rows, &rows]).unwrap();
@@ -291,12 +291,12 @@ mod tests {
     #[test]
     fn weights_are_cells_of_labels_and_nothing_else_fits() {
         let weights = Embedding::Weights(vec![("b".to_owned(), 2.0), ("a".to_owned(), 1.0)]);
-        let tensor = embedded(&target(CellType::Float, &[("w", None)]), &weights).unwrap();
+        let tensor = tensor_of(&target(CellType::Float, &[("w", None)]), &weights).unwrap();
         assert_eq!(
             (tensor.addresses, tensor.cells),
             (vec![vec!["a".to_owned()], vec!["b".to_owned()]], vec![1.0, 2.0])
         );
-        assert!(embedded(&target(CellType::Float, &[("x", Some(2))]), &weights).is_err());
+        assert!(tensor_of(&target(CellType::Float, &[("x", Some(2))]), &weights).is_err());
     }
 
     #[test]

@@ -117,18 +117,18 @@ pub fn encode_value(value: &Value, out: &mut Writer) {
             out.u8(STRING);
             out.text(text);
         }
-        Value::Int(number) => tagged(INT, &number.to_le_bytes(), out),
-        Value::Long(number) => tagged(LONG, &number.to_le_bytes(), out),
-        Value::Byte(number) => tagged(BYTE, &number.to_le_bytes(), out),
+        Value::Int(number) => write_tagged(INT, &number.to_le_bytes(), out),
+        Value::Long(number) => write_tagged(LONG, &number.to_le_bytes(), out),
+        Value::Byte(number) => write_tagged(BYTE, &number.to_le_bytes(), out),
         Value::Bool(flag) => out.u8(if *flag { TRUE } else { FALSE }),
-        Value::Float(number) => tagged(FLOAT, &number.to_bits().to_le_bytes(), out),
-        Value::Double(number) => tagged(DOUBLE, &number.to_bits().to_le_bytes(), out),
+        Value::Float(number) => write_tagged(FLOAT, &number.to_bits().to_le_bytes(), out),
+        Value::Double(number) => write_tagged(DOUBLE, &number.to_bits().to_le_bytes(), out),
         Value::Raw(bytes) => {
             out.u8(RAW);
             out.bytes(bytes);
         }
         Value::Position { x, y } => {
-            tagged(POSITION, &x.to_le_bytes(), out);
+            write_tagged(POSITION, &x.to_le_bytes(), out);
             out.raw(&y.to_le_bytes());
         }
         Value::Tensor(tensor) => {
@@ -139,12 +139,12 @@ pub fn encode_value(value: &Value, out: &mut Writer) {
     }
 }
 
-fn tagged(tag: u8, bytes: &[u8], out: &mut Writer) {
+fn write_tagged(tag: u8, bytes: &[u8], out: &mut Writer) {
     out.u8(tag);
     out.raw(bytes);
 }
 
-fn counted(tag: u8, count: usize, out: &mut Writer) {
+fn write_count(tag: u8, count: usize, out: &mut Writer) {
     out.u8(tag);
     out.varint(count as u64);
 }
@@ -152,25 +152,25 @@ fn counted(tag: u8, count: usize, out: &mut Writer) {
 fn encode_collection(value: &Value, out: &mut Writer) {
     match value {
         Value::Array(elements) => {
-            counted(ARRAY, elements.len(), out);
+            write_count(ARRAY, elements.len(), out);
             elements.iter().for_each(|element| encode_value(element, out));
         }
         Value::WeightedSet(entries) => {
-            counted(WEIGHTED_SET, entries.len(), out);
+            write_count(WEIGHTED_SET, entries.len(), out);
             for (key, weight) in entries {
                 encode_value(key, out);
                 out.raw(&weight.to_le_bytes());
             }
         }
         Value::Map(entries) => {
-            counted(MAP, entries.len(), out);
+            write_count(MAP, entries.len(), out);
             for (key, value) in entries {
                 encode_value(key, out);
                 encode_value(value, out);
             }
         }
         Value::Struct(members) => {
-            counted(STRUCT, members.len(), out);
+            write_count(STRUCT, members.len(), out);
             for (name, value) in members {
                 out.text(name);
                 encode_value(value, out);

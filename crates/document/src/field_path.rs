@@ -107,8 +107,8 @@ impl FieldPath {
                     self.take(written)
                 };
             }
-            (DataType::Map(key, value), _) => keyed(written, key, value)?,
-            (DataType::WeightedSet { element, .. }, _) => keyed(written, element, &DataType::Int)?,
+            (DataType::Map(key, value), _) => key_step(written, key, value)?,
+            (DataType::WeightedSet { element, .. }, _) => key_step(written, element, &DataType::Int)?,
             (DataType::Struct(of), WrittenStep::Name(name)) => match of.field(name) {
                 Some(field) => (Step::Member(name.clone()), field.data_type.clone()),
                 None => {
@@ -132,7 +132,7 @@ impl FieldPath {
 }
 
 /// A step from a map or weighted set.
-fn keyed(written: &WrittenStep, key: &DataType, value: &DataType) -> Result<(Step, DataType), String> {
+fn key_step(written: &WrittenStep, key: &DataType, value: &DataType) -> Result<(Step, DataType), String> {
     Ok(match written {
         WrittenStep::Key(text) => {
             let parsed = value_from_text(key, text).map_err(|error| error.message)?;

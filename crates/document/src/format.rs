@@ -13,7 +13,7 @@ pub enum Format {
 
 impl Format {
     /// The bytes of what `write` writes.
-    pub fn written(self, write: impl FnOnce(&mut dyn ValueWriter)) -> Vec<u8> {
+    pub fn write_with(self, write: impl FnOnce(&mut dyn ValueWriter)) -> Vec<u8> {
         match self {
             Format::Json => {
                 let mut json = crate::json::JsonWriter::new();

@@ -20,7 +20,7 @@ pub(crate) use read::read_update_fields;
 pub use read::{PutBody, ReadOptions, TensorSource, read_fields, read_query_tensor, read_tensor, read_values};
 pub use read::{UpdateBody, read_update};
 pub(crate) use read::{
-    broken, check_key, read_condition, read_create, read_fields_object, read_put, refused, value_from_text,
+    broken_json, check_key, read_condition, read_create, read_fields_object, read_put, refusal, value_from_text,
 };
 pub use render::{MapFormat, Render, TensorFormat, render_fields, render_tensor, render_value};
 pub use write::JsonWriter;

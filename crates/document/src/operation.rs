@@ -6,8 +6,8 @@ use brooklet_task::{Code, Rejection};
 use crate::document_types::DocumentTypes;
 use crate::json::{FieldTypes, JsonKind, Lexer, PutBody, ReadOptions, UniqueNames};
 use crate::json::{
-    broken, check_key, nearest_name, read_condition, read_create, read_fields_object, read_put, read_update_fields,
-    refused,
+    broken_json, check_key, nearest_name, read_condition, read_create, read_fields_object, read_put,
+    read_update_fields, refusal,
 };
 use crate::operation_kind::OperationKind;
 use crate::update::Update;
@@ -36,7 +36,7 @@ pub fn unknown_type<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
         Some(near) => format!("; did you mean '{near}'?"),
         None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
     };
-    refused(&format!("Document type {} does not exist{hint}", Rejection::quote(name)))
+    refusal(&format!("Document type {} does not exist{hint}", Rejection::quote(name)))
 }
 
 /// Reads the next operation; what follows it is left to be read. Unknown members are passed over.
@@ -48,25 +48,25 @@ pub fn read_operation(
     json: &mut Lexer,
     options: ReadOptions,
 ) -> Result<Operation, Rejection> {
-    let envelope = Envelope::read(json).map_err(broken)?;
+    let envelope = Envelope::read(json).map_err(broken_json)?;
     let (kind, id) = envelope.target.ok_or_else(nothing_done)?;
     let id = DocumentId::parse(&id)?;
     let document_type = id.document_type();
     // In the words that were recorded; requests over HTTP get a hint ([`unknown_type`]).
-    let missing = || refused(&format!("Document type {} does not exist", Rejection::quote(document_type)));
+    let missing = || refusal(&format!("Document type {} does not exist", Rejection::quote(document_type)));
     let fields_of_type = types.fields_of(document_type).ok_or_else(missing)?;
     let mut update = None;
     let fields = match (kind, envelope.fields) {
         (OperationKind::Put, Some(mut fields)) => read_fields_object(fields_of_type, &id, &mut fields, options)?,
         (OperationKind::Put, None) => {
-            return Err(refused(&format!("put of document {id} is missing a 'fields' map")));
+            return Err(refusal(&format!("put of document {id} is missing a 'fields' map")));
         }
         (OperationKind::Update, Some(mut fields)) => {
             update = Some(read_update_fields(fields_of_type, &id, &mut fields, options)?);
             Vec::new()
         }
         (OperationKind::Update, None) => {
-            return Err(refused(&format!("update of document {id} is missing a 'fields' map")));
+            return Err(refusal(&format!("update of document {id} is missing a 'fields' map")));
         }
         (OperationKind::Remove, fields) => {
             Envelope { fields, create: envelope.create, ..Envelope::default() }.check_remove()?;
@@ -90,7 +90,7 @@ pub fn operation_target(object: &[u8]) -> Result<(OperationKind, DocumentId), Re
     if !matches!(target, Ok(Some(_))) {
         target = Lexer::from_bytes(object, Code::InvalidDocument).and_then(|mut json| find_target(&mut json));
     }
-    let target = target.map_err(broken)?;
+    let target = target.map_err(broken_json)?;
     let (kind, id) = target.ok_or_else(nothing_done)?;
     Ok((kind, DocumentId::parse(&id)?))
 }
@@ -129,22 +129,22 @@ pub fn read_feed_put(
 /// # Errors
 /// If it has members that a remove cannot have, or names several documents.
 pub fn read_feed_remove(object: &[u8]) -> Result<Option<String>, Rejection> {
-    let mut json = Lexer::from_bytes(object, Code::InvalidDocument).map_err(broken)?;
-    let envelope = Envelope::read(&mut json).and_then(|envelope| json.end().map(|()| envelope)).map_err(broken)?;
+    let mut json = Lexer::from_bytes(object, Code::InvalidDocument).map_err(broken_json)?;
+    let envelope = Envelope::read(&mut json).and_then(|envelope| json.end().map(|()| envelope)).map_err(broken_json)?;
     envelope.check_remove()?;
     Ok(envelope.condition)
 }
 
 fn nothing_done() -> Rejection {
-    refused("Missing a document operation ('put', 'update' or 'remove')")
+    refusal("Missing a document operation ('put', 'update' or 'remove')")
 }
 
 fn several_documents() -> Rejection {
-    refused("An operation names more than one document")
+    refusal("An operation names more than one document")
 }
 
 fn no_id(key: &str, json: &mut Lexer) -> Result<Rejection, Rejection> {
-    Ok(refused(&format!("Expected '{key}' to be a document id, but got {}", json.kind()?.noun())))
+    Ok(refusal(&format!("Expected '{key}' to be a document id, but got {}", json.kind()?.noun())))
 }
 
 /// The members of an operation before its document type is known; the fields are found but not read.
@@ -160,7 +160,7 @@ impl<'a> Envelope<'a> {
     fn read(json: &mut Lexer<'a>) -> Result<Envelope<'a>, Rejection> {
         let kind = json.kind()?;
         if kind != JsonKind::Object {
-            return Err(refused(&format!("Expected an operation to be an object, got {}", kind.noun())));
+            return Err(refusal(&format!("Expected an operation to be an object, got {}", kind.noun())));
         }
         json.begin_object()?;
         let mut envelope = Envelope::default();
@@ -195,8 +195,8 @@ impl<'a> Envelope<'a> {
     /// Refuses what a remove cannot have.
     fn check_remove(&self) -> Result<(), Rejection> {
         match (&self.fields, self.create) {
-            (Some(_), _) => Err(refused("A remove operation cannot have 'fields'")),
-            (None, Some(_)) => Err(refused("A remove operation cannot have 'create'")),
+            (Some(_), _) => Err(refusal("A remove operation cannot have 'fields'")),
+            (None, Some(_)) => Err(refusal("A remove operation cannot have 'create'")),
             (None, None) => Ok(()),
         }
     }

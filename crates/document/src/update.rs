@@ -7,7 +7,7 @@ use brooklet_task::{Code, Rejection};
 
 use crate::field_path::{FieldPath, Step};
 use crate::{DataType, Document, Value};
-use value::{calculated, check_count, default_of, set_weight};
+use value::{calculate, check_count, default_of, set_weight};
 
 mod among;
 mod change;
@@ -46,7 +46,8 @@ impl Update {
             for change in &update.changes {
                 let place = document.fields.iter().position(|(name, _)| *name == update.path.field);
                 let held = place.map(|place| take_value(&mut document.fields[place].1));
-                let value = path::changed(held, &update.path, change).map_err(|error| within(&update.text, error))?;
+                let value =
+                    path::change_value(held, &update.path, change).map_err(|error| within(&update.text, error))?;
                 put_back(document, &update.path.field, value);
             }
         }
@@ -100,7 +101,7 @@ impl FieldChange {
                 (value, _) => value,
             },
             FieldChange::Calculate(calculation, operand) => {
-                Some(calculated(value.unwrap_or_else(|| default_of(data_type)), *calculation, *operand))
+                Some(calculate(value.unwrap_or_else(|| default_of(data_type)), *calculation, *operand))
             }
             FieldChange::Match(element, change) => {
                 let mut value = value.unwrap_or_else(|| default_of(data_type));
@@ -124,7 +125,7 @@ fn add(value: Option<Value>, added: &Value) -> Result<Value, Rejection> {
             check_count(entries.len())?;
             Ok(Value::WeightedSet(entries))
         }
-        (Some(Value::Tensor(tensor)), Value::Tensor(more)) => tensor::merged(&tensor, more).map(Value::Tensor),
+        (Some(Value::Tensor(tensor)), Value::Tensor(more)) => tensor::merge(&tensor, more).map(Value::Tensor),
         (_, added) => Ok(added.clone()),
     }
 }
@@ -180,9 +181,7 @@ fn matched(value: &mut Value, data_type: &DataType, element: &MatchElement, chan
 fn change_element(element: &mut Value, data_type: &DataType, change: &ElementChange) {
     match change {
         ElementChange::Assign(value) => *element = value.clone(),
-        ElementChange::Calculate(calculation, operand) => {
-            *element = calculated(element.clone(), *calculation, *operand)
-        }
+        ElementChange::Calculate(calculation, operand) => *element = calculate(element.clone(), *calculation, *operand),
         ElementChange::Match(inner) => matched(element, data_type, &inner.0, &inner.1),
         // The collection it is in does that.
         ElementChange::Remove => {}

@@ -53,9 +53,9 @@ fn answers_have_the_recorded_bytes() {
         let name = row["name"].as_str().unwrap();
         let text = row["json"].as_str().unwrap();
         let answer: Json = serde_json::from_str(text).unwrap();
-        let cbor = Format::Cbor.written(|out| write(&answer, "", out));
+        let cbor = Format::Cbor.write_with(|out| write(&answer, "", out));
         assert_eq!(digits(&cbor), row["cbor"].as_str().unwrap(), "{name}");
-        let json = String::from_utf8(Format::Json.written(|out| write(&answer, "", out))).unwrap();
+        let json = String::from_utf8(Format::Json.write_with(|out| write(&answer, "", out))).unwrap();
         if text.contains("\\uD") {
             // The reference escapes characters beyond 16 bits; here they stand as they are, which reads the same.
             assert_eq!(serde_json::from_str::<Json>(&json).unwrap(), answer, "{name}");
@@ -74,7 +74,7 @@ fn tensors_of_results_have_the_recorded_forms() {
         let mut json = JsonWriter::new();
         render_tensor(&tensor, &render, &mut json);
         assert_eq!(json.finish(), row["json"].as_str().unwrap(), "{literal} {format}");
-        let cbor = Format::Cbor.written(|out| render_tensor(&tensor, &render, out));
+        let cbor = Format::Cbor.write_with(|out| render_tensor(&tensor, &render, out));
         assert_eq!(digits(&cbor), row["cbor"].as_str().unwrap(), "{literal} {format}");
     }
 }

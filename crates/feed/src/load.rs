@@ -252,7 +252,7 @@ fn read(
     if kind == OperationKind::Remove {
         let removes = std::iter::once(of).chain(all).map(|of| {
             let stored = stored_id(&of.target.schema, &id)?;
-            Ok(of.stored(Operation::Remove(stored), now))
+            Ok(of.store_operation(Operation::Remove(stored), now))
         });
         return Ok(Read::Write(removes.collect::<Result<_, Rejection>>()?, false));
     }
@@ -296,7 +296,7 @@ fn puts(
         let own = if at + 1 == taking.len() { fields.take() } else { fields.clone() };
         let document = Document { id: stored_id(&of.target.schema, id)?, fields: own.unwrap_or_default() };
         let bytes_at_most = document.id.len() + of.stored_as.len() + bytes_at_most;
-        let operation = of.stored(Operation::Put(document), now);
+        let operation = of.store_operation(Operation::Put(document), now);
         if bytes_at_most > of.target.bytes_max {
             of.target.check_size(id, operation.encode(key).len())?;
         }
@@ -306,7 +306,7 @@ fn puts(
 }
 
 impl Type {
-    fn stored(&self, operation: Operation, time: u64) -> StoredOperation {
+    fn store_operation(&self, operation: Operation, time: u64) -> StoredOperation {
         StoredOperation { schema: self.stored_as.clone(), time, operation }
     }
 }

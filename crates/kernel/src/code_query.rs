@@ -32,7 +32,7 @@ impl CodeQuery {
         let values: Vec<f32> = values.iter().copied().map(flush_f32).collect();
         let usable = values.iter().all(|value| value.is_finite()) && values.len() <= CODE_DIMENSIONS_MAX;
         let scale = if usable { scale(&values) } else { 0.0 };
-        let integers: Vec<i16> = values.iter().map(|value| quantised(*value, scale)).collect();
+        let integers: Vec<i16> = values.iter().map(|value| quantise(*value, scale)).collect();
         let square_sum: i64 = integers.iter().map(|integer| i64::from(*integer).pow(2)).sum();
         let norm = norm(values.iter().map(|value| f64::from(*value)));
         let rest = integers.iter().zip(&values).map(|(integer, value)| f64::from(*value) - scale * f64::from(*integer));
@@ -70,7 +70,7 @@ fn scale(values: &[f32]) -> f64 {
     largest / f64::from(i16::MAX).min((sum_max * largest / sum).floor())
 }
 
-fn quantised(value: f32, scale: f64) -> i16 {
+fn quantise(value: f32, scale: f64) -> i16 {
     if scale > 0.0 { (f64::from(value) / scale).round_ties_even() as i16 } else { 0 }
 }
 

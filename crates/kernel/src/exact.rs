@@ -108,7 +108,7 @@ pub(crate) fn accumulate<
     }
     if let Some(block) = tail.first() {
         for m in 0..M {
-            S::add::<K, BYTES>(&mut sums[m], *block, K::read(&padded(parts[m].1), tiny), tiny);
+            S::add::<K, BYTES>(&mut sums[m], *block, K::read(&pad(parts[m].1), tiny), tiny);
         }
     }
     sums
@@ -119,12 +119,12 @@ pub(crate) fn blocks<K: CellFormat<BYTES>, const BYTES: usize>(row: &[u8]) -> Ve
     let (whole, rest) = row.as_chunks::<BYTES>();
     let mut blocks: Vec<K::Block> = whole.iter().map(|bytes| K::read(bytes, K::tiny())).collect();
     if !rest.is_empty() {
-        blocks.push(K::read(&padded(rest), K::tiny()));
+        blocks.push(K::read(&pad(rest), K::tiny()));
     }
     blocks
 }
 
-fn padded<const BYTES: usize>(rest: &[u8]) -> [u8; BYTES] {
+fn pad<const BYTES: usize>(rest: &[u8]) -> [u8; BYTES] {
     let mut block = [0; BYTES];
     block[..rest.len()].copy_from_slice(rest);
     block

@@ -89,23 +89,23 @@ impl Query {
     /// # Panics
     /// If the row is not as long as the query; so do all functions over rows.
     pub fn dot(&self, row: &[u8]) -> f64 {
-        self.blocks.one::<Dot, 1>(self.checked(row))[0]
+        self.blocks.one::<Dot, 1>(self.check_row(row))[0]
     }
 
     /// Squared Euclidean distance to a row.
     pub fn squared_euclidean(&self, row: &[u8]) -> f64 {
-        self.blocks.one::<SquaredEuclidean, 1>(self.checked(row))[0]
+        self.blocks.one::<SquaredEuclidean, 1>(self.check_row(row))[0]
     }
 
     /// Cosine with a row, by [`cosine`] of inner product and squared norms.
     pub fn cosine(&self, row: &[u8]) -> f64 {
-        let [dot, square] = self.blocks.one::<DotAndSquare, 2>(self.checked(row));
+        let [dot, square] = self.blocks.one::<DotAndSquare, 2>(self.check_row(row));
         cosine(dot, self.square, square)
     }
 
     /// Hamming distance to a row: the number of differing bits of int8 cells, else of cells that are not equal.
     pub fn hamming(&self, row: &[u8]) -> f64 {
-        let row = self.checked(row);
+        let row = self.check_row(row);
         match self.cells {
             Cells::Int8 => differing_bits(&self.row, row) as f64,
             cells => differing_cells(cells, &self.row, row) as f64,
@@ -152,7 +152,7 @@ impl Query {
         }
     }
 
-    fn checked<'a>(&self, row: &'a [u8]) -> &'a [u8] {
+    fn check_row<'a>(&self, row: &'a [u8]) -> &'a [u8] {
         assert_eq!(row.len(), self.row.len(), "a row has as many cells as the query");
         row
     }

@@ -15,7 +15,7 @@ const RADIUS: &str = "50 km";
 const HEAP_SIZE: u32 = 100;
 
 /// A parameter with a value that says something.
-fn given<'p>(parameters: &'p dyn Parameters, name: &str) -> Option<&'p str> {
+fn value_of<'p>(parameters: &'p dyn Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).map(str::trim).filter(|text| !text.is_empty())
 }
 
@@ -25,10 +25,10 @@ fn given<'p>(parameters: &'p dyn Parameters, name: &str) -> Option<&'p str> {
 /// # Errors
 /// If there is no reading them, or if there are two centres.
 pub fn within_place(query: Item, parameters: &dyn Parameters, field: Option<&str>) -> Result<Item, Rejection> {
-    let (centre, edges) = (given(parameters, "pos.ll"), given(parameters, "pos.bb"));
-    let flat = given(parameters, "pos.xy");
+    let (centre, edges) = (value_of(parameters, "pos.ll"), value_of(parameters, "pos.bb"));
+    let flat = value_of(parameters, "pos.xy");
     let refuse = |why: String| Rejection::new(Code::InvalidQueryParameter, format!("Error in pos parameters: {why}"));
-    let radius = given(parameters, "pos.radius").unwrap_or(RADIUS);
+    let radius = value_of(parameters, "pos.radius").unwrap_or(RADIUS);
     let circle = match (centre, flat) {
         (Some(_), Some(_)) => {
             return Err(refuse("Cannot handle both lat/long and xy coords at the same time".to_owned()));
@@ -158,7 +158,7 @@ fn area(text: &str) -> Result<[i32; 4], String> {
 /// If no searched schema has the field, or there is no reading them.
 pub fn wand_beside(parameters: &dyn Parameters, indexes: &dyn Indexes) -> Result<Option<Item>, Rejection> {
     let refuse = |message: String| Rejection::new(Code::InvalidQueryParameter, message);
-    let (Some(field), Some(tokens)) = (given(parameters, "wand.field"), given(parameters, "wand.tokens")) else {
+    let (Some(field), Some(tokens)) = (value_of(parameters, "wand.field"), value_of(parameters, "wand.tokens")) else {
         return Ok(None);
     };
     let index = indexes
@@ -173,7 +173,7 @@ pub fn wand_beside(parameters: &dyn Parameters, indexes: &dyn Indexes) -> Result
     if tokens.is_empty() {
         return Ok(None);
     }
-    let kind = given(parameters, "wand.type").unwrap_or("vespa");
+    let kind = value_of(parameters, "wand.type").unwrap_or("vespa");
     if matches!(kind, "parallel" | "dotProduct") && index.values == ValueKind::Integer {
         for token in &mut tokens {
             if let Key::Text(text) = &token.key {
@@ -182,10 +182,10 @@ pub fn wand_beside(parameters: &dyn Parameters, indexes: &dyn Indexes) -> Result
         }
     }
     let number = |name: &str, otherwise: f64| {
-        let text = given(parameters, name);
+        let text = value_of(parameters, name);
         text.map_or(Ok(otherwise), |text| text.parse::<f64>().map_err(|_| refuse(number_format(text))))
     };
-    let heap_size = given(parameters, "wand.heapSize");
+    let heap_size = value_of(parameters, "wand.heapSize");
     let heap_size = heap_size.map(|text| text.parse::<u32>().map_err(|_| refuse(number_format(text)))).transpose()?;
     let target_hits = Some(heap_size.unwrap_or(HEAP_SIZE));
     let (threshold, boost) = (number("wand.scoreThreshold", 0.0)?, number("wand.thresholdBoostFactor", 1.0)?);

@@ -167,11 +167,11 @@ impl<'a> Reader<'a> {
             let got = self.peek().map_or("the end".to_owned(), |c| format!("'{}'", Rejection::quote(&c.to_string())));
             return Err(self.refuse(&format!("Expected a string, got {got}")));
         }
-        self.quoted(Escapes::Json, JSON_STRING).map_err(|fault| self.refuse(&fault.to_string()))
+        self.read_string(Escapes::Json, JSON_STRING).map_err(|fault| self.refuse(&fault.to_string()))
     }
 
     /// A string of so many bytes at most; its quote comes next. If something is wrong, this stands where it is.
-    pub(crate) fn quoted(&mut self, escapes: Escapes, bytes_max: usize) -> Result<String, StringFault> {
+    pub(crate) fn read_string(&mut self, escapes: Escapes, bytes_max: usize) -> Result<String, StringFault> {
         let quote = if self.text.as_bytes().get(self.at) == Some(&b'\'') { b'\'' } else { b'"' };
         self.at += 1;
         let mut value = String::new();

@@ -61,7 +61,7 @@ impl Blocks<'_> {
         let program = self.program;
         let Node::Number(root) = &program.root else { return false };
         let places = self.all(intervals.len());
-        let known = self.known(root, &places);
+        let known = self.bounds_of(root, &places);
         self.let_go(places);
         let Some(known) = known else { return false };
         intervals.iter_mut().enumerate().for_each(|(at, interval)| *interval = known.at(at));
@@ -72,7 +72,7 @@ impl Blocks<'_> {
     }
 
     /// What is known of a node in the documents at these places; nothing if it has no bounds.
-    fn known(&mut self, node: &NumberNode, places: &[u32]) -> Option<Known> {
+    fn bounds_of(&mut self, node: &NumberNode, places: &[u32]) -> Option<Known> {
         Some(match node {
             NumberNode::Constant(value) => {
                 let mut values = self.room(places.len());
@@ -81,7 +81,7 @@ impl Blocks<'_> {
             }
             NumberNode::Feature(feature) => return self.feature(*feature, places),
             NumberNode::Memo(slot) => return self.known_memo(*slot, places),
-            NumberNode::Unary(function, operand) => match self.known(operand, places)? {
+            NumberNode::Unary(function, operand) => match self.bounds_of(operand, places)? {
                 Known::Exactly(mut values) => {
                     values.iter_mut().for_each(|value| *value = function.apply(*value));
                     Known::Exactly(values)
@@ -92,26 +92,26 @@ impl Blocks<'_> {
                 }
             },
             NumberNode::Binary(function, operands) => {
-                let left = self.known(&operands[0], places)?;
-                let right = self.known(&operands[1], places)?;
+                let left = self.bounds_of(&operands[0], places)?;
+                let right = self.bounds_of(&operands[1], places)?;
                 self.both(*function, left, right)
             }
             NumberNode::Chain(first, rest) => {
-                let mut left = self.known(first, places)?;
+                let mut left = self.bounds_of(first, places)?;
                 for (operator, operand) in rest {
                     left = match (operator, left) {
                         (Binary::And | Binary::Or, Known::Exactly(values)) => {
                             self.known_logic(*operator, values, operand, places)?
                         }
                         (operator, left) => {
-                            let right = self.known(operand, places)?;
+                            let right = self.bounds_of(operand, places)?;
                             self.both(*operator, left, right)
                         }
                     };
                 }
                 left
             }
-            NumberNode::In(value, set) => match self.known(value, places)? {
+            NumberNode::In(value, set) => match self.bounds_of(value, places)? {
                 Known::Exactly(mut values) => {
                     values.iter_mut().for_each(|value| *value = truth(set.contains(value)));
                     Known::Exactly(values)
@@ -196,13 +196,13 @@ impl Blocks<'_> {
     fn known_of(&mut self, node: &NumberNode, places: &[u32], chosen: &[u32]) -> Option<Known> {
         let mut of_chosen = self.list();
         of_chosen.extend(chosen.iter().map(|at| places[*at as usize]));
-        let known = self.known(node, &of_chosen);
+        let known = self.bounds_of(node, &of_chosen);
         self.let_go(of_chosen);
         known
     }
 
     fn known_branch(&mut self, [condition, yes, no]: &[NumberNode; 3], places: &[u32]) -> Option<Known> {
-        let condition = self.known(condition, places)?;
+        let condition = self.bounds_of(condition, places)?;
         let mut reached = Reached::new(places.len());
         let mut chosen = self.list();
         for (branch, is_yes) in [(yes, true), (no, false)] {
@@ -222,7 +222,7 @@ impl Blocks<'_> {
     }
 
     fn known_switch(&mut self, switch: &SwitchNode, places: &[u32]) -> Option<Known> {
-        let value = self.known(&switch.value, places)?;
+        let value = self.bounds_of(&switch.value, places)?;
         let mut reached = Reached::new(places.len());
         let mut are_exact = value.is_exact();
         let mut open: Vec<u32> = (0..places.len() as u32).collect();
@@ -259,7 +259,7 @@ impl Blocks<'_> {
         lacking.extend(places.iter().filter(|place| !self.scratch.places[**place as usize].has(slot)));
         if !lacking.is_empty() {
             let Node::Number(number) = &program.memos[slot] else { return None };
-            let known = self.known(number, &lacking)?;
+            let known = self.bounds_of(number, &lacking)?;
             for (number, place) in lacking.iter().enumerate() {
                 let place = &mut self.scratch.places[*place as usize];
                 place.memo_intervals[slot] = Some(known.at(number));
@@ -281,7 +281,7 @@ impl Blocks<'_> {
     /// Trees over what is known; an input without bounds may be anything.
     fn known_forest(&mut self, node: &ForestNode, places: &[u32]) -> Known {
         let width = node.inputs.len();
-        let inputs: Vec<Option<Known>> = node.inputs.iter().map(|input| self.known(input, places)).collect();
+        let inputs: Vec<Option<Known>> = node.inputs.iter().map(|input| self.bounds_of(input, places)).collect();
         let at = |input: &Option<Known>, at: usize| input.as_ref().map_or(Interval::ANYTHING, |known| known.at(at));
         if inputs.iter().any(|input| !input.as_ref().is_some_and(Known::is_exact)) {
             let mut row = Vec::with_capacity(width);

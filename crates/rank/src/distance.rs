@@ -177,14 +177,14 @@ impl DistanceScale {
     pub fn closeness_interval(&self, internal: Interval) -> Interval {
         match self.angles(internal) {
             Some(angles) => Interval::between(1.0 / (1.0 + angles.hi), 1.0 / (1.0 + angles.lo)),
-            None => self.mapped(internal, |distance| self.to_closeness(distance)),
+            None => self.map_interval(internal, |distance| self.to_closeness(distance)),
         }
     }
 
     /// Bounds of the distance of every internal distance within bounds, of angles likewise.
     #[must_use]
     pub fn distance_interval(&self, internal: Interval) -> Interval {
-        self.angles(internal).unwrap_or_else(|| self.mapped(internal, |distance| self.to_distance(distance)))
+        self.angles(internal).unwrap_or_else(|| self.map_interval(internal, |distance| self.to_distance(distance)))
     }
 
     /// Bounds of the angles of internal distances, if these are several numbers and of angles.
@@ -197,7 +197,7 @@ impl DistanceScale {
     }
 
     /// Bounds of a monotonic conversion: its values at both ends, and for NaN.
-    fn mapped(&self, internal: Interval, convert: impl Fn(f64) -> f64) -> Interval {
+    fn map_interval(&self, internal: Interval, convert: impl Fn(f64) -> f64) -> Interval {
         let mut bounds = Interval::exactly(f64::NAN);
         bounds.may_be_nan = false;
         if internal.lo <= internal.hi {
@@ -207,7 +207,7 @@ impl DistanceScale {
                 _ => f64::NEG_INFINITY,
             };
             let ends = [convert(internal.lo.max(least)), convert(internal.hi.max(least))];
-            bounds = self.widened(ends[0].min(ends[1]), ends[0].max(ends[1]));
+            bounds = self.widen(ends[0].min(ends[1]), ends[0].max(ends[1]));
         }
         if internal.may_be_nan {
             let of_nan = convert(f64::NAN);
@@ -219,7 +219,7 @@ impl DistanceScale {
     }
 
     /// Where `acos` or `asin` took part, neighbouring arguments may come out in the wrong order by a rounding error.
-    fn widened(&self, low: f64, high: f64) -> Interval {
+    fn widen(&self, low: f64, high: f64) -> Interval {
         match self.metric {
             DistanceMetric::Angular | DistanceMetric::GeoDegrees => {
                 Interval::between(low - (1.0 + low.abs()) * SLACK, high + (1.0 + high.abs()) * SLACK)

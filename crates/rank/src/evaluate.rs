@@ -68,12 +68,12 @@ impl<'a> Run<'a> {
             NumberNode::Constant(value) => *value,
             NumberNode::Feature(feature) => self.source.number(*feature),
             NumberNode::Local(local) => self.scratch.local_numbers[*local],
-            node => self.computed(node),
+            node => self.compute(node),
         }
     }
 
     /// A number that is not simply there.
-    fn computed(&mut self, node: &NumberNode) -> f64 {
+    fn compute(&mut self, node: &NumberNode) -> f64 {
         match node {
             NumberNode::Constant(_) | NumberNode::Feature(_) | NumberNode::Local(_) => self.number(node),
             NumberNode::Memo(slot) => self.memo_number(*slot),

@@ -86,7 +86,7 @@ impl Interval {
         self.lo.abs().max(self.hi.abs())
     }
 
-    fn widened(self) -> Interval {
+    fn widen(self) -> Interval {
         let mut widened = self;
         for _ in 0..WIDENING_ULPS {
             widened.lo = widened.lo.next_down();
@@ -156,14 +156,14 @@ pub(crate) fn unary(function: Unary, x: Interval) -> Interval {
         Unary::Abs | Unary::Fabs | Unary::Square if x.contains(0.0) => ends.union(Interval::exactly(0.0)),
         Unary::Abs | Unary::Fabs | Unary::Square => ends,
         Unary::Sqrt => within_domain(function, x, 0.0, f64::INFINITY),
-        Unary::Log | Unary::Log10 => within_domain(function, x, 0.0, f64::INFINITY).widened(),
-        Unary::Acos | Unary::Asin => within_domain(function, x, -1.0, 1.0).widened(),
-        Unary::Cosh if x.contains(0.0) => ends.union(Interval::exactly(1.0)).widened(),
-        Unary::Cosh | Unary::Atan | Unary::Erf | Unary::Exp | Unary::Sinh | Unary::Tanh => ends.widened(),
+        Unary::Log | Unary::Log10 => within_domain(function, x, 0.0, f64::INFINITY).widen(),
+        Unary::Acos | Unary::Asin => within_domain(function, x, -1.0, 1.0).widen(),
+        Unary::Cosh if x.contains(0.0) => ends.union(Interval::exactly(1.0)).widen(),
+        Unary::Cosh | Unary::Atan | Unary::Erf | Unary::Exp | Unary::Sinh | Unary::Tanh => ends.widen(),
         Unary::Elu => elu(x),
         // The sum takes the error of `exp` in without enlarging it.
-        Unary::Sigmoid => ends.widened(),
-        Unary::Cos if x.lo >= 0.0 && x.hi <= PI => ends.widened(),
+        Unary::Sigmoid => ends.widen(),
+        Unary::Cos if x.lo >= 0.0 && x.hi <= PI => ends.widen(),
         Unary::Cos | Unary::Sin => Interval::between(-1.0, 1.0).or_nan(x.is_unbounded()),
         Unary::Tan => Interval::ANYTHING,
         Unary::Not | Unary::IsNan | Unary::Sign => ends,
@@ -196,7 +196,7 @@ fn elu(x: Interval) -> Interval {
     if x.lo >= 0.0 {
         return positive;
     }
-    let powers = Interval::between(libm::exp(x.lo), libm::exp(x.hi.min(0.0))).widened();
+    let powers = Interval::between(libm::exp(x.lo), libm::exp(x.hi.min(0.0))).widen();
     positive.union(Interval::between(powers.lo - 1.0, powers.hi - 1.0))
 }
 
@@ -291,9 +291,9 @@ pub(crate) fn binary(function: Binary, a: Interval, b: Interval) -> Interval {
         }
         Binary::Ldexp => {
             let (hull, is_nan) = corners();
-            hull.widened().or_nan(is_nan)
+            hull.widen().or_nan(is_nan)
         }
-        _ => Interval::between(-PI, PI).widened(),
+        _ => Interval::between(-PI, PI).widen(),
     };
     power_of_nan(function, a, b).union(numbers).or_nan(nan)
 }
@@ -311,12 +311,12 @@ fn power(a: Interval, b: Interval, corners: Interval) -> Interval {
         return Interval::ANYTHING;
     }
     if a.lo >= 0.0 {
-        return if b.contains(0.0) { corners.union(Interval::exactly(1.0)).widened() } else { corners.widened() };
+        return if b.contains(0.0) { corners.union(Interval::exactly(1.0)).widen() } else { corners.widen() };
     }
     if b.lo != b.hi || b.lo.floor() != b.lo || b.lo.is_infinite() {
         return Interval::ANYTHING;
     }
-    if a.contains(0.0) { corners.union(Interval::exactly(0.0)).widened() } else { corners.widened() }
+    if a.contains(0.0) { corners.union(Interval::exactly(0.0)).widen() } else { corners.widen() }
 }
 
 /// Bounds of `max` and `min`: the first number if either is NaN.

@@ -178,7 +178,7 @@ impl QueryTerms {
     }
 
     /// The ranked terms in query order: these are what features call the query's terms.
-    pub fn ranked(&self) -> impl Iterator<Item = RankedTerm<'_>> {
+    pub fn ranked_terms(&self) -> impl Iterator<Item = RankedTerm<'_>> {
         let terms = self.terms.iter().zip(&self.first_slots);
         let numbered = terms.enumerate().filter(|(_, (term, _))| term.ranked);
         let counted = numbered.enumerate();

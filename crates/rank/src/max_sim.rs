@@ -30,7 +30,7 @@ impl Run<'_> {
     fn max_sim_of_groups(&mut self, node: &MaxSimNode) -> Result<(Rc<Tensor>, Vec<f64>, Groups), Rejection> {
         let kept = self.tensor(&node.kept)?;
         if !node.is_double
-            && let Some((feature, reading)) = self.stored(&node.reduced)
+            && let Some((feature, reading)) = self.stored_place(&node.reduced)
             && let Some(groups) = self.stored_groups(node, kept.cells.len() / node.size, feature)?
             && self.max_sim_of_stored(node, &kept, (feature, reading), &groups)?
         {
@@ -93,7 +93,7 @@ impl Run<'_> {
                 computed = budget.multiply(rows.saturating_mul(cells_of_one));
             }
             if computed.is_ok() {
-                max_sim.stored(&stored, reading, node.extreme, groups);
+                max_sim.take_stored(&stored, reading, node.extreme, groups);
             }
         });
         computed?;
@@ -142,7 +142,7 @@ impl Run<'_> {
     }
 
     /// The feature whose stored rows these are, and how they are read; nothing if they are computed.
-    fn stored(&self, node: &TensorNode) -> Option<(usize, Reading)> {
+    fn stored_place(&self, node: &TensorNode) -> Option<(usize, Reading)> {
         match node.kind.as_ref() {
             TensorKind::Feature(feature) => Some((*feature, Reading::Cells)),
             TensorKind::Unpack(child, plan) => match child.kind.as_ref() {
@@ -150,7 +150,7 @@ impl Run<'_> {
                 _ => None,
             },
             TensorKind::Memo(slot) => match &self.program.memos[*slot] {
-                Node::Tensor(memo) => self.stored(memo),
+                Node::Tensor(memo) => self.stored_place(memo),
                 Node::Number(_) => None,
             },
             _ => None,

@@ -130,7 +130,7 @@ fn digit(byte: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    fn allowed(field: &str, list: &str) -> AllowedValues {
+    fn parse_allowed(field: &str, list: &str) -> AllowedValues {
         AllowedValues { field: field.to_owned(), values: texts(list).expect("a list") }
     }
 
@@ -173,7 +173,7 @@ mod tests {
             ),
         ];
         for (field, right, wrong) in cases {
-            let of = allowed(field, "open done");
+            let of = parse_allowed(field, "open done");
             assert_eq!(of.check(&[("state".to_owned(), right)]), Ok(()), "{field}");
             assert_eq!(of.check(&[("other".to_owned(), wrong.clone())]), Ok(()), "{field}");
             let rejection = of.check(&[("state".to_owned(), wrong)]).expect_err(field);

@@ -59,7 +59,7 @@ impl Change {
     /// # Errors
     /// If there is anything such.
     pub fn demand_nothing(&self) -> Result<(), Rejection> {
-        self.unless_stored.first().map_or(Ok(()), |of| Err(refused(of.refusal.clone())))
+        self.unless_stored.first().map_or(Ok(()), |of| Err(refusal(of.refusal.clone())))
     }
 }
 
@@ -134,7 +134,7 @@ impl Application {
     }
 
     fn demand(&self, ids: &[&str], today: Today, what: &str, hint: &str) -> Result<(), Rejection> {
-        if self.allows(ids, today) { Ok(()) } else { Err(refused(format!("{}{hint}", demand(ids[0], what)))) }
+        if self.allows(ids, today) { Ok(()) } else { Err(refusal(format!("{}{hint}", demand(ids[0], what)))) }
     }
 
     /// No override may be valid for longer than a month: they would be forgotten.
@@ -144,7 +144,7 @@ impl Application {
     pub fn check_overrides(&self, today: i64) -> Result<(), Rejection> {
         match self.overrides.iter().find(|allowed| allowed.until_day - today >= OVERRIDE_DAYS_MAX) {
             None => Ok(()),
-            Some(Override { id, until, .. }) => Err(refused(format!(
+            Some(Override { id, until, .. }) => Err(refusal(format!(
                 "validation-overrides is invalid: allow '{id}' until {until} is too far in the future: Max {OVERRIDE_DAYS_MAX} \
                  days is allowed"
             ))),
@@ -159,7 +159,7 @@ fn demand(id: &str, what: &str) -> String {
     format!("{id}: {what}. To allow this add <allow until='yyyy-mm-dd'>{id}</allow> to validation-overrides.xml")
 }
 
-fn refused(message: String) -> Rejection {
+fn refusal(message: String) -> Rejection {
     Rejection::new(Code::InvalidApplication, message)
 }
 

@@ -39,11 +39,10 @@ pub(crate) fn read(constant: &mut ConstantTree, path: &str, package: &Package<'_
     };
     let name = path.strip_suffix(".lz4").unwrap_or(path);
     if !name.ends_with(".json") {
-        return Err(
-            place.unsupported(format!("{}: a constant file that is not .json or .json.lz4", Rejection::quote(path)))
-        );
+        return Err(place
+            .unsupported_here(format!("{}: a constant file that is not .json or .json.lz4", Rejection::quote(path))));
     }
-    let bytes = unpacked(path, content).map_err(|message| place.reject(message))?;
+    let bytes = unpack(path, content).map_err(|message| place.reject(message))?;
     let mut json = Lexer::from_bytes(&bytes, Code::InvalidApplication)
         .map_err(|rejection| place.reject(format!("{path}: {}", rejection.message)))?;
     let tensor = read_tensor(&Arc::new(of.clone()), &mut json, TensorSource::Document).and_then(|tensor| {
@@ -58,7 +57,7 @@ pub(crate) fn read(constant: &mut ConstantTree, path: &str, package: &Package<'_
     Ok(())
 }
 
-fn unpacked<'c>(path: &str, content: &'c [u8]) -> Result<Cow<'c, [u8]>, String> {
+fn unpack<'c>(path: &str, content: &'c [u8]) -> Result<Cow<'c, [u8]>, String> {
     let too_large = || format!("{path}: a constant file may have {CONSTANT_BYTES} bytes");
     if !path.ends_with(".lz4") {
         return if content.len() > CONSTANT_BYTES { Err(too_large()) } else { Ok(Cow::Borrowed(content)) };

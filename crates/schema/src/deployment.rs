@@ -71,7 +71,7 @@ impl Application {
         let significance = significance::read(&services.significance_models, &package)?;
         remarks.add(services.remarks);
         let query_profiles = query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut remarks)?;
-        let mut schemas = served(&resolved, &services.clusters, &mut remarks)?;
+        let mut schemas = serve(&resolved, &services.clusters, &mut remarks)?;
         for schema in &schemas {
             remarks.objections.extend(model_files::check(schema, &onnx_files));
             remarks.warnings.extend(check_embedders(schema, &services.embedders)?);
@@ -144,7 +144,7 @@ impl Application {
 }
 
 /// The schemas that the clusters serve, and what is said of all.
-fn served(
+fn serve(
     resolved: &[ResolvedSchema],
     clusters: &[Cluster],
     remarks: &mut Remarks,
@@ -168,7 +168,7 @@ fn served(
             own.is_shared = is_shared(clusters, &config.name);
             if own.is_shared && own.cluster.contains(|c: char| c == ':' || !is_legal(c)) {
                 let name = Rejection::quote(&config.name);
-                return Err(place.unsupported(format!(
+                return Err(place.unsupported_here(format!(
                     "the id '{}' of a content cluster with document type '{name}', which others have too",
                     Rejection::quote(&own.cluster)
                 )));

@@ -6,7 +6,7 @@ use crate::application::Application;
 use crate::fingerprint::type_fingerprint;
 use crate::history::{History, SchemaHistory};
 use crate::schema::Schema;
-use crate::stored_name::marked;
+use crate::stored_name::mark_name;
 
 impl History {
     /// What is remembered after deployment `number`, which replaces `before` by `next`; it says there, too, under which ids
@@ -48,7 +48,7 @@ impl History {
             .collect();
         let mut taken = plain;
         for schema in &mut next.schemas {
-            let is_marked = has(&marked(&schema.name, &schema.cluster), &schema.cluster)
+            let is_marked = has(&mark_name(&schema.name, &schema.cluster), &schema.cluster)
                 || (!has(&schema.name, &schema.cluster) && !taken.insert(schema.name.clone()));
             if is_marked != schema.is_marked {
                 Arc::make_mut(schema).is_marked = is_marked;

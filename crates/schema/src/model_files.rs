@@ -10,7 +10,7 @@ use crate::onnx::OnnxSignature;
 use crate::package::{Package, text};
 use crate::rank_profile::RankProfile;
 use crate::remarks::Remarks;
-use crate::report::quoted;
+use crate::report::quote;
 use crate::resolve::profiles::of_model;
 use crate::schema::Schema;
 use crate::schema_files::schema_trees;
@@ -34,7 +34,7 @@ impl ModelAddresses {
     /// As JSON, in the form docs/abi.md gives.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let list = |of: &BTreeSet<String>| of.iter().map(|address| quoted(address)).collect::<Vec<_>>().join(",");
+        let list = |of: &BTreeSet<String>| of.iter().map(|address| quote(address)).collect::<Vec<_>>().join(",");
         format!("{{\"ranking\":[{}],\"embedders\":[{}]}}", list(&self.ranking), list(&self.embedders))
     }
 }

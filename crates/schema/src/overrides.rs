@@ -32,7 +32,7 @@ pub(crate) fn read(path: &str, content: &str, remarks: &mut Remarks) -> Result<V
         if node.tag_name().name() != "allow" {
             return Err(file.place(node).reject("<allow> expected"));
         }
-        let until = file.required(node, "until")?;
+        let until = file.required_attribute(node, "until")?;
         let Some(until_day) = day_of(until) else {
             let shown = Rejection::quote(until);
             remarks.object(file.place(node).reject(format!("'until' is a date like 2031-01-31, not '{shown}'")));

@@ -35,14 +35,14 @@ impl<'f> Package<'f> {
     /// If a path is not one inside the package, a file to be read is not text, or one of them is not supported.
     pub(crate) fn sort(files: &'f [(String, Vec<u8>)]) -> Result<Package<'f>, Rejection> {
         if files.len() > FILES_MAX {
-            return Err(refused(format!("an application package has at most {FILES_MAX} files")));
+            return Err(refusal(format!("an application package has at most {FILES_MAX} files")));
         }
         let mut package = Package::default();
         let mut seen = BTreeMap::new();
         for (path, content) in files {
             check_path(path)?;
             if let Some(first) = seen.insert(path.to_lowercase(), path) {
-                return Err(refused(format!("{path}: the package has this file twice (as {first})")));
+                return Err(refusal(format!("{path}: the package has this file twice (as {first})")));
             }
             package.add(path, content)?;
         }
@@ -54,7 +54,7 @@ impl<'f> Package<'f> {
         let hidden = path.split('/').any(|part| part.starts_with('.'));
         match (folder, file) {
             _ if hidden => {}
-            _ if !is_known_kind(folder, file) => self.remarks.object(refused(format!(
+            _ if !is_known_kind(folder, file) => self.remarks.object(refusal(format!(
                 "File in application package with unknown extension: {path}, please delete or move file to another directory."
             ))),
             ("", "services.xml") => self.services = Some((path, text(path, content)?)),
@@ -68,7 +68,7 @@ impl<'f> Package<'f> {
                     Some(("types", name)) if !name.contains('/') => &mut self.query_profile_types,
                     Some(_) => {
                         let message = "query profiles must be directly in search/query-profiles/, types in its types/";
-                        return Err(refused(format!("{path}: {message}")));
+                        return Err(refusal(format!("{path}: {message}")));
                     }
                 };
                 files.insert(path, text(path, content)?);
@@ -79,7 +79,7 @@ impl<'f> Package<'f> {
             ("search" | "rules" | "page-templates" | "processing", file)
                 if file.ends_with(".sr") || file.ends_with(".xml") =>
             {
-                return Err(unsupported(path, "this file is"));
+                return Err(unsupported_file(path, "this file is"));
             }
             _ => {
                 self.files.insert(path, content);
@@ -93,12 +93,12 @@ impl<'f> Package<'f> {
         let name = file.rsplit('/').next().unwrap_or(file);
         if let Some(schema) = file.strip_suffix(".sd") {
             if schema.contains('/') {
-                return Err(refused(format!("{path}: schema files must be directly in schemas/")));
+                return Err(refusal(format!("{path}: schema files must be directly in schemas/")));
             }
             self.schemas.insert(path, text(path, content)?);
         } else if name.ends_with(".profile") {
             let Some((schema, _)) = file.split_once('/') else {
-                return Err(refused(format!("{path}: a rank profile file must be in the folder of its schema")));
+                return Err(refusal(format!("{path}: a rank profile file must be in the folder of its schema")));
             };
             self.profiles.push((schema, path, text(path, content)?));
         } else if let Some(stem) = name.strip_suffix(".expression") {
@@ -130,25 +130,25 @@ fn check_path(path: &str) -> Result<(), Rejection> {
     if path.split('/').all(part_is_legal) && !path.contains(['\\', '\0', ':']) {
         return Ok(());
     }
-    Err(refused(format!("'{}' is not a path inside an application package", Rejection::quote(path))))
+    Err(refusal(format!("'{}' is not a path inside an application package", Rejection::quote(path))))
 }
 
 pub(crate) fn text<'f>(path: &str, content: &'f [u8]) -> Result<&'f str, Rejection> {
     if content.len() > SCHEMA_BYTES {
-        return Err(refused(format!("{path}: the file is longer than {SCHEMA_BYTES} bytes")));
+        return Err(refusal(format!("{path}: the file is longer than {SCHEMA_BYTES} bytes")));
     }
     let text = std::str::from_utf8(content)
-        .map_err(|error| refused(format!("{path}: the file is not UTF-8 (byte {})", error.valid_up_to())))?;
+        .map_err(|error| refusal(format!("{path}: the file is not UTF-8 (byte {})", error.valid_up_to())))?;
     match text.find('\0') {
-        Some(at) => Err(refused(format!("{path}: the file is not a text (byte {at} is 0)"))),
+        Some(at) => Err(refusal(format!("{path}: the file is not a text (byte {at} is 0)"))),
         None => Ok(text),
     }
 }
 
-fn refused(message: String) -> Rejection {
+fn refusal(message: String) -> Rejection {
     Rejection::new(Code::InvalidApplication, message)
 }
 
-fn unsupported(path: &str, what: &str) -> Rejection {
+fn unsupported_file(path: &str, what: &str) -> Rejection {
     Rejection::new(Code::Unsupported, format!("{path}: {what} not supported yet"))
 }

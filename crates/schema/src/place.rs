@@ -21,7 +21,7 @@ impl SourcePlace {
 
     /// A rejection because this release does not support what stands here.
     #[must_use]
-    pub fn unsupported(&self, what: impl std::fmt::Display) -> Rejection {
+    pub fn unsupported_here(&self, what: impl std::fmt::Display) -> Rejection {
         self.rejection(Code::Unsupported, format!("{what} is not supported yet"))
     }
 

@@ -24,56 +24,56 @@ impl Application {
             let fields = list(&schema.fields, |field| field_report(schema, field));
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
             let expiry = self.expiry(schema).map_or_else(String::new, |(selection, seconds)| {
-                let selection = quoted(&selection);
+                let selection = quote(&selection);
                 format!(",\"garbageCollection\":{{\"selection\":{selection},\"intervalSeconds\":{seconds}}}")
             });
             // Where it is not the name.
             let stored = schema.marked_cluster().map_or_else(String::new, |_| {
-                let stored = quoted(&schema.stored_type());
+                let stored = quote(&schema.stored_type());
                 format!(",\"storedType\":{stored}")
             });
-            let profiles = list(&schema.rank_profiles, |profile| quoted(&profile.name));
-            let (name, cluster) = (quoted(&schema.name), quoted(cluster));
+            let profiles = list(&schema.rank_profiles, |profile| quote(&profile.name));
+            let (name, cluster) = (quote(&schema.name), quote(cluster));
             format!(
                 "{{\"name\":{name},\"cluster\":{cluster},\"fields\":{fields},\"rankProfiles\":{profiles},\
                  \"embeds\":{embeds}{expiry}{stored}}}"
             )
         });
         let clusters = list(&self.clusters, |cluster| {
-            let types = list(&cluster.types, |config| quoted(&config.name));
-            format!("{{\"name\":{},\"types\":{types}}}", quoted(&cluster.name))
+            let types = list(&cluster.types, |config| quote(&config.name));
+            format!("{{\"name\":{},\"types\":{types}}}", quote(&cluster.name))
         });
-        let warnings = list(&self.warnings, |warning| quoted(warning));
-        let objections = list(&self.objections, |objection| quoted(objection));
-        let pairs = |of: &[(String, String)]| list(of, |(name, value)| format!("[{},{}]", quoted(name), quoted(value)));
+        let warnings = list(&self.warnings, |warning| quote(warning));
+        let objections = list(&self.objections, |objection| quote(objection));
+        let pairs = |of: &[(String, String)]| list(of, |(name, value)| format!("[{},{}]", quote(name), quote(value)));
         let embedders = list(&self.embedders, |embedder| {
             let settings = pairs(&embedder.settings);
-            format!("{{\"id\":{},\"type\":{},\"settings\":{settings}}}", quoted(&embedder.id), quoted(&embedder.kind))
+            format!("{{\"id\":{},\"type\":{},\"settings\":{settings}}}", quote(&embedder.id), quote(&embedder.kind))
         });
         let models = list(&self.language_models, |model| {
-            format!("{{\"id\":{},\"settings\":{}}}", quoted(&model.id), pairs(&model.settings))
+            format!("{{\"id\":{},\"settings\":{}}}", quote(&model.id), pairs(&model.settings))
         });
         let generators = list(&self.generators, |generator| {
-            format!("{{\"id\":{},\"provider\":{}}}", quoted(&generator.id), quoted(&generator.provider))
+            format!("{{\"id\":{},\"provider\":{}}}", quote(&generator.id), quote(&generator.provider))
         });
         let chains = list(&self.search_chains, |chain| {
             let searcher =
-                chain.searcher.as_ref().map_or_else(String::new, |kind| format!(",\"searcher\":{}", quoted(kind)));
-            format!("{{\"id\":{}{searcher},\"settings\":{}}}", quoted(&chain.id), pairs(&chain.settings))
+                chain.searcher.as_ref().map_or_else(String::new, |kind| format!(",\"searcher\":{}", quote(kind)));
+            format!("{{\"id\":{}{searcher},\"settings\":{}}}", quote(&chain.id), pairs(&chain.settings))
         });
         let refeed = list(&change.refeed, |refeed| {
-            let (name, document_type) = (quoted(refeed.name), quoted(&refeed.document_type));
-            let (cluster, message) = (quoted(&refeed.cluster), quoted(&refeed.message));
+            let (name, document_type) = (quote(refeed.name), quote(&refeed.document_type));
+            let (cluster, message) = (quote(&refeed.cluster), quote(&refeed.message));
             format!(
                 "{{\"name\":{name},\"documentType\":{document_type},\"clusterName\":{cluster},\"messages\":[{message}]}}"
             )
         });
         let unless_stored = list(&change.unless_stored, |of| {
-            let (schema, field) = (quoted(&of.schema), quoted(&of.field));
-            let (refusal, warning) = (quoted(&of.refusal), quoted(&of.warning));
+            let (schema, field) = (quote(&of.schema), quote(&of.field));
+            let (refusal, warning) = (quote(&of.refusal), quote(&of.warning));
             format!("{{\"schema\":{schema},\"field\":{field},\"refusal\":{refusal},\"warning\":{warning}}}")
         });
-        let stored = list(&self.stored_names(), |name| quoted(name));
+        let stored = list(&self.stored_names(), |name| quote(name));
         let erased_from = self.history.as_ref().map_or(0, History::erased_from);
         let fingerprint = self.fingerprint();
         format!(
@@ -96,7 +96,7 @@ impl Application {
 
 /// What the host says of a field to whoever searches without the schema at hand.
 fn field_report(schema: &Schema, field: &Field) -> String {
-    let mut report = format!("{{\"name\":{},\"type\":{}", quoted(&field.name), quoted(&field.data_type.to_string()));
+    let mut report = format!("{{\"name\":{},\"type\":{}", quote(&field.name), quote(&field.data_type.to_string()));
     let mut add = |name: &str, value: &str| {
         // Writing to a text cannot fail.
         let _ = write!(report, ",\"{name}\":{value}");
@@ -112,15 +112,15 @@ fn field_report(schema: &Schema, field: &Field) -> String {
         add("words", "true");
     }
     if matches!(field.data_type, DataType::Tensor(_)) {
-        add("metric", &quoted(field.distance_metric.name()));
+        add("metric", &quote(field.distance_metric.name()));
     }
     if schema.made_fields().any(|made| made.name == field.name) {
         add("made", "true");
         if let [call] = field.script.embed_calls().as_slice() {
-            add("embedder", &quoted(&call.embedder));
+            add("embedder", &quote(&call.embedder));
         }
         if let Some(pieces) = field.script.pieces() {
-            add("pieces", &quoted(&pieces));
+            add("pieces", &quote(&pieces));
         }
     }
     report.push('}');
@@ -133,7 +133,7 @@ fn list<T>(of: &[T], each: impl Fn(&T) -> String) -> String {
 }
 
 /// A JSON string.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -82,7 +82,7 @@ pub(crate) fn read(named: &[(String, SourcePlace)], package: &Package<'_>) -> Re
         let shown = Rejection::quote(path);
         let key = path.strip_prefix("./").unwrap_or(path);
         if key.ends_with(".zst") {
-            return Err(place.unsupported(format!("{shown}: a significance model packed by zstandard")));
+            return Err(place.unsupported_here(format!("{shown}: a significance model packed by zstandard")));
         }
         let Some(content) = package.files.get(key) else {
             return Err(place.reject(format!("there is no file {shown}")));

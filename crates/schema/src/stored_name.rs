@@ -16,7 +16,7 @@ const REMOVED_MARK: char = '-';
 const LIFE_MARK: char = '@';
 
 /// The name of a type whose documents are stored with their content cluster in their ids.
-pub(crate) fn marked(name: &str, cluster: &str) -> String {
+pub(crate) fn mark_name(name: &str, cluster: &str) -> String {
     format!("{name}{CLUSTER_MARK}{cluster}")
 }
 
@@ -37,7 +37,7 @@ impl Schema {
     /// The document type in the ids of its stored documents: its name, or that with the content cluster.
     #[must_use]
     pub fn stored_type(&self) -> Cow<'_, str> {
-        if self.is_marked { Cow::Owned(marked(&self.name, &self.cluster)) } else { Cow::Borrowed(&self.name) }
+        if self.is_marked { Cow::Owned(mark_name(&self.name, &self.cluster)) } else { Cow::Borrowed(&self.name) }
     }
 
     /// The content cluster that the ids of its stored documents name.

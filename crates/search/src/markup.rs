@@ -46,7 +46,7 @@ impl Markup {
         self.out.push(b'<');
         self.out.extend(name.as_bytes());
         for (name, value) in attributes {
-            self.out.extend(format!(" {name}=\"{}\"", escaped(value).replace('"', "&quot;")).as_bytes());
+            self.out.extend(format!(" {name}=\"{}\"", escape(value).replace('"', "&quot;")).as_bytes());
         }
         self.open.push((name, Content::Nothing));
     }
@@ -72,7 +72,7 @@ impl Markup {
     /// A text in the open element, escaped; also an empty one is a text.
     pub(crate) fn text(&mut self, text: &str) {
         self.contains(Content::Text);
-        self.out.extend(escaped(text).as_bytes());
+        self.out.extend(escape(text).as_bytes());
     }
 
     /// A text that is markup itself.
@@ -167,7 +167,7 @@ pub(crate) fn float_text(number: f32) -> String {
 }
 
 /// A text as it stands between tags: what no markup can have is the replacement character.
-pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| !matches!(c, '&' | '<' | '>') && (c >= ' ' || matches!(c, '\t' | '\n' | '\r'));
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
@@ -211,6 +211,6 @@ mod tests {
 
     #[test]
     fn what_no_markup_can_have_is_replaced() {
-        assert_eq!(escaped("a\u{1}b\tc\u{1f}d"), "a\u{fffd}b\tcd");
+        assert_eq!(escape("a\u{1}b\tc\u{1f}d"), "a\u{fffd}b\tcd");
     }
 }

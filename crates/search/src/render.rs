@@ -26,7 +26,7 @@ pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
     if let Some(charset) = rendering.charset() {
         return rendering.finish(status, xml::answer(answer, &issues, charset));
     }
-    let body = rendering.format().written(|out| {
+    let body = rendering.format().write_with(|out| {
         out.begin_object();
         write_trace(answer.trace, out);
         if let Some(timing) = answer.timing {
@@ -65,7 +65,7 @@ pub(crate) fn refusal(rejection: &Rejection, rendering: &Rendering) -> Rendered 
     if let Some(charset) = rendering.charset() {
         return rendering.finish(status, xml::refusal(&issues, charset));
     }
-    let body = rendering.format().written(|out| {
+    let body = rendering.format().write_with(|out| {
         out.begin_object();
         out.key("root");
         out.begin_object();
@@ -207,7 +207,7 @@ fn events(issues: &[Issue]) -> Vec<u8> {
     let mut body = Vec::new();
     for issue in issues {
         body.extend(b"event: error\ndata: ");
-        body.extend(Format::Json.written(|out| write_error(issue, out)));
+        body.extend(Format::Json.write_with(|out| write_error(issue, out)));
         body.extend(b"\n\n");
     }
     body.extend(b"event: end\n");

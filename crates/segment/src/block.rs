@@ -43,7 +43,7 @@ enum Form {
 }
 
 /// What is stored without its checksum, and how; only blocks of columns may be packed.
-fn checked<'a>(key: &str, segment: u32, block: u32, stored: &'a [u8]) -> Result<(&'a [u8], Form), Rejection> {
+fn check_block<'a>(key: &str, segment: u32, block: u32, stored: &'a [u8]) -> Result<(&'a [u8], Form), Rejection> {
     let damaged = || Rejection::corrupt(format!("Block {block} of segment {segment} is damaged"));
     let length = stored.len().checked_sub(CHECKSUM_BYTES).ok_or_else(damaged)?;
     let (payload, stored_sum) = stored.split_at(length);
@@ -62,7 +62,7 @@ fn checked<'a>(key: &str, segment: u32, block: u32, stored: &'a [u8]) -> Result<
 /// # Errors
 /// [`brooklet_task::Code::StoreCorrupt`] if the bytes are not what [`seal`] made for this very place.
 pub fn open<'a>(key: &str, segment: u32, block: u32, stored: &'a [u8]) -> Result<&'a [u8], Rejection> {
-    match checked(key, segment, block, stored)? {
+    match check_block(key, segment, block, stored)? {
         (payload, Form::AsItIs) => Ok(payload),
         (_, Form::Packed) => Err(Rejection::corrupt(format!("Block {block} of segment {segment} is packed"))),
     }
@@ -73,7 +73,7 @@ pub fn open<'a>(key: &str, segment: u32, block: u32, stored: &'a [u8]) -> Result
 /// # Errors
 /// [`brooklet_task::Code::StoreCorrupt`] if the bytes are not what [`seal`] or [`seal_packed`] made for this very place.
 pub fn open_block(key: &str, segment: u32, block: u32, stored: Block) -> Result<Block, Rejection> {
-    let (payload, form) = checked(key, segment, block, stored.bytes())?;
+    let (payload, form) = check_block(key, segment, block, stored.bytes())?;
     match form {
         Form::Packed => unpack(payload),
         Form::AsItIs => {
@@ -86,7 +86,7 @@ pub fn open_block(key: &str, segment: u32, block: u32, stored: Block) -> Result<
 /// Whether stored bytes are what was sealed for a place. Nothing of them is read.
 #[must_use]
 pub fn is_sealed(key: &str, segment: u32, block: u32, stored: &[u8]) -> bool {
-    checked(key, segment, block, stored).is_ok()
+    check_block(key, segment, block, stored).is_ok()
 }
 
 /// Collects the blocks of a segment while its columns are written.

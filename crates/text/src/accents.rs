@@ -55,7 +55,7 @@ const fn bases() -> [(char, char); LETTERS] {
         let (base, letters) = ACCENTED[row];
         let (bytes, mut at) = (letters.as_bytes(), 0);
         while at < bytes.len() {
-            let (letter, length) = decoded(bytes, at);
+            let (letter, length) = decode(bytes, at);
             // Into its place: the rows are in order already.
             let mut place = count;
             while place > 0 && found[place - 1].0 as u32 > letter as u32 {
@@ -72,7 +72,7 @@ const fn bases() -> [(char, char); LETTERS] {
 }
 
 /// The character of two or three bytes, and how many they are; there are no others in the table.
-const fn decoded(bytes: &[u8], at: usize) -> (char, usize) {
+const fn decode(bytes: &[u8], at: usize) -> (char, usize) {
     let (first, second) = (bytes[at] as u32, (bytes[at + 1] & 0x3f) as u32);
     let (code, length) = match first >> 4 {
         0xc | 0xd => ((first & 0x1f) << 6 | second, 2),

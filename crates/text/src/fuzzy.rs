@@ -35,7 +35,7 @@ impl Default for FuzzyOptions {
 impl Fuzzy {
     /// Prepares a word.
     pub fn new(word: &str, options: FuzzyOptions) -> Fuzzy {
-        let mut prefix: Vec<char> = word.chars().map(|character| cased(character, options.cased)).collect();
+        let mut prefix: Vec<char> = word.chars().map(|character| fold_case(character, options.cased)).collect();
         let rest = prefix.split_off(options.prefix_length.min(prefix.len()));
         let FuzzyOptions { edits_max, prefix_match, cased, .. } = options;
         Fuzzy { prefix, rest, edits_max, prefix_match, cased, row: Vec::new() }
@@ -44,7 +44,7 @@ impl Fuzzy {
     /// Whether a value is near enough. Takes memory for its work from the last call.
     pub fn matches(&mut self, value: &str) -> bool {
         let is_cased = self.cased;
-        let mut characters = value.chars().map(|character| cased(character, is_cased));
+        let mut characters = value.chars().map(|character| fold_case(character, is_cased));
         if !self.prefix.iter().all(|expected| characters.next() == Some(*expected)) {
             return false;
         }
@@ -52,7 +52,7 @@ impl Fuzzy {
     }
 }
 
-fn cased(character: char, is_cased: bool) -> char {
+fn fold_case(character: char, is_cased: bool) -> char {
     if is_cased { character } else { lower(character) }
 }
 

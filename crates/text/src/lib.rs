@@ -35,7 +35,7 @@ pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};
 pub use grams::grams;
 pub use pattern::{OutOfWork, Pattern, PatternFault, PatternSearch};
 pub use segment::{Class, class_of, segment};
-pub use spelling::{Spelling, unaccented};
+pub use spelling::{Spelling, without_accents};
 pub use stem::{Languages, Stems};
 pub use tokenize::{Token, Tokens, is_word};
 pub use typo::{Typo, slips_forgiven};

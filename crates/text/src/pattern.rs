@@ -51,7 +51,7 @@ impl Pattern {
         let lowers = !cased && !pattern.is_ascii();
         // Lowering keeps the number of characters: places are told in them.
         let written = if lowers { lowered(pattern) } else { pattern.to_owned() };
-        let (text, origins) = unquoted(&written);
+        let (text, origins) = unquote(&written);
         let program = Program::new(&text, cased).map_err(|fault| {
             let character = |at: usize| origins.get(text[..at].chars().count()).copied();
             let at = fault.at.map(|at| character(at).unwrap_or_else(|| pattern.chars().count()));
@@ -167,7 +167,7 @@ fn lowered(text: &str) -> String {
 
 /// The expression with what stands between `\Q` and `\E` escaped, which the parser does not know; and of each character
 /// the number it had in the expression.
-fn unquoted(pattern: &str) -> (String, Vec<usize>) {
+fn unquote(pattern: &str) -> (String, Vec<usize>) {
     let (mut out, mut origins) = (String::new(), Vec::new());
     let mut characters = pattern.chars().enumerate().peekable();
     let mut quoted = false;

@@ -39,7 +39,7 @@ impl Spelling {
                 _ => {
                     let mut folded = String::new();
                     fold(letter.encode_utf8(&mut [0; 4]), &mut folded);
-                    return vec![unaccented(&folded).into_owned()];
+                    return vec![without_accents(&folded).into_owned()];
                 }
             };
             others.iter().map(|other| (*other).to_owned()).collect()
@@ -51,7 +51,7 @@ impl Spelling {
     /// Whether a folded word is a spelling of it, or begins with one if `begins`.
     #[must_use]
     pub fn is_of(&self, word: &str, begins: bool) -> bool {
-        let word = unaccented(word);
+        let word = without_accents(word);
         let bytes = if begins { &word.as_bytes()[..word.len().min(WORD_BYTES_MAX)] } else { word.as_bytes() };
         if bytes.len() > WORD_BYTES_MAX {
             return false;
@@ -82,7 +82,7 @@ impl Spelling {
 
 /// A folded word without the accents that folding leaves.
 #[must_use]
-pub fn unaccented(word: &str) -> Cow<'_, str> {
+pub fn without_accents(word: &str) -> Cow<'_, str> {
     if word.is_ascii() {
         return Cow::Borrowed(word);
     }
@@ -103,7 +103,7 @@ fn base(letter: char) -> char {
 }
 
 /// Letters that folding leaves their accent, for a letter without one.
-pub(crate) fn accented(base: char) -> &'static str {
+pub(crate) fn accents_of(base: char) -> &'static str {
     ACCENTED.binary_search_by_key(&base, |(base, _)| *base).map_or("", |at| ACCENTED[at].1)
 }
 

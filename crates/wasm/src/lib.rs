@@ -71,7 +71,7 @@ impl Core {
     /// # Errors
     /// A rejection as JSON.
     pub fn deploy(&mut self, package: &[u8]) -> Result<String, JsValue> {
-        let (deployed, report) = self.try_deploy(package).map_err(|rejection| thrown(&rejection))?;
+        let (deployed, report) = self.try_deploy(package).map_err(|rejection| throwable(&rejection))?;
         self.deployed = Some(Rc::new(deployed));
         self.residency.borrow_mut().forget_partitions();
         Ok(report)
@@ -84,7 +84,7 @@ impl Core {
     pub fn models(&self, package: &[u8]) -> Result<String, JsValue> {
         let addresses =
             named_contents(&mut Reader::new(package)).and_then(|files| Application::model_addresses(&files));
-        addresses.map(|addresses| addresses.to_json()).map_err(|rejection| thrown(&rejection))
+        addresses.map(|addresses| addresses.to_json()).map_err(|rejection| throwable(&rejection))
     }
 
     /// The report of what is deployed; empty before.
@@ -115,7 +115,7 @@ impl Core {
     pub fn open(&mut self, kind: u32, request: &[u8], input: Option<Vec<u8>>) -> Result<Task, JsValue> {
         let input = input.unwrap_or_default();
         comes_in(request.len() + input.len());
-        self.try_open(kind, request, input).map_err(|rejection| thrown(&rejection))
+        self.try_open(kind, request, input).map_err(|rejection| throwable(&rejection))
     }
 
     /// Opens a query.
@@ -123,9 +123,9 @@ impl Core {
     /// # Errors
     /// A rejection as JSON, if nothing is deployed.
     pub fn query(&self, request: &[u8]) -> Result<Query, JsValue> {
-        let deployed = self.deployed().map_err(|rejection| thrown(&rejection))?;
+        let deployed = self.deployed().map_err(|rejection| throwable(&rejection))?;
         let query = CoreQuery::open(deployed, self.residency.clone(), request);
-        query.map(|query| Query(Rc::new(query))).map_err(|rejection| thrown(&rejection))
+        query.map(|query| Query(Rc::new(query))).map_err(|rejection| throwable(&rejection))
     }
 
     /// Numbers for the operator, and the limits the host must know, as JSON.
@@ -159,7 +159,7 @@ impl Core {
 }
 
 /// What is said of a number that is no kind of task here.
-fn unknown(kind: u32) -> Rejection {
+fn unknown_kind(kind: u32) -> Rejection {
     Rejection::new(Code::BadRequest, format!("Unknown kind of task {kind}"))
 }
 
@@ -223,7 +223,7 @@ impl Core {
     }
 
     fn try_open(&self, kind: u32, request: &[u8], input: Vec<u8>) -> Result<Task, Rejection> {
-        let kind = TaskKind::from_number(kind).ok_or_else(|| unknown(kind))?;
+        let kind = TaskKind::from_number(kind).ok_or_else(|| unknown_kind(kind))?;
         let (deployed, residency) = (self.deployed(), self.residency.clone());
         let inner = match kind {
             // Nothing of the application is asked for it.
@@ -250,7 +250,7 @@ impl Core {
                 Inner::Running(Box::new(Load::open(&deployed?.application, request, input, self.bounds)?))
             }
             TaskKind::Evaluate => Inner::Running(Box::new(Evaluate::open(&*deployed?, request)?)),
-            TaskKind::Search | TaskKind::Merge | TaskKind::Part => return Err(unknown(kind.number())),
+            TaskKind::Search | TaskKind::Merge | TaskKind::Part => return Err(unknown_kind(kind.number())),
         };
         Ok(Task::new(inner))
     }
@@ -287,7 +287,7 @@ impl Query {
     /// # Errors
     /// A rejection as JSON.
     pub fn give_embeddings(&self, embeddings: &[u8]) -> Result<(), JsValue> {
-        self.0.give_embeddings(embeddings).map_err(|rejection| thrown(&rejection))
+        self.0.give_embeddings(embeddings).map_err(|rejection| throwable(&rejection))
     }
 
     /// Takes outputs of models.
@@ -295,7 +295,7 @@ impl Query {
     /// # Errors
     /// A rejection as JSON.
     pub fn give_outputs(&self, outputs: &[u8]) -> Result<(), JsValue> {
-        self.0.give_outputs(outputs).map_err(|rejection| thrown(&rejection))
+        self.0.give_outputs(outputs).map_err(|rejection| throwable(&rejection))
     }
 
     /// Begins a task of it (docs/abi.md, task kinds).
@@ -307,9 +307,9 @@ impl Query {
             Some(TaskKind::Search) => self.0.search(request).map(|search| Box::new(search) as Box<dyn CoreTask>),
             Some(TaskKind::Merge) => self.0.merge(request).map(|merge| Box::new(merge) as Box<dyn CoreTask>),
             Some(TaskKind::Part) => self.0.part(request).map(|part| Box::new(part) as Box<dyn CoreTask>),
-            _ => Err(unknown(kind)),
+            _ => Err(unknown_kind(kind)),
         };
-        task.map(|task| Task::new(Inner::Running(task))).map_err(|rejection| thrown(&rejection))
+        task.map(|task| Task::new(Inner::Running(task))).map_err(|rejection| throwable(&rejection))
     }
 }
 
@@ -327,7 +327,7 @@ impl Task {
     /// A rejection as JSON.
     pub fn wants(&mut self) -> Result<Option<Vec<u8>>, JsValue> {
         let Some(Inner::Running(task)) = &mut self.inner else { return Ok(None) };
-        let want = task.wants().map_err(|rejection| thrown(&rejection))?;
+        let want = task.wants().map_err(|rejection| throwable(&rejection))?;
         Ok(encode_want(&want))
     }
 
@@ -344,9 +344,9 @@ impl Task {
     /// A rejection as JSON, for damaged bytes.
     pub fn give(&mut self) -> Result<(), JsValue> {
         let (Some(Inner::Running(task)), Some(block)) = (&mut self.inner, self.incoming.take()) else {
-            return Err(thrown(&Rejection::new(Code::Internal, "An answer nobody waits for")));
+            return Err(throwable(&Rejection::new(Code::Internal, "An answer nobody waits for")));
         };
-        task.give(block).map_err(|rejection| thrown(&rejection))
+        task.give(block).map_err(|rejection| throwable(&rejection))
     }
 
     /// Tells how long the request took so far, for answers that say it.
@@ -363,8 +363,8 @@ impl Task {
     pub fn finish(&mut self) -> Result<Vec<u8>, JsValue> {
         match self.inner.take() {
             Some(Inner::Done(result)) => Ok(result),
-            Some(Inner::Running(task)) => task.finish().map_err(|rejection| thrown(&rejection)),
-            None => Err(thrown(&Rejection::new(Code::Internal, "The task was finished before"))),
+            Some(Inner::Running(task)) => task.finish().map_err(|rejection| throwable(&rejection)),
+            None => Err(throwable(&Rejection::new(Code::Internal, "The task was finished before"))),
         }
     }
 
@@ -376,8 +376,8 @@ impl Task {
     pub fn finish_in_pieces(&mut self) -> Result<usize, JsValue> {
         let pieces = match self.inner.take() {
             Some(Inner::Done(result)) => vec![result],
-            Some(Inner::Running(task)) => task.finish_in_pieces().map_err(|rejection| thrown(&rejection))?,
-            None => return Err(thrown(&Rejection::new(Code::Internal, "The task was finished before"))),
+            Some(Inner::Running(task)) => task.finish_in_pieces().map_err(|rejection| throwable(&rejection))?,
+            None => return Err(throwable(&Rejection::new(Code::Internal, "The task was finished before"))),
         };
         self.pieces = pieces.into_iter();
         Ok(self.pieces.as_slice().iter().map(Vec::len).sum())
@@ -437,7 +437,7 @@ fn encode_want(want: &Want) -> Option<Vec<u8>> {
 }
 
 /// A rejection as it is thrown: JSON text.
-fn thrown(rejection: &Rejection) -> JsValue {
+fn throwable(rejection: &Rejection) -> JsValue {
     let mut json = JsonWriter::new();
     json.begin_object();
     json.key("code");

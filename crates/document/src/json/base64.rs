@@ -119,7 +119,7 @@ fn value_of(byte: u8, alphabet: &Alphabet) -> Option<u32> {
 /// `bytes` in base64 with padding, without line breaks.
 #[must_use]
 pub fn encode_base64(bytes: &[u8]) -> String {
-    let mut out = encoded(bytes, STANDARD);
+    let mut out = encode_with(bytes, STANDARD);
     out.extend(std::iter::repeat_n('=', (3 - bytes.len() % 3) % 3));
     out
 }
@@ -127,10 +127,10 @@ pub fn encode_base64(bytes: &[u8]) -> String {
 /// `bytes` in the alphabet of URLs, without padding.
 #[must_use]
 pub fn encode_base64url(bytes: &[u8]) -> String {
-    encoded(bytes, URL)
+    encode_with(bytes, URL)
 }
 
-fn encoded(bytes: &[u8], alphabet: &Alphabet) -> String {
+fn encode_with(bytes: &[u8], alphabet: &Alphabet) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));

@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
             Some(b'-' | b'0'..=b'9') => Ok(JsonKind::Number),
             Some(b't' | b'f') => Ok(JsonKind::Bool),
             Some(b'n') => Ok(JsonKind::Null),
-            _ => Err(self.unexpected("a value")),
+            _ => Err(self.unexpected_token("a value")),
         }
     }
 
@@ -143,12 +143,12 @@ impl<'a> Lexer<'a> {
         }
         self.skip_space();
         if self.peek() != Some(b'"') {
-            return Err(self.unexpected("double-quote to start field name"));
+            return Err(self.unexpected_token("double-quote to start field name"));
         }
         let key = self.string()?;
         self.skip_space();
         if self.peek() != Some(b':') {
-            return Err(self.unexpected("':'"));
+            return Err(self.unexpected_token("':'"));
         }
         self.at += 1;
         Ok(Some(key))
@@ -287,7 +287,7 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If there is more.
     pub fn end(&mut self) -> Lexed<()> {
-        if self.at_end() { Ok(()) } else { Err(self.unexpected("the end of the text")) }
+        if self.at_end() { Ok(()) } else { Err(self.unexpected_token("the end of the text")) }
     }
 
     #[inline]
@@ -340,7 +340,7 @@ impl<'a> Lexer<'a> {
                 Ok(true)
             }
             Some(_) if first => Ok(true),
-            _ => Err(self.unexpected(expected)),
+            _ => Err(self.unexpected_token(expected)),
         }
     }
 
@@ -368,7 +368,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    fn unexpected(&self, expected: &str) -> Rejection {
+    fn unexpected_token(&self, expected: &str) -> Rejection {
         match self.text[self.at..].chars().next() {
             None => self.error_at(self.at, &format!("Unexpected end of JSON: was expecting {expected}")),
             Some(c) => {

@@ -21,7 +21,7 @@ mod value;
 pub(crate) use members::{read_condition, read_create};
 use members::{read_members, start};
 pub use options::ReadOptions;
-pub(crate) use refusal::{broken, check_key, refused};
+pub(crate) use refusal::{broken_json, check_key, refusal};
 pub(crate) use update::read_update_fields;
 pub use update::{UpdateBody, read_update};
 
@@ -67,7 +67,7 @@ pub fn read_values(
 ) -> Result<Vec<(String, Value)>, Rejection> {
     let mut json = start(object)?;
     let values = BodyReader::new(types, id, options).fields(&mut json);
-    values.and_then(|values| json.end().map(|()| values)).map_err(broken)
+    values.and_then(|values| json.end().map(|()| values)).map_err(broken_json)
 }
 
 /// The same as [`read_fields`], and how many members name a document, as those of an operation in a feed do.
@@ -84,8 +84,8 @@ pub(crate) fn read_put(
         fields = Some(reader.fields(json)?);
         Ok(())
     });
-    let members = members.and_then(|members| json.end().map(|()| members)).map_err(broken)?;
-    let fields = fields.ok_or_else(|| refused("document is missing the required \"fields\" field"))?;
+    let members = members.and_then(|members| json.end().map(|()| members)).map_err(broken_json)?;
+    let fields = fields.ok_or_else(|| refusal("document is missing the required \"fields\" field"))?;
     let (condition, create) = (members.condition, members.create);
     Ok((PutBody { fields, condition, create, ignored: reader.values.ignored }, members.targets))
 }
@@ -100,7 +100,7 @@ pub(crate) fn read_fields_object(
     json: &mut Lexer,
     options: ReadOptions,
 ) -> Result<Vec<(String, Value)>, Rejection> {
-    BodyReader::new(types, id, options).fields(json).map_err(broken)
+    BodyReader::new(types, id, options).fields(json).map_err(broken_json)
 }
 
 struct BodyReader<'a> {
@@ -121,7 +121,7 @@ impl<'a> BodyReader<'a> {
         while let Some(name) = json.next_key()? {
             check_key(&mut seen, &name)?;
             if seen.count() > FIELDS {
-                return Err(refused(&format!("A document has more fields than the limit of {FIELDS}")));
+                return Err(refusal(&format!("A document has more fields than the limit of {FIELDS}")));
             }
             match self.types.data_type(&name) {
                 Some(data_type) => {
@@ -131,7 +131,7 @@ impl<'a> BodyReader<'a> {
                     self.values.ignored.push(name.into_owned());
                     json.skip_value()?;
                 }
-                None => return Err(self.undefined(&name)),
+                None => return Err(self.undefined_field(&name)),
             }
         }
         Ok(fields)
@@ -150,13 +150,13 @@ impl<'a> BodyReader<'a> {
         Ok(if value.is_empty_collection() { None } else { Some(value) })
     }
 
-    fn undefined(&self, name: &str) -> Rejection {
+    fn undefined_field(&self, name: &str) -> Rejection {
         let shown = Rejection::quote(name);
         let hint = match nearest_name(name, self.types.names()) {
             Some(nearest) => format!(". Did you mean '{nearest}'?"),
             None => String::new(),
         };
-        refused(&format!("Field '{shown}' is not defined in document type '{}'{hint}", self.id.document_type()))
+        refusal(&format!("Field '{shown}' is not defined in document type '{}'{hint}", self.id.document_type()))
     }
 }
 

@@ -114,7 +114,7 @@ fn degrees(microdegrees: i32) -> String {
 mod tests {
     use super::*;
 
-    fn rendered(value: &Value, render: &Render) -> String {
+    fn text_of(value: &Value, render: &Render) -> String {
         let mut json = JsonWriter::new();
         render_value(value, render, &mut json);
         json.finish()
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn places_have_one_to_six_decimals() {
         let place = Value::Position { x: -122_025_616, y: 37_418_149 };
-        assert_eq!(rendered(&place, &Render::default()), r#"{"lat":37.418149,"lng":-122.025616}"#);
+        assert_eq!(text_of(&place, &Render::default()), r#"{"lat":37.418149,"lng":-122.025616}"#);
         assert_eq!(
             (degrees(0), degrees(-1), degrees(5_000_000), degrees(i32::MIN)),
             ("0.0".into(), "-0.000001".into(), "5.0".into(), "-2147.483648".into())
@@ -135,10 +135,10 @@ mod tests {
         let map = Value::Map(vec![(Value::Int(5), Value::String("x".into()))]);
         let set = Value::WeightedSet(vec![(Value::String("a".into()), -5)]);
         let arrays = Render { maps: MapFormat::Array, weighted_sets: MapFormat::Array, ..Render::default() };
-        assert_eq!(rendered(&map, &Render::default()), r#"{"5":"x"}"#);
-        assert_eq!(rendered(&map, &arrays), r#"[{"key":5,"value":"x"}]"#);
-        assert_eq!(rendered(&set, &Render::default()), r#"{"a":-5}"#);
-        assert_eq!(rendered(&set, &arrays), r#"[{"item":"a","weight":-5}]"#);
+        assert_eq!(text_of(&map, &Render::default()), r#"{"5":"x"}"#);
+        assert_eq!(text_of(&map, &arrays), r#"[{"key":5,"value":"x"}]"#);
+        assert_eq!(text_of(&set, &Render::default()), r#"{"a":-5}"#);
+        assert_eq!(text_of(&set, &arrays), r#"[{"item":"a","weight":-5}]"#);
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             ("d".to_owned(), Value::Struct(vec![("e".to_owned(), Value::String(String::new()))])),
         ];
         let hidden = Render::document(TensorFormat::Short);
-        assert_eq!(rendered(&Value::Struct(members.clone()), &hidden), r#"{"c":[""],"d":{}}"#);
-        assert_eq!(rendered(&Value::Struct(members), &Render::default()), r#"{"a":"","b":[],"c":[""],"d":{"e":""}}"#);
+        assert_eq!(text_of(&Value::Struct(members.clone()), &hidden), r#"{"c":[""],"d":{}}"#);
+        assert_eq!(text_of(&Value::Struct(members), &Render::default()), r#"{"a":"","b":[],"c":[""],"d":{"e":""}}"#);
     }
 }

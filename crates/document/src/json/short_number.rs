@@ -89,7 +89,7 @@ pub(super) fn short_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
     }
     // Half of the cells are negative, and nobody can guess which: no jump depends on it.
     let sign = u64::from(negative) << 63;
-    Some((f64::from_bits(divided(mantissa, fraction).to_bits() ^ sign), end))
+    Some((f64::from_bits(divide(mantissa, fraction).to_bits() ^ sign), end))
 }
 
 /// Mantissa and digits of the fraction of `d.ddd`, with less than 24 of the latter: what nearly all cells are. All of it
@@ -160,7 +160,7 @@ fn append(bytes: &[u8; 8], mantissa: &mut u64) -> Option<usize> {
 
 /// The float64 nearest to `mantissa` / 10^`fraction`.
 #[inline]
-fn divided(mantissa: u64, fraction: usize) -> f64 {
+fn divide(mantissa: u64, fraction: usize) -> f64 {
     if mantissa <= 1 << 53 && fraction < POWERS.len() {
         return mantissa as f64 / POWERS[fraction];
     }
@@ -308,7 +308,7 @@ mod tests {
                 for fraction in 0..=18 {
                     let text = format!("{mantissa}e-{fraction}");
                     let expected: f64 = text.parse().expect("a number");
-                    assert_eq!(divided(mantissa, fraction).to_bits(), expected.to_bits(), "{text}");
+                    assert_eq!(divide(mantissa, fraction).to_bits(), expected.to_bits(), "{text}");
                 }
             }
         }

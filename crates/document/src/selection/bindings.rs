@@ -24,7 +24,7 @@ pub(super) enum Binding {
 pub(super) type Bindings = BTreeMap<String, Binding>;
 
 /// Both together, unless they contradict each other.
-pub(super) fn merged(left: &Bindings, right: &Bindings) -> Option<Bindings> {
+pub(super) fn merge(left: &Bindings, right: &Bindings) -> Option<Bindings> {
     if left.iter().any(|(name, binding)| right.get(name).is_some_and(|other| other != binding)) {
         return None;
     }
@@ -100,7 +100,7 @@ impl Outcomes {
     }
 
     /// True if it is true under some bindings, else false if under some, else invalid.
-    pub(super) fn combined(&self) -> Outcome {
+    pub(super) fn combine(&self) -> Outcome {
         self.0.values().copied().min().unwrap_or(Outcome::Invalid)
     }
 
@@ -126,7 +126,7 @@ impl Outcomes {
         budget.take(self.0.len().saturating_mul(other.0.len()))?;
         for (bindings, outcome) in &self.0 {
             for (others, found) in &other.0 {
-                if let Some(merged) = merged(bindings, others) {
+                if let Some(merged) = merge(bindings, others) {
                     both.add(merged, combine(*outcome, *found));
                 }
             }

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 use brooklet_task::Rejection;
 
-use super::bindings::{Budget, Outcomes, PatternWork, and, merged, or};
+use super::bindings::{Budget, Outcomes, PatternWork, and, merge, or};
 use super::datum::{Datum, calculate, call, compare};
 use super::hash::{bucket, global_id_text};
 use super::tree::{Comparison, FieldReference, IdPart, Literal, Node, Operator};
@@ -13,7 +13,7 @@ use crate::Location;
 /// The outcome of the whole.
 pub(super) fn evaluate(root: &Node, subject: &Subject) -> Result<Outcome, Rejection> {
     let mut evaluation = Evaluation { subject, budget: Budget::default(), work: PatternWork::default() };
-    Ok(evaluation.logic(root)?.combined())
+    Ok(evaluation.logic(root)?.combine())
 }
 
 struct Evaluation<'a> {
@@ -27,7 +27,7 @@ impl<'a> Evaluation<'a> {
         match node {
             Node::Any(parts) => self.chain(parts, or, Outcome::True),
             Node::All(parts) => self.chain(parts, and, Outcome::False),
-            Node::Not(inner) => Ok(match self.logic(inner)?.combined() {
+            Node::Not(inner) => Ok(match self.logic(inner)?.combine() {
                 Outcome::True => Outcome::False.into(),
                 Outcome::False => Outcome::True.into(),
                 Outcome::Invalid => Outcome::Invalid.into(),
@@ -53,10 +53,10 @@ impl<'a> Evaluation<'a> {
         let Some((first, rest)) = parts.split_first() else { return Ok(decided.into()) };
         let mut outcomes = self.logic(first)?;
         for part in rest {
-            if decided == Outcome::False && outcomes.combined() == Outcome::False {
+            if decided == Outcome::False && outcomes.combine() == Outcome::False {
                 return Ok(Outcome::False.into());
             }
-            if decided == Outcome::True && outcomes.combined() == Outcome::True {
+            if decided == Outcome::True && outcomes.combine() == Outcome::True {
                 return Ok(Outcome::True.into());
             }
             let other = self.logic(part)?;
@@ -66,12 +66,12 @@ impl<'a> Evaluation<'a> {
     }
 
     fn comparison(&mut self, comparison: &'a Comparison) -> Result<Outcomes, Rejection> {
-        let outcomes = self.compared(comparison)?;
+        let outcomes = self.compare(comparison)?;
         self.work.check()?;
         Ok(outcomes)
     }
 
-    fn compared(&mut self, comparison: &'a Comparison) -> Result<Outcomes, Rejection> {
+    fn compare(&mut self, comparison: &'a Comparison) -> Result<Outcomes, Rejection> {
         let left = self.value(&comparison.left)?;
         if let (Some(pattern), Operator::Regex) = (&comparison.pattern, comparison.operator) {
             return Ok(each(&left, &mut |datum| match datum {
@@ -88,7 +88,7 @@ impl<'a> Evaluation<'a> {
                 let mut outcomes = Outcomes::none();
                 for (bindings, left) in lefts {
                     for (others, right) in rights {
-                        if let Some(both) = merged(bindings, others) {
+                        if let Some(both) = merge(bindings, others) {
                             outcomes.add(both, compare_nested(operator, left, right, work));
                         }
                     }
@@ -171,7 +171,7 @@ fn each(datum: &Datum, outcome: &mut dyn FnMut(&Datum) -> Outcome) -> Outcomes {
     let mut outcomes = Outcomes::none();
     for (bindings, value) in values {
         let found = match value {
-            Datum::Many(_) => each(value, outcome).combined(),
+            Datum::Many(_) => each(value, outcome).combine(),
             single => outcome(single),
         };
         outcomes.add(bindings.clone(), found);
@@ -182,8 +182,8 @@ fn each(datum: &Datum, outcome: &mut dyn FnMut(&Datum) -> Outcome) -> Outcomes {
 /// A comparison whose sides may be collections in collections: true if any element matches.
 fn compare_nested(operator: Operator, left: &Datum, right: &Datum, work: &PatternWork) -> Outcome {
     match (left, right) {
-        (Datum::Many(_), right) => each(left, &mut |left| compare_nested(operator, left, right, work)).combined(),
-        (left, Datum::Many(_)) => each(right, &mut |right| compare_nested(operator, left, right, work)).combined(),
+        (Datum::Many(_), right) => each(left, &mut |left| compare_nested(operator, left, right, work)).combine(),
+        (left, Datum::Many(_)) => each(right, &mut |right| compare_nested(operator, left, right, work)).combine(),
         (left, right) => compare(operator, left, right, work),
     }
 }

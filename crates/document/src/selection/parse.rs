@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Parsed
     let node = parser.logic()?;
     match parser.lexer.peek()? {
         Token::End => Ok(node),
-        _ => Err(parser.unexpected("an operator or the end")),
+        _ => Err(parser.unexpected_token("an operator or the end")),
     }
 }
 
@@ -114,7 +114,7 @@ impl Parser<'_> {
     }
 
     fn remainder(&mut self) -> Parsed {
-        self.chain(&[("%", Arithmetic::Remainder)], Parser::attributed)
+        self.chain(&[("%", Arithmetic::Remainder)], Parser::parse_attribute)
     }
 
     /// Operands of the next rank with operators of one rank between them.
@@ -130,7 +130,7 @@ impl Parser<'_> {
     }
 
     /// A value with the functions called on it.
-    fn attributed(&mut self) -> Parsed {
+    fn parse_attribute(&mut self) -> Parsed {
         let base = self.value()?;
         let mut functions = Vec::new();
         while self.take_sign(".")? {
@@ -154,8 +154,8 @@ impl Parser<'_> {
     fn value(&mut self) -> Parsed {
         let token = self.lexer.peek()?;
         let literal = match token {
-            Token::Word(word) => return self.named(&word),
-            Token::Sign("(") => return self.parenthesised(),
+            Token::Word(word) => return self.parse_name(&word),
+            Token::Sign("(") => return self.parse_parentheses(),
             Token::Sign(sign @ ("-" | "+")) => {
                 self.lexer.advance();
                 match (self.lexer.peek()?, sign) {
@@ -163,7 +163,7 @@ impl Parser<'_> {
                     (Token::Float(number), "-") => Literal::Float(-number),
                     (Token::Int(number), _) => Literal::Int(number),
                     (Token::Float(number), _) => Literal::Float(number),
-                    _ => return Err(self.unexpected("a number")),
+                    _ => return Err(self.unexpected_token("a number")),
                 }
             }
             Token::Sign("$") => {
@@ -175,13 +175,13 @@ impl Parser<'_> {
             Token::Int(number) => Literal::Int(number),
             Token::Float(number) => Literal::Float(number),
             Token::Text(text) => Literal::Text(text),
-            _ => return Err(self.unexpected("a value, a document type or '('")),
+            _ => return Err(self.unexpected_token("a value, a document type or '('")),
         };
         self.lexer.advance();
         Ok(Node::Literal(literal))
     }
 
-    fn parenthesised(&mut self) -> Parsed {
+    fn parse_parentheses(&mut self) -> Parsed {
         if self.depth == SELECTION_DEPTH {
             let at = self.lexer.offset();
             return Err(self.lexer.error(at, &format!("Parentheses nest more than {SELECTION_DEPTH} levels deep")));
@@ -190,21 +190,21 @@ impl Parser<'_> {
         self.lexer.advance();
         let inner = self.logic()?;
         if !self.take_sign(")")? {
-            return Err(self.unexpected("')'"));
+            return Err(self.unexpected_token("')'"));
         }
         self.depth -= 1;
         Ok(inner)
     }
 
     /// What a word begins: a keyword, the id, `now()`, or a document type.
-    fn named(&mut self, word: &str) -> Parsed {
+    fn parse_name(&mut self, word: &str) -> Parsed {
         let at = self.lexer.offset();
         let lower = word.to_ascii_lowercase();
         let literal = match lower.as_str() {
             "true" => Literal::Bool(true),
             "false" => Literal::Bool(false),
             "null" => Literal::Null,
-            "and" | "or" | "not" => return Err(self.unexpected("a value, a document type or '('")),
+            "and" | "or" | "not" => return Err(self.unexpected_token("a value, a document type or '('")),
             "id" => return self.id(),
             _ => {
                 self.lexer.advance();
@@ -309,7 +309,7 @@ impl Parser<'_> {
                 self.lexer.advance();
                 Ok(word)
             }
-            _ => Err(self.unexpected(what)),
+            _ => Err(self.unexpected_token(what)),
         }
     }
 
@@ -329,7 +329,7 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    fn unexpected(&mut self, wanted: &str) -> Rejection {
+    fn unexpected_token(&mut self, wanted: &str) -> Rejection {
         let at = self.lexer.offset();
         let found = match self.lexer.peek() {
             Ok(Token::End) => "the end".to_owned(),

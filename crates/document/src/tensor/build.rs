@@ -93,7 +93,7 @@ impl TensorBuilder {
         let given_before = |given: &mut bool| std::mem::replace(given, true);
         if subspace.given.get_mut(offset).is_none_or(given_before) {
             let dimensions = self.tensor_type.dimensions.iter();
-            return Err(self.twice(&shown(dimensions.zip(labels.iter().flatten()))));
+            return Err(self.twice(&address_text(dimensions.zip(labels.iter().flatten()))));
         }
         subspace.cells[offset] = self.tensor_type.cell.round(value);
         Ok(())
@@ -175,7 +175,7 @@ impl TensorBuilder {
     }
 
     fn show(&self, address: &[String]) -> String {
-        shown(self.tensor_type.mapped().zip(address))
+        address_text(self.tensor_type.mapped().zip(address))
     }
 
     fn twice(&self, address: &str) -> Rejection {
@@ -184,7 +184,7 @@ impl TensorBuilder {
 }
 
 /// An address as `{x:0,y:a}`.
-fn shown<'a>(named: impl Iterator<Item = (&'a Dimension, &'a String)>) -> String {
+fn address_text<'a>(named: impl Iterator<Item = (&'a Dimension, &'a String)>) -> String {
     let parts: Vec<_> =
         named.map(|(dimension, label)| format!("{}:{}", dimension.name, Rejection::quote(label))).collect();
     format!("{{{}}}", parts.join(","))

@@ -197,7 +197,7 @@ impl<'t> Scanner<'t> {
                 let value = self.number()?;
                 builder.cell(Vec::new(), value)?;
             } else {
-                self.labelled(builder, outer)?;
+                self.read_labelled(builder, outer)?;
             }
             if self.take("}") {
                 return Ok(());
@@ -229,7 +229,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// `label:` and a number, dense cells, or the labels of the next dimension.
-    fn labelled(&mut self, builder: &mut TensorBuilder, outer: &mut Vec<String>) -> Result<(), Rejection> {
+    fn read_labelled(&mut self, builder: &mut TensorBuilder, outer: &mut Vec<String>) -> Result<(), Rejection> {
         let label = self.label()?;
         self.need(":")?;
         let tensor_type = builder.tensor_type();

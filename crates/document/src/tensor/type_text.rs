@@ -12,9 +12,9 @@ impl TensorType {
     /// unbound (`x[]`), or if it is larger than the limits of tensors.
     pub fn parse(text: &str) -> Result<TensorType, Rejection> {
         let body = text.strip_prefix("tensor").and_then(|rest| rest.strip_suffix(')'));
-        let body = body.ok_or_else(|| malformed(text, ""))?;
+        let body = body.ok_or_else(|| malformed_type(text, ""))?;
         let (cell, dimensions) =
-            body.split_once('(').ok_or_else(|| malformed(text, " Dimensions must be enclosed in parenthesis."))?;
+            body.split_once('(').ok_or_else(|| malformed_type(text, " Dimensions must be enclosed in parenthesis."))?;
         let cell = parse_cell(cell, text)?;
         let mut parsed: Vec<Dimension> = Vec::new();
         if !dimensions.trim().is_empty() {
@@ -22,7 +22,7 @@ impl TensorType {
                 let dimension = parse_dimension(dimension.trim(), text)?;
                 if parsed.iter().any(|other| other.name == dimension.name) {
                     let name = &dimension.name;
-                    return Err(refused(format!("Dimension '{name}' is given more than once in '{text}'")));
+                    return Err(refusal(format!("Dimension '{name}' is given more than once in '{text}'")));
                 }
                 parsed.push(dimension);
                 if parsed.len() > TENSOR_DIMENSIONS {
@@ -71,13 +71,13 @@ fn parse_cell(spec: &str, text: &str) -> Result<CellType, Rejection> {
         return Ok(CellType::Double);
     }
     let name = spec.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
-    let name = name.ok_or_else(|| malformed(text, " Value type spec must be enclosed in <>."))?;
-    let cause = || malformed(text, " Value type must be one of double, float, bfloat16 and int8.");
+    let name = name.ok_or_else(|| malformed_type(text, " Value type spec must be enclosed in <>."))?;
+    let cause = || malformed_type(text, " Value type must be one of double, float, bfloat16 and int8.");
     CellType::from_name(name).ok_or_else(cause)
 }
 
 fn parse_dimension(spec: &str, text: &str) -> Result<Dimension, Rejection> {
-    let wrong = || malformed(text, &format!(" Dimension '{}' is on the wrong format.", Rejection::quote(spec)));
+    let wrong = || malformed_type(text, &format!(" Dimension '{}' is on the wrong format.", Rejection::quote(spec)));
     let name_end = spec.find(['{', '[']).ok_or_else(wrong)?;
     let (name, kind) = spec.split_at(name_end);
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
@@ -95,26 +95,26 @@ fn parse_dimension(spec: &str, text: &str) -> Result<Dimension, Rejection> {
         return Err(wrong());
     }
     match digits.parse::<i32>() {
-        Ok(0) => Err(refused(format!("Size of bound dimension '{name}' must be at least 1"))),
+        Ok(0) => Err(refusal(format!("Size of bound dimension '{name}' must be at least 1"))),
         Ok(size) => Ok(Dimension { name: name.to_owned(), size: Some(size as usize) }),
-        Err(_) => Err(refused(format!("For input string: \"{}\"", Rejection::quote(digits)))),
+        Err(_) => Err(refusal(format!("For input string: \"{}\"", Rejection::quote(digits)))),
     }
 }
 
-fn refused(message: String) -> Rejection {
+fn refusal(message: String) -> Rejection {
     Rejection::new(Code::InvalidApplication, message)
 }
 
-fn malformed(text: &str, cause: &str) -> Rejection {
+fn malformed_type(text: &str, cause: &str) -> Rejection {
     let shown = Rejection::quote(text);
-    refused(format!(
+    refusal(format!(
         "A tensor type spec must be on the form tensor[<valuetype>]?(dimensionidentifier[{{}}|[length]*), but was \
          '{shown}'.{cause} Examples: tensor(x[3]), tensor<float>(name{{}}, x[10])"
     ))
 }
 
 fn too_large(text: &str, cause: &str) -> Rejection {
-    refused(format!("Tensor type '{}' has {cause}, which is the limit", Rejection::quote(text)))
+    refusal(format!("Tensor type '{}' has {cause}, which is the limit", Rejection::quote(text)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 use brooklet_task::Rejection;
 
 use super::PathChange;
-use super::value::{calculated, check_count, default_of, set_weight};
+use super::value::{calculate, check_count, default_of, set_weight};
 use crate::field_path::{FieldPath, Step};
 use crate::{DataType, Value};
 
@@ -17,7 +17,11 @@ enum Fate {
 }
 
 /// The value of the field after the change.
-pub(super) fn changed(value: Option<Value>, path: &FieldPath, change: &PathChange) -> Result<Option<Value>, Rejection> {
+pub(super) fn change_value(
+    value: Option<Value>,
+    path: &FieldPath,
+    change: &PathChange,
+) -> Result<Option<Value>, Rejection> {
     let existed = value.is_some();
     if !existed && *change == PathChange::Remove {
         return Ok(None);
@@ -179,7 +183,7 @@ fn apply(value: &mut Value, change: &PathChange) -> Result<Fate, Rejection> {
         (PathChange::Remove, _) => return Ok(Fate::Removed),
         (PathChange::Assign(assigned), value) => *value = assigned.clone(),
         (PathChange::Calculate(calculation, operand), value) => {
-            *value = calculated(value.clone(), *calculation, *operand);
+            *value = calculate(value.clone(), *calculation, *operand);
         }
         (PathChange::Add(more), Value::Array(elements)) => {
             check_count(elements.len() + more.len())?;

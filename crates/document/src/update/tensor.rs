@@ -90,7 +90,7 @@ impl TensorModify {
             addresses: missing.into_iter().cloned().collect(),
             cells,
         };
-        merged(tensor, &made)
+        merge(tensor, &made)
     }
 }
 
@@ -103,7 +103,7 @@ fn check_size(cells: usize) -> Result<(), Rejection> {
 }
 
 /// The subspaces of both; where both have one, that of `more`.
-pub(super) fn merged(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection> {
+pub(super) fn merge(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection> {
     let mut all: BTreeMap<&[String], &[f64]> = BTreeMap::new();
     all.extend(tensor.subspaces());
     all.extend(more.subspaces());

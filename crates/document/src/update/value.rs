@@ -33,7 +33,7 @@ pub(crate) fn default_of(data_type: &DataType) -> Value {
 }
 
 /// Computed as float64; a whole number is cut toward zero, then to its width.
-pub(crate) fn calculated(value: Value, calculation: Calculation, operand: f64) -> Value {
+pub(crate) fn calculate(value: Value, calculation: Calculation, operand: f64) -> Value {
     let whole = |number: f64| calculation.apply(number, operand).map(|result| result as i64);
     match value {
         Value::Int(number) => Value::Int(whole(f64::from(number)).map_or(number, |result| result as i32)),

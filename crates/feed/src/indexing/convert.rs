@@ -18,15 +18,15 @@ pub(super) fn text_of(value: &Value) -> String {
         Value::Long(number) => number.to_string(),
         Value::Byte(number) => number.to_string(),
         Value::Bool(is) => is.to_string(),
-        Value::Float(number) => written(|json| json.float(*number)),
-        Value::Double(number) => written(|json| json.double(*number)),
+        Value::Float(number) => json_text(|json| json.float(*number)),
+        Value::Double(number) => json_text(|json| json.double(*number)),
         Value::Array(elements) => elements.iter().map(text_of).collect::<Vec<_>>().join(" "),
         _ => String::new(),
     }
 }
 
 /// A number as JSON has it.
-fn written(write: impl Fn(&mut JsonWriter)) -> String {
+fn json_text(write: impl Fn(&mut JsonWriter)) -> String {
     let mut json = JsonWriter::new();
     write(&mut json);
     json.finish().trim_matches('"').to_owned()
@@ -61,7 +61,7 @@ fn whole_of(value: &Value) -> Result<i64, Rejection> {
 }
 
 /// A value as the number, text or truth of another type.
-pub(super) fn converted(value: &Value, to: &DataType) -> Made {
+pub(super) fn convert(value: &Value, to: &DataType) -> Made {
     let outside = || invalid(format!("{} does not fit into {to}", text_of(value)));
     Ok(match to {
         DataType::Int => Value::Int(i32::try_from(whole_of(value)?).map_err(|_| outside())?),
@@ -195,11 +195,11 @@ mod tests {
     #[test]
     fn numbers_convert_where_they_fit() {
         let text = |text: &str| Value::String(text.to_owned());
-        assert_eq!(converted(&text(" 12 "), &DataType::Int), Ok(Value::Int(12)));
-        assert_eq!(converted(&Value::Double(-1.9), &DataType::Long), Ok(Value::Long(-1)));
-        assert_eq!(converted(&text("9007199254740993"), &DataType::Long), Ok(Value::Long(9_007_199_254_740_993)));
-        assert!(converted(&text("1.5"), &DataType::Int).is_err());
-        assert!(converted(&Value::Long(1 << 40), &DataType::Int).is_err());
+        assert_eq!(convert(&text(" 12 "), &DataType::Int), Ok(Value::Int(12)));
+        assert_eq!(convert(&Value::Double(-1.9), &DataType::Long), Ok(Value::Long(-1)));
+        assert_eq!(convert(&text("9007199254740993"), &DataType::Long), Ok(Value::Long(9_007_199_254_740_993)));
+        assert!(convert(&text("1.5"), &DataType::Int).is_err());
+        assert!(convert(&Value::Long(1 << 40), &DataType::Int).is_err());
         assert_eq!(arithmetic(Arithmetic::Divide, &Value::Int(7), &Value::Long(2)), Ok(Value::Long(3)));
         assert!(arithmetic(Arithmetic::Remainder, &Value::Int(7), &Value::Int(0)).is_err());
         assert!(compares(Comparison::Less, &Value::Int(9), &Value::Double(10.0)));

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded, embedded_array, values_wanted};
+use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded_array, tensor_of, values_wanted};
 use brooklet_document::json::{FieldTypes, ReadOptions, read_values};
 use brooklet_document::{DataType, DocumentId, TensorType, Value};
 use brooklet_schema::indexing::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
@@ -12,7 +12,7 @@ use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::{CHUNK_LENGTH, Pattern, fixed_length, sentences};
 
 use super::codes::{base64_decode, base64_encode, binarize, hash, hex_decode, pack_bits};
-use super::convert::{arithmetic, compares, converted, epoch_second, invalid, text_of};
+use super::convert::{arithmetic, compares, convert, epoch_second, invalid, text_of};
 use super::write::Write;
 
 /// Steps of an expression that a split may look at: a text of the largest size under a usual expression.
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
             _ => {}
         }
         let text = || text_of(&value);
-        let to = |data_type: DataType| converted(&value, &data_type).map(Some);
+        let to = |data_type: DataType| convert(&value, &data_type).map(Some);
         let texts =
             |texts: Vec<&str>| Value::Array(texts.into_iter().map(|text| Value::String(text.to_owned())).collect());
         match (name, arguments) {
@@ -253,7 +253,7 @@ impl<'a> Run<'a> {
                 "hexdecode" | "hex_decode" | "base64decode" | "hexencode" | "hex_encode" | "base64encode" | "hash"
                 | "binarize" | "pack_bits",
                 _,
-            ) => self.coded(name, arguments, value),
+            ) => self.run_code(name, arguments, value),
             ("to_wset", _) => Ok(Some(Value::WeightedSet(vec![(value, 1)]))),
             ("to_uri", _) => Ok(Some(value)),
             ("substring", [Argument::Number(from), Argument::Number(to)]) => {
@@ -279,7 +279,7 @@ impl<'a> Run<'a> {
     }
 
     /// A value as digits, a number of digits or of a text, or bits of a tensor.
-    fn coded(&self, name: &str, arguments: &[Argument], value: Value) -> Flow {
+    fn run_code(&self, name: &str, arguments: &[Argument], value: Value) -> Flow {
         let text = || text_of(&value);
         match name {
             "hexdecode" | "hex_decode" => hex_decode(&text()).map(Some),
@@ -337,7 +337,7 @@ impl<'a> Run<'a> {
         }
         let tensor = match (value, found.first()) {
             (Value::Array(_), _) => embedded_array(target, dimension_of_elements(target, elements), &found)?,
-            (_, Some(embedding)) => embedded(target, embedding)?,
+            (_, Some(embedding)) => tensor_of(target, embedding)?,
             (_, None) => return Ok(None),
         };
         Ok(Some(Value::Tensor(tensor)))

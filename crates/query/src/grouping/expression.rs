@@ -52,9 +52,9 @@ impl<'a> Parser<'a> {
         if negative || *self.peek() == Token::Mark('+') {
             self.advance();
         }
-        let mut expression = self.nested(Parser::aliased)?;
+        let mut expression = self.parse_nested(Parser::parse_alias)?;
         if negative {
-            expression = negated(expression, TextRange { start, end: self.end() });
+            expression = negate(expression, TextRange { start, end: self.end() });
         }
         if self.open("as") {
             expression.label = Some(self.text()?);
@@ -64,7 +64,7 @@ impl<'a> Parser<'a> {
         Ok(expression)
     }
 
-    fn aliased(&mut self) -> Parsed<Expression> {
+    fn parse_alias(&mut self) -> Parsed<Expression> {
         let place = self.place();
         if !self.skip('$') {
             return self.math();
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
             values.push(self.value()?);
         }
         debug_assert!(operators.len() <= GROUPING_NESTING);
-        Ok(joined(&operators, &mut values.into_iter(), 0))
+        Ok(join_operators(&operators, &mut values.into_iter(), 0))
     }
 
     fn value(&mut self) -> Parsed<Expression> {
@@ -108,7 +108,7 @@ impl<'a> Parser<'a> {
                 Some(kind) => kind,
                 None => ExpressionKind::Field(self.path()?, false),
             },
-            _ => return Err(self.unexpected("an expression")),
+            _ => return Err(self.unexpected_token("an expression")),
         };
         Ok(Expression::new(kind, TextRange { start: place.start, end: self.end() }))
     }
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         let dot = self.ahead(1);
         let dotted = dot.token == Token::Mark('.') && !dot.spaced && !self.ahead(2).spaced;
         if dotted && ["math", "time", "zcurve", "array"].contains(&name) {
-            return self.dotted(name);
+            return self.parse_dotted(name);
         }
         if !self.calls() {
             return Ok(None);
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
             let miles = match self.peek() {
                 Token::Name("km") => false,
                 Token::Name("miles") => true,
-                _ => return Err(self.unexpected("km or miles")),
+                _ => return Err(self.unexpected_token("km or miles")),
             };
             self.advance();
             return Ok(Some(ExpressionKind::GeoDistance(path, point, miles)));
@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
     }
 
     /// `math.…(…)` and its like. A field of such a name has other parts.
-    fn dotted(&mut self, room: &str) -> Parsed<Option<ExpressionKind>> {
+    fn parse_dotted(&mut self, room: &str) -> Parsed<Option<ExpressionKind>> {
         let part = match self.ahead(2).token {
             Token::Name(part) => part.to_owned(),
             _ => String::new(),
@@ -152,13 +152,13 @@ impl<'a> Parser<'a> {
         if known.is_none() && full != "array.at" {
             self.advance();
             self.advance();
-            return Err(self.unexpected(&format!("a function of '{room}.'")));
+            return Err(self.unexpected_token(&format!("a function of '{room}.'")));
         }
         self.advance();
         self.advance();
         if !self.calls() {
             self.advance();
-            return Err(self.unexpected("'('"));
+            return Err(self.unexpected_token("'('"));
         }
         self.advance();
         self.advance();
@@ -195,7 +195,7 @@ impl<'a> Parser<'a> {
         if function == Function::Neg {
             let of = arguments.remove(0);
             let place = of.place;
-            return Ok(negated(of, place).kind);
+            return Ok(negate(of, place).kind);
         }
         Ok(ExpressionKind::Call(function, arguments))
     }
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
                 Ok(ExpressionKind::Aggregate(*aggregator, Box::new(first)))
             }
             (Some((function, _, least, most)), _) => self.arguments(*function, first, *least, *most),
-            _ => Err(self.unexpected("')'")),
+            _ => Err(self.unexpected_token("')'")),
         }
     }
 
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
             "fixedwidth" => ExpressionKind::FixedWidth(first, self.number()?),
             "md5" => ExpressionKind::Md5(first, whole(self.number()?)),
             "xorbit" => ExpressionKind::XorBit(first, whole(self.number()?)),
-            "predefined" => self.predefined(first)?,
+            "predefined" => self.parse_predefined(first)?,
             "uca" => {
                 let locale = self.text()?;
                 let mut strength = None;
@@ -291,7 +291,7 @@ impl<'a> Parser<'a> {
 
     fn geo_distance(&mut self) -> Parsed<ExpressionKind> {
         if !self.open("attribute") {
-            return Err(self.unexpected("attribute(…)"));
+            return Err(self.unexpected_token("attribute(…)"));
         }
         let path = self.path()?;
         self.expect(')')?;
@@ -324,7 +324,7 @@ impl<'a> Parser<'a> {
         while *self.peek() == Token::Mark('.') {
             self.advance();
             if self.ahead(0).spaced {
-                return Err(self.unexpected("a name right after the dot"));
+                return Err(self.unexpected_token("a name right after the dot"));
             }
             name.push('.');
             name.push_str(&self.name()?);
@@ -332,7 +332,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn predefined(&mut self, of: Box<Expression>) -> Parsed<ExpressionKind> {
+    fn parse_predefined(&mut self, of: Box<Expression>) -> Parsed<ExpressionKind> {
         // A list in parentheses means the same.
         let wrapped = self.skip('(');
         let mut buckets = Buckets::default();
@@ -352,13 +352,13 @@ impl<'a> Parser<'a> {
         let place = self.place();
         self.count_nodes(1)?;
         if *self.peek() != Token::Name("bucket") || self.ahead(1).spaced {
-            return Err(self.unexpected("bucket(…)"));
+            return Err(self.unexpected_token("bucket(…)"));
         }
         self.advance();
         let inclusive = match self.peek() {
             Token::Mark('(' | '[') => true,
             Token::Mark('<') => false,
-            _ => return Err(self.unexpected("'(', '[' or '<'")),
+            _ => return Err(self.unexpected_token("'(', '[' or '<'")),
         };
         self.advance();
         let from = End { value: self.bound(true)?, inclusive };
@@ -366,7 +366,7 @@ impl<'a> Parser<'a> {
         let inclusive = match self.peek() {
             Token::Mark(')' | '>') => false,
             Token::Mark(']') => true,
-            _ => return Err(self.unexpected("')', ']' or '>'")),
+            _ => return Err(self.unexpected_token("')', ']' or '>'")),
         };
         self.advance();
         let to = match to {
@@ -394,7 +394,7 @@ impl<'a> Parser<'a> {
             }),
             Token::Mark('{') if !negative => self.bytes(),
             _ if !negative => Ok(Bound::Text(self.text()?)),
-            _ => Err(self.unexpected("a number")),
+            _ => Err(self.unexpected_token("a number")),
         }
     }
 
@@ -417,7 +417,7 @@ impl<'a> Parser<'a> {
 }
 
 /// `-e`. The digits of the smallest whole number are one too many without it.
-fn negated(of: Expression, place: TextRange) -> Expression {
+fn negate(of: Expression, place: TextRange) -> Expression {
     let kind = match of.kind {
         ExpressionKind::Number(Number::Double(value)) if value.is_nan() => {
             ExpressionKind::Number(Number::Long(i64::MIN))
@@ -428,14 +428,14 @@ fn negated(of: Expression, place: TextRange) -> Expression {
 }
 
 /// Joins values by operators (levels of [`INFIX`]), of which those of `level` are the loosest.
-fn joined(operators: &[usize], values: &mut dyn Iterator<Item = Expression>, level: usize) -> Expression {
+fn join_operators(operators: &[usize], values: &mut dyn Iterator<Item = Expression>, level: usize) -> Expression {
     if operators.is_empty() {
         return values.next().expect("there is one value more than operators");
     }
     let mut parts = operators.split(|operator| *operator == level);
-    let mut left = joined(parts.next().unwrap_or_default(), values, level + 1);
+    let mut left = join_operators(parts.next().unwrap_or_default(), values, level + 1);
     for part in parts {
-        let right = joined(part, values, level + 1);
+        let right = join_operators(part, values, level + 1);
         let place = TextRange { start: left.place.start, end: right.place.end };
         left = Expression::new(ExpressionKind::Call(INFIX[level].1, vec![left, right]), place);
     }

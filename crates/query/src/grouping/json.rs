@@ -168,7 +168,7 @@ impl GroupingReader<'_> {
     /// A text of any length: what the whole may have is checked when it is written.
     fn text(&mut self) -> Result<String, Rejection> {
         let start = self.json.at;
-        self.json.quoted(Escapes::Any, usize::MAX).map_err(|fault| {
+        self.json.read_string(Escapes::Any, usize::MAX).map_err(|fault| {
             let is_escape = matches!(fault, StringFault::Escape(_) | StringFault::CodeUnit);
             self.refuse_at(start, if is_escape { "an escape is wrong" } else { "a text is not closed" })
         })

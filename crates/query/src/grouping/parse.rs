@@ -45,7 +45,7 @@ pub(super) fn parse(text: &str) -> Parsed<Vec<Operation>> {
     }
     match parser.peek() {
         Token::End => Ok(requests),
-        _ => Err(parser.unexpected("';' or the end")),
+        _ => Err(parser.unexpected_token("';' or the end")),
     }
 }
 
@@ -75,7 +75,7 @@ impl<'a> Parser<'a> {
         Rejection::at(Code::InvalidQueryParameter, message, self.text, place.start)
     }
 
-    pub fn unexpected(&self, expected: &str) -> Rejection {
+    pub fn unexpected_token(&self, expected: &str) -> Rejection {
         let place = self.place();
         let found = match self.peek() {
             Token::End => "the end".to_owned(),
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
     }
 
     pub fn expect(&mut self, mark: char) -> Parsed<()> {
-        if self.skip(mark) { Ok(()) } else { Err(self.unexpected(&format!("'{mark}'"))) }
+        if self.skip(mark) { Ok(()) } else { Err(self.unexpected_token(&format!("'{mark}'"))) }
     }
 
     /// Whether a name is next with a parenthesis directly after it.
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
                 self.advance();
                 Ok(name.to_owned())
             }
-            _ => Err(self.unexpected("a name")),
+            _ => Err(self.unexpected_token("a name")),
         }
     }
 
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
     }
 
     pub fn number(&mut self) -> Parsed<Number> {
-        let Token::Number(digits) = *self.peek() else { return Err(self.unexpected("a number")) };
+        let Token::Number(digits) = *self.peek() else { return Err(self.unexpected_token("a number")) };
         let place = self.place();
         self.advance();
         let wrong = || self.refuse_at(place, format!("'{}' is not a number of 64 bits.", Rejection::quote(digits)));
@@ -163,14 +163,14 @@ impl<'a> Parser<'a> {
         let value = match self.peek() {
             Token::Name("true") => true,
             Token::Name("false") => false,
-            _ => return Err(self.unexpected("true or false")),
+            _ => return Err(self.unexpected_token("true or false")),
         };
         self.advance();
         Ok(value)
     }
 
     /// Goes one level down, if there is room.
-    pub fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    pub fn parse_nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         self.depth += 1;
         self.check_depth(self.depth)?;
         let result = inner(self);
@@ -231,14 +231,14 @@ impl<'a> Parser<'a> {
         let start = self.place().start;
         let each = self.begins("each");
         if !each && !self.begins("all") {
-            return Err(self.unexpected("all(…) or each(…)"));
+            return Err(self.unexpected_token("all(…) or each(…)"));
         }
         self.advance();
         self.advance();
         let mut operation = Operation::new(each, TextRange::default());
         self.scopes.push(Vec::new());
         self.count_nodes(1)?;
-        let body = self.nested(|parser| parser.body(&mut operation));
+        let body = self.parse_nested(|parser| parser.body(&mut operation));
         self.scopes.pop();
         body?;
         self.expect(')')?;
@@ -324,7 +324,7 @@ impl<'a> Parser<'a> {
     }
 
     fn filter(&mut self) -> Parsed<Filter> {
-        self.nested(|parser| parser.joined_filters("or"))
+        self.parse_nested(|parser| parser.joined_filters("or"))
     }
 
     /// Filters joined by `or`, or by `and`, which binds tighter.
@@ -349,7 +349,7 @@ impl<'a> Parser<'a> {
         self.count_nodes(1)?;
         if *self.peek() == Token::Name("not") {
             self.advance();
-            return self.nested(|parser| Ok(Filter::Not(Box::new(parser.single_filter()?))));
+            return self.parse_nested(|parser| Ok(Filter::Not(Box::new(parser.single_filter()?))));
         }
         let filter = if self.skip('(') {
             self.filter()?
@@ -362,7 +362,7 @@ impl<'a> Parser<'a> {
         } else if self.open("range") {
             self.range()?
         } else {
-            return Err(self.unexpected("regex(…), range(…), istrue(…), not or '('"));
+            return Err(self.unexpected_token("regex(…), range(…), istrue(…), not or '('"));
         };
         self.expect(')')?;
         Ok(filter)

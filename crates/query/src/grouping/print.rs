@@ -38,18 +38,18 @@ impl Display for Expression {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match &self.kind {
             ExpressionKind::Number(number) => number.fmt(f),
-            ExpressionKind::Text(text) => quoted(text, f),
+            ExpressionKind::Text(text) => print_quoted(text, f),
             ExpressionKind::Field(path, false) => path.fmt(f),
             ExpressionKind::Field(path, true) => write!(f, "attribute({path})"),
             ExpressionKind::Call(function, arguments) => {
                 write!(f, "{}(", function.name())?;
-                joined(arguments, ", ", f)?;
+                print_joined(arguments, ", ", f)?;
                 f.write_str(")")
             }
             ExpressionKind::FixedWidth(of, width) => write!(f, "fixedwidth({of}, {width})"),
             ExpressionKind::Predefined(of, buckets) => {
                 write!(f, "predefined({of}, ")?;
-                joined(buckets, ", ", f)?;
+                print_joined(buckets, ", ", f)?;
                 f.write_str(")")
             }
             ExpressionKind::Md5(of, bits) => write!(f, "md5({of}, {bits})"),
@@ -110,7 +110,7 @@ impl Display for Filter {
             Filter::Not(of) => write!(f, "(not {of})"),
             Filter::And(filters) | Filter::Or(filters) => {
                 f.write_str("(")?;
-                joined(filters, if matches!(self, Filter::And(_)) { " and " } else { " or " }, f)?;
+                print_joined(filters, if matches!(self, Filter::And(_)) { " and " } else { " or " }, f)?;
                 f.write_str(")")
             }
         }
@@ -132,16 +132,16 @@ fn bound(bound: &Bound, infinite: &str, f: &mut Formatter<'_>) -> Result {
         Bound::Infinite => f.write_str(infinite),
         Bound::Long(value) => write!(f, "{value}"),
         Bound::Double(value) => f.write_str(&display_float(*value)),
-        Bound::Text(text) => quoted(text, f),
+        Bound::Text(text) => print_quoted(text, f),
         Bound::Raw(bytes) => {
             f.write_str("{")?;
-            joined(bytes, ",", f)?;
+            print_joined(bytes, ",", f)?;
             f.write_str("}")
         }
     }
 }
 
-fn joined<T: Display>(items: &[T], separator: &str, f: &mut Formatter<'_>) -> Result {
+fn print_joined<T: Display>(items: &[T], separator: &str, f: &mut Formatter<'_>) -> Result {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             f.write_str(separator)?;
@@ -152,7 +152,7 @@ fn joined<T: Display>(items: &[T], separator: &str, f: &mut Formatter<'_>) -> Re
 }
 
 /// A text in quotes; what is not printable ASCII is written as UTF-16 units.
-fn quoted(text: &str, f: &mut Formatter<'_>) -> Result {
+fn print_quoted(text: &str, f: &mut Formatter<'_>) -> Result {
     f.write_str("\"")?;
     for c in text.chars() {
         match c {

@@ -166,7 +166,7 @@ impl Resolver<'_> {
             label: Some(label),
             by: by.clone(),
             filter: state.filter.take().cloned(),
-            max: limited(state.max.take(), self.defaults.max_groups),
+            max: limit_of(state.max.take(), self.defaults.max_groups),
             order: state.order.drain(..).map(order).collect(),
             group: Group::default(),
             top: state.top,
@@ -231,7 +231,7 @@ impl Resolver<'_> {
             let message = format!("Can not use hit list label '{label}' for multiple siblings.");
             return Err(self.refuse(operation, message));
         }
-        let max = limited(state.max, self.defaults.max_hits);
+        let max = limit_of(state.max, self.defaults.max_hits);
         target.hits.push(HitList { label, max, summary: class.map(str::to_owned), top: state.top });
         Ok(())
     }
@@ -349,7 +349,7 @@ fn order(by: &Expression) -> Order {
     }
 }
 
-fn limited(max: Option<i32>, default: Option<u32>) -> Option<u32> {
+fn limit_of(max: Option<i32>, default: Option<u32>) -> Option<u32> {
     match max {
         None => default,
         Some(UNLIMITED) => None,

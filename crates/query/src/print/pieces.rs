@@ -31,18 +31,18 @@ pub(super) fn leaf_pairs(annotations: &Annotations, form: Form) -> Pairs {
     pairs.extend(annotations.id.map(|id| ("id", id.to_string())));
     pairs.extend(annotations.filter.then(|| ("filter", "true".to_owned())));
     pairs.extend((!annotations.ranked).then(|| ("ranked", "false".to_owned())));
-    pairs.extend(annotations.label.as_ref().map(|label| ("label", quoted(label))));
+    pairs.extend(annotations.label.as_ref().map(|label| ("label", quote(label))));
     if annotations.weight != 100 {
         pairs.push(("weight", annotations.weight.to_string()));
     }
-    pairs.extend(annotations.language.as_ref().map(|language| ("language", quoted(language))));
+    pairs.extend(annotations.language.as_ref().map(|language| ("language", quote(language))));
     pairs
 }
 
 /// Where a text was cut from.
 pub(super) fn origin_pair(annotations: &Annotations) -> Option<(&'static str, String)> {
     let origin = annotations.origin.as_ref()?;
-    let (original, offset, length) = (quoted(&origin.original), origin.offset, origin.length);
+    let (original, offset, length) = (quote(&origin.original), origin.offset, origin.length);
     Some(("origin", format!("{{original: {original}, offset: {offset}, length: {length}}}")))
 }
 
@@ -97,7 +97,7 @@ pub(super) fn feature_map(features: Vec<(&String, String, u64)>) -> String {
     }
     let mut groups: Vec<(u64, Vec<String>)> = Vec::new();
     for (name, value, bits) in features {
-        let pair = format!("{}:{value}", quoted(name));
+        let pair = format!("{}:{value}", quote(name));
         match groups.iter_mut().find(|(group, _)| *group == bits) {
             Some((_, pairs)) => pairs.push(pair),
             None => groups.push((bits, vec![pair])),
@@ -111,7 +111,7 @@ pub(super) fn feature_map(features: Vec<(&String, String, u64)>) -> String {
 }
 
 /// A string literal; everything outside ASCII is escaped.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

@@ -22,14 +22,14 @@ fn plain(item: &Item) -> String {
         Operator::True => "TRUE".to_owned(),
         Operator::False => "FALSE".to_owned(),
         Operator::Null => "NULL".to_owned(),
-        Operator::And(items) => named("AND", items),
-        Operator::Or(items) => named("OR", items),
+        Operator::And(items) => print_named("AND", items),
+        Operator::Or(items) => print_named("OR", items),
         Operator::AndNot(not) => except(not),
-        Operator::Rank(items) => named("RANK", items),
+        Operator::Rank(items) => print_named("RANK", items),
         Operator::WeakAnd(weak) => {
             let hits = weak.target_hits.map(|hits| format!("({hits})")).unwrap_or_default();
             let total = weak.total_target_hits.map(|hits| format!(" {{totalTargetHits={hits}}}")).unwrap_or_default();
-            named(&format!("WEAKAND{hits}{total}"), &weak.items)
+            print_named(&format!("WEAKAND{hits}{total}"), &weak.items)
         }
         Operator::Term(term) => {
             let (before, after) = stars(term.kind);
@@ -46,7 +46,7 @@ fn plain(item: &Item) -> String {
             };
             format!("{}{filter}:{{{}}}", same.field, list(&same.items))
         }
-        Operator::Equiv(items) => named("EQUIV", items),
+        Operator::Equiv(items) => print_named("EQUIV", items),
         Operator::Regex(regex) => format!("REGEXP {}", in_field(&regex.field, &regex.pattern)),
         Operator::WeightedSet(weighted) => format!("WEIGHTEDSET {}", weighted_text(weighted)),
         Operator::DotProduct(weighted) => format!("DOTPRODUCT {}", weighted_text(weighted)),
@@ -144,7 +144,7 @@ fn nearest_text(neighbor: &NearestNeighbor) -> String {
     format!("NEAREST_NEIGHBOR {{{text}}}")
 }
 
-fn named(name: &str, items: &[Item]) -> String {
+fn print_named(name: &str, items: &[Item]) -> String {
     format!("{name} {}", list(items))
 }
 

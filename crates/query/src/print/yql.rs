@@ -1,6 +1,6 @@
 //! The tree as the `where` of a YQL statement.
 use super::pieces::{
-    Pairs, bound_text, counts, degrees, feature_map, joined_pairs, leaf_pairs, literal, origin_pair, quoted,
+    Pairs, bound_text, counts, degrees, feature_map, joined_pairs, leaf_pairs, literal, origin_pair, quote,
     transform_pairs, word_pairs,
 };
 use crate::annotations::Annotations;
@@ -33,22 +33,24 @@ impl Printer {
             Operator::True => self.out.push_str("true"),
             Operator::False => self.out.push_str("false"),
             Operator::Null => self.out.push_str("userQuery()"),
-            Operator::And(items) => self.joined(items, " AND "),
-            Operator::Or(items) => self.joined(items, " OR "),
+            Operator::And(items) => self.print_joined(items, " AND "),
+            Operator::Or(items) => self.print_joined(items, " OR "),
             Operator::AndNot(not) => self.except(&not.positive, &not.negatives),
             Operator::Rank(items) => self.call("rank", items),
             Operator::WeakAnd(weak) => {
                 let hits = [("targetHits", weak.target_hits), ("totalTargetHits", weak.total_target_hits)];
-                self.annotated(counts(&hits), |printer| printer.call("weakAnd", &weak.items));
+                self.print_annotated(counts(&hits), |printer| printer.call("weakAnd", &weak.items));
             }
             Operator::Number(number) => self.number(number, annotations),
             Operator::Boolean(term) => self.boolean(&term.field, term.value, annotations),
             Operator::SameElement(same) => self.same_element(same),
             Operator::In(list) => self.membership(&list.field, &list.values, annotations),
             Operator::WeightedSet(weighted) => {
-                self.weighted("weightedSet", weighted, leaf_pairs(annotations, self.form))
+                self.print_weighted("weightedSet", weighted, leaf_pairs(annotations, self.form))
             }
-            Operator::DotProduct(weighted) => self.weighted("dotProduct", weighted, leaf_pairs(annotations, self.form)),
+            Operator::DotProduct(weighted) => {
+                self.print_weighted("dotProduct", weighted, leaf_pairs(annotations, self.form))
+            }
             Operator::Wand(wand) => {
                 let hits = [("targetHits", wand.target_hits), ("totalTargetHits", wand.total_target_hits)];
                 let mut pairs = leaf_pairs(annotations, self.form);
@@ -56,7 +58,7 @@ impl Printer {
                 let doubles =
                     [("scoreThreshold", wand.score_threshold), ("thresholdBoostFactor", wand.threshold_boost_factor)];
                 pairs.extend(doubles.into_iter().filter_map(|(name, value)| Some((name, display_float(value?)))));
-                self.weighted("wand", &wand.weighted, pairs);
+                self.print_weighted("wand", &wand.weighted, pairs);
             }
             Operator::NearestNeighbor(neighbor) => self.nearest_neighbor(neighbor, annotations),
             Operator::GeoLocation(location) => self.geo_location(location, annotations),
@@ -65,12 +67,12 @@ impl Printer {
             Operator::Labeled(labeled) => {
                 self.out.push_str("labeled(");
                 self.item(&labeled.item);
-                self.out.push_str(&format!(", {}, {})", quoted(&labeled.label), display_float(labeled.score)));
+                self.out.push_str(&format!(", {}, {})", quote(&labeled.label), display_float(labeled.score)));
             }
             Operator::Regex(regex) => {
                 self.field(&regex.field, "matches");
-                self.annotated(leaf_pairs(annotations, self.form), |printer| {
-                    printer.out.push_str(&quoted(&regex.pattern))
+                self.print_annotated(leaf_pairs(annotations, self.form), |printer| {
+                    printer.out.push_str(&quote(&regex.pattern))
                 });
             }
             _ => {
@@ -82,7 +84,7 @@ impl Printer {
 
     // Composites.
 
-    fn joined(&mut self, items: &[Item], word: &str) {
+    fn print_joined(&mut self, items: &[Item], word: &str) {
         match (items, self.form) {
             // There is no way to write nothing, or one thing, joined.
             ([], _) => self.out.push_str("rank()"),
@@ -147,7 +149,7 @@ impl Printer {
     }
 
     /// `({annotations}what)`, or only what if there are none.
-    fn annotated(&mut self, pairs: Pairs, what: impl FnOnce(&mut Printer)) {
+    fn print_annotated(&mut self, pairs: Pairs, what: impl FnOnce(&mut Printer)) {
         if pairs.is_empty() {
             return what(self);
         }
@@ -170,12 +172,12 @@ impl Printer {
                     pairs.extend(uncut.then(|| ("grammar", "\"raw\"".to_owned())));
                     pairs.extend(origin_pair(annotations));
                 }
-                self.annotated(pairs, |printer| printer.out.push_str(&quoted(&term.text)));
+                self.print_annotated(pairs, |printer| printer.out.push_str(&quote(&term.text)));
             }
-            Operator::Number(number) => self.out.push_str(&quoted(&number.text)),
+            Operator::Number(number) => self.out.push_str(&quote(&number.text)),
             Operator::Phrase(phrase) => self.phrase(phrase, annotations),
             Operator::Equiv(items) => {
-                self.annotated(leaf_pairs(annotations, self.form), |printer| printer.leaves("equiv", items, &[]));
+                self.print_annotated(leaf_pairs(annotations, self.form), |printer| printer.leaves("equiv", items, &[]));
             }
             Operator::Near(near) => {
                 let name = if near.ordered { "onear" } else { "near" };
@@ -185,15 +187,15 @@ impl Printer {
                 }
                 let exclusion = near.exclusion_distance.filter(|_| self.form == Form::Exact);
                 pairs.extend(exclusion.map(|distance| ("exclusionDistance", distance.to_string())));
-                self.annotated(pairs, |printer| printer.leaves(name, &near.items, &near.negatives));
+                self.print_annotated(pairs, |printer| printer.leaves(name, &near.items, &near.negatives));
             }
             Operator::Alternatives(alternatives) => {
                 let words = alternatives
                     .words
                     .iter()
-                    .map(|(word, exactness)| format!("{}: {}", quoted(word), display_float(*exactness)));
+                    .map(|(word, exactness)| format!("{}: {}", quote(word), display_float(*exactness)));
                 let words: Vec<String> = words.collect();
-                self.annotated(leaf_pairs(annotations, self.form), |printer| {
+                self.print_annotated(leaf_pairs(annotations, self.form), |printer| {
                     printer.out.push_str(&format!("alternatives({{{}}})", words.join(", ")));
                 });
             }
@@ -201,8 +203,8 @@ impl Printer {
                 let mut pairs: Pairs = Vec::new();
                 pairs.extend(uri.start_anchor.then(|| ("startAnchor", "true".to_owned())));
                 pairs.extend(uri.end_anchor.then(|| ("endAnchor", "true".to_owned())));
-                self.annotated(pairs, |printer| {
-                    printer.out.push_str(&format!("uri({})", quoted(&uri.text).replace("\\/", "/")))
+                self.print_annotated(pairs, |printer| {
+                    printer.out.push_str(&format!("uri({})", quote(&uri.text).replace("\\/", "/")))
                 });
             }
             Operator::Fuzzy(fuzzy) => {
@@ -214,10 +216,10 @@ impl Printer {
                     pairs.push(("prefixLength", fuzzy.prefix_length.to_string()));
                 }
                 pairs.extend(fuzzy.prefix.then(|| ("prefix", "true".to_owned())));
-                let text = format!("fuzzy({})", quoted(&fuzzy.text));
+                let text = format!("fuzzy({})", quote(&fuzzy.text));
                 if self.form == Form::Exact {
                     pairs.extend(leaf_pairs(annotations, self.form));
-                    return self.annotated(pairs, |printer| printer.out.push_str(&text));
+                    return self.print_annotated(pairs, |printer| printer.out.push_str(&text));
                 }
                 // Without a blank after the colon, unlike all others.
                 let packed: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}:{value}")).collect();
@@ -241,8 +243,8 @@ impl Printer {
                 self.out.push('!');
             }
             match &item.operator {
-                Operator::Term(term) if equiv => self.out.push_str(&quoted(&term.text)),
-                Operator::Phrase(Phrase { segmented: Some(raw), .. }) if equiv => self.out.push_str(&quoted(raw)),
+                Operator::Term(term) if equiv => self.out.push_str(&quote(&term.text)),
+                Operator::Phrase(Phrase { segmented: Some(raw), .. }) if equiv => self.out.push_str(&quote(raw)),
                 _ => self.leaf(item),
             }
         }
@@ -253,19 +255,19 @@ impl Printer {
         let mut pairs: Pairs = Vec::new();
         if let Some(raw) = &phrase.segmented {
             let length = raw.encode_utf16().count();
-            pairs.push(("origin", format!("{{original: {}, offset: 0, length: {length}}}", quoted(raw))));
+            pairs.push(("origin", format!("{{original: {}, offset: 0, length: {length}}}", quote(raw))));
         }
         pairs.extend(leaf_pairs(annotations, self.form));
         if self.form == Form::Exact {
             pairs.extend(transform_pairs(annotations));
         }
         let bare = phrase.segmented.is_some() && self.form == Form::Reference;
-        self.annotated(pairs, |printer| {
+        self.print_annotated(pairs, |printer| {
             if !bare {
                 return printer.leaves("phrase", &phrase.items, &[]);
             }
             let words = phrase.items.iter().map(|item| match &item.operator {
-                Operator::Term(term) => quoted(&term.text),
+                Operator::Term(term) => quote(&term.text),
                 _ => yql_text(item, Form::Reference),
             });
             let words: Vec<String> = words.collect();
@@ -299,7 +301,7 @@ impl Printer {
     fn boolean(&mut self, field: &str, value: bool, annotations: &Annotations) {
         self.field(field, "=");
         let pairs = if self.form == Form::Exact { leaf_pairs(annotations, self.form) } else { Vec::new() };
-        self.annotated(pairs, |printer| printer.out.push_str(if value { "true" } else { "false" }));
+        self.print_annotated(pairs, |printer| printer.out.push_str(if value { "true" } else { "false" }));
     }
 
     fn number(&mut self, number: &NumberTerm, annotations: &Annotations) {
@@ -315,7 +317,7 @@ impl Printer {
         if let Some((operator, value)) = comparison {
             self.field(&number.field, operator);
             let text = literal(value);
-            return self.annotated(pairs, |printer| match text.starts_with('-') {
+            return self.print_annotated(pairs, |printer| match text.starts_with('-') {
                 true => printer.out.push_str(&format!("({text})")),
                 false => printer.out.push_str(&text),
             });
@@ -336,7 +338,7 @@ impl Printer {
             bound_text(number.high, "Infinity")
         );
         if bounds.is_some() || pairs.is_empty() || self.form == Form::Exact {
-            return self.annotated(pairs, |printer| printer.out.push_str(&range));
+            return self.print_annotated(pairs, |printer| printer.out.push_str(&range));
         }
         self.out.push_str(&format!("{{{}}}{range}", joined_pairs(&pairs)));
     }
@@ -344,27 +346,27 @@ impl Printer {
     fn membership(&mut self, field: &str, values: &Values, annotations: &Annotations) {
         let values: Vec<String> = match values {
             Values::Integers(numbers) => numbers.iter().map(|number| literal(Number::Integer(*number))).collect(),
-            Values::Texts(texts) => texts.iter().map(|text| quoted(text)).collect(),
+            Values::Texts(texts) => texts.iter().map(|text| quote(text)).collect(),
         };
         let pairs = if self.form == Form::Exact { leaf_pairs(annotations, self.form) } else { Vec::new() };
-        self.annotated(pairs, |printer| {
+        self.print_annotated(pairs, |printer| {
             printer.field(field, "in");
             printer.out.push_str(&format!("({})", values.join(", ")));
         });
     }
 
-    fn weighted(&mut self, name: &str, weighted: &Weighted, pairs: Pairs) {
+    fn print_weighted(&mut self, name: &str, weighted: &Weighted, pairs: Pairs) {
         let pair_list =
             self.form == Form::Exact && matches!(weighted.tokens.first().map(|t| &t.key), Some(Key::Integer(_)));
         let tokens = weighted.tokens.iter().map(|token| match &token.key {
             Key::Integer(key) if pair_list => format!("[{}, {}]", literal(Number::Integer(*key)), token.weight),
             Key::Integer(key) => format!("\"{key}\": {}", token.weight),
-            Key::Text(key) => format!("{}: {}", quoted(key), token.weight),
+            Key::Text(key) => format!("{}: {}", quote(key), token.weight),
         });
         let tokens = tokens.collect::<Vec<_>>().join(", ");
         let list = if pair_list { format!("[{tokens}]") } else { format!("{{{tokens}}}") };
         let call = format!("{name}({}, {list})", index_of(&weighted.field));
-        self.annotated(pairs, |printer| printer.out.push_str(&call));
+        self.print_annotated(pairs, |printer| printer.out.push_str(&call));
     }
 
     fn nearest_neighbor(&mut self, neighbor: &NearestNeighbor, annotations: &Annotations) {
@@ -372,7 +374,7 @@ impl Printer {
         if self.form == Form::Exact {
             pairs.extend(leaf_pairs(annotations, self.form));
         } else {
-            pairs.extend(annotations.label.as_ref().map(|label| ("label", quoted(label))));
+            pairs.extend(annotations.label.as_ref().map(|label| ("label", quote(label))));
         }
         pairs.extend(counts(&[
             ("targetHits", neighbor.target_hits),
@@ -405,9 +407,9 @@ impl Printer {
         match &annotations.label {
             // The reference form forgets to close its parenthesis.
             Some(label) if self.form == Form::Reference => {
-                self.out.push_str(&format!("({{label: {}}}{call}", quoted(label)))
+                self.out.push_str(&format!("({{label: {}}}{call}", quote(label)))
             }
-            Some(label) => self.out.push_str(&format!("({{label: {}}}{call})", quoted(label))),
+            Some(label) => self.out.push_str(&format!("({{label: {}}}{call})", quote(label))),
             None => self.out.push_str(&call),
         }
     }
@@ -424,7 +426,7 @@ impl Printer {
     }
 
     fn predicate(&mut self, predicate: &Predicate, annotations: &Annotations) {
-        let attributes = predicate.attributes.iter().map(|(name, value, bits)| (name, quoted(value), *bits));
+        let attributes = predicate.attributes.iter().map(|(name, value, bits)| (name, quote(value), *bits));
         let ranges = predicate.ranges.iter().map(|(name, value, bits)| (name, format!("{value}L"), *bits));
         let call = format!(
             "predicate({},{},{})",
@@ -433,7 +435,7 @@ impl Printer {
             feature_map(ranges.collect())
         );
         let pairs = if self.form == Form::Exact { leaf_pairs(annotations, self.form) } else { Vec::new() };
-        self.annotated(pairs, |printer| printer.out.push_str(&call));
+        self.print_annotated(pairs, |printer| printer.out.push_str(&call));
     }
 }
 

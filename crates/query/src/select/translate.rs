@@ -278,9 +278,11 @@ fn leaf(name: &str, value: &Node, place: TextRange) -> Built<Node> {
     }
     let arguments = Arguments::from_value(name, value)?;
     let children = match name {
-        "phrase" => arguments.children.iter().map(|child| nested(child, &["phrase", "alternatives"])).collect(),
-        "equiv" => arguments.children.iter().map(|child| nested(child, &["phrase"])).collect(),
-        "near" | "onear" => arguments.children.iter().map(untransformed).collect(),
+        "phrase" => {
+            arguments.children.iter().map(|child| function_inside(child, &["phrase", "alternatives"])).collect()
+        }
+        "equiv" => arguments.children.iter().map(|child| function_inside(child, &["phrase"])).collect(),
+        "near" | "onear" => arguments.children.iter().map(refuse_functions).collect(),
         "alternatives" => arguments.children.iter().map(exactnesses).collect(),
         "fuzzy" | "uri" => arguments.children.iter().map(|child| text(child).cloned()).collect(),
         "sameElement" => same_element(arguments.children),
@@ -296,7 +298,7 @@ fn leaf(name: &str, value: &Node, place: TextRange) -> Built<Node> {
 }
 
 /// A word, or one of these functions.
-fn nested(child: &Node, functions: &[&str]) -> Built<Node> {
+fn function_inside(child: &Node, functions: &[&str]) -> Built<Node> {
     match &child.kind {
         NodeKind::Map(members) => match members.as_slice() {
             [(name, value)] if functions.contains(&name.as_str()) => leaf(name, value, child.place),
@@ -307,7 +309,7 @@ fn nested(child: &Node, functions: &[&str]) -> Built<Node> {
 }
 
 /// A word that is taken as it is.
-fn untransformed(child: &Node) -> Built<Node> {
+fn refuse_functions(child: &Node) -> Built<Node> {
     let mut word = text(child)?.clone();
     let off = Node::new(NodeKind::Boolean(false), child.place);
     word.annotations.push(("implicitTransforms".to_owned(), off));

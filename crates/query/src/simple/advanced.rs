@@ -34,7 +34,7 @@ struct Composed {
 /// A sentence, if an argument of an operator is no number, or what it joins cannot be joined.
 pub(super) fn parse(reader: Reader<'_>) -> Result<Option<Item>, String> {
     let item = Advanced { reader, depth: 0 }.items(true)?;
-    Ok(item.and_then(|item| collapsed(item, true)))
+    Ok(item.and_then(|item| collapse(item, true)))
 }
 
 struct Advanced<'a> {
@@ -50,7 +50,7 @@ impl Advanced<'_> {
         while self.reader.at < self.reader.tokens.len() {
             self.reader.skip_spaces();
             if let Some(infix) = self.infix(wants_operator)? {
-                so_far = so_far.map(|left| Composed { item: opened(left, infix), closed: false });
+                so_far = so_far.map(|left| Composed { item: open_item(left, infix), closed: false });
                 wants_operator = false;
                 continue;
             }
@@ -67,7 +67,7 @@ impl Advanced<'_> {
             };
             so_far = Some(match so_far {
                 None => Composed { item, closed },
-                Some(left) => Composed { item: joined(left.item, item)?, closed: left.closed },
+                Some(left) => Composed { item: join_item(left.item, item)?, closed: left.closed },
             });
             wants_operator = true;
         }
@@ -87,7 +87,7 @@ impl Advanced<'_> {
         self.depth -= 1;
         self.reader.skip_mark_loosely(')');
         let item = item.unwrap_or_else(|| Item::from(Operator::And(Vec::new())));
-        Ok(Some(collapsed(item, false).unwrap_or_else(|| Item::from(Operator::And(Vec::new())))))
+        Ok(Some(collapse(item, false).unwrap_or_else(|| Item::from(Operator::And(Vec::new())))))
     }
 
     /// An operator word, where one may stand: behind an item.
@@ -132,7 +132,7 @@ impl Advanced<'_> {
 
 /// What an operator makes of the items before it: the same operator is extended, any other is a new one around all of them.
 #[inline(never)]
-fn opened(left: Composed, infix: Infix) -> Item {
+fn open_item(left: Composed, infix: Infix) -> Item {
     if !left.closed && is_of(&left.item.operator, infix) {
         return left.item;
     }
@@ -170,7 +170,7 @@ fn is_of(operator: &Operator, infix: Infix) -> bool {
 }
 
 /// Adds an item to the composite before it, or joins two that are none.
-fn joined(mut left: Item, item: Item) -> Result<Item, String> {
+fn join_item(mut left: Item, item: Item) -> Result<Item, String> {
     let is_word = matches!(item.operator, Operator::Term(_) | Operator::Number(_) | Operator::Phrase(_));
     match &mut left.operator {
         Operator::Equiv(_) if !is_word => {
@@ -187,10 +187,10 @@ fn joined(mut left: Item, item: Item) -> Result<Item, String> {
 }
 
 /// The item without composites that have one item or none; `deep`: also below it.
-fn collapsed(mut item: Item, deep: bool) -> Option<Item> {
+fn collapse(mut item: Item, deep: bool) -> Option<Item> {
     let below = |items: &mut Vec<Item>| {
         let kept = std::mem::take(items).into_iter();
-        items.extend(kept.filter_map(|child| if deep { collapsed(child, true) } else { Some(child) }));
+        items.extend(kept.filter_map(|child| if deep { collapse(child, true) } else { Some(child) }));
     };
     match &mut item.operator {
         Operator::And(items) | Operator::Or(items) | Operator::Rank(items) | Operator::Equiv(items) => {

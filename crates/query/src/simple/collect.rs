@@ -16,8 +16,8 @@ pub(crate) fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item
     let operator = match composite {
         _ if items.is_empty() => return None,
         _ if alone && items.len() == 1 => return items.pop(),
-        Composite::And => Operator::And(flattened(items, composite)),
-        Composite::Or => Operator::Or(flattened(items, composite)),
+        Composite::And => Operator::And(flatten(items, composite)),
+        Composite::Or => Operator::Or(flatten(items, composite)),
         Composite::WeakAnd => Operator::WeakAnd(WeakAnd { items, ..WeakAnd::default() }),
         Composite::Near => near(items, false),
         Composite::OrderedNear => near(items, true),
@@ -27,7 +27,7 @@ pub(crate) fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item
 }
 
 /// Replaces items that are the same composite by what is in them.
-pub(crate) fn flattened(items: Vec<Item>, composite: Composite) -> Vec<Item> {
+pub(crate) fn flatten(items: Vec<Item>, composite: Composite) -> Vec<Item> {
     let mut flat = Vec::new();
     for mut item in items {
         match &mut item.operator {

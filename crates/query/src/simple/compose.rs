@@ -23,7 +23,7 @@ pub(super) fn parse(
     around: &Surroundings<'_>,
 ) -> Result<Option<Item>, String> {
     if grammar.tokenization == Tokenization::Linguistics {
-        return Ok(Some(processed(text, grammar.composite, default_index.unwrap_or(""), around)));
+        return Ok(Some(process(text, grammar.composite, default_index.unwrap_or(""), around)));
     }
     let tokens = tokenize(text, grammar.syntax, default_index, around);
     let reader = Reader::new(tokens, default_index, around);
@@ -40,7 +40,7 @@ pub(super) fn parse(
 // Grammars without operators.
 
 /// Words as the linguistics give them, with everything done to them.
-fn processed(text: &str, composite: Composite, field: &str, around: &Surroundings<'_>) -> Item {
+fn process(text: &str, composite: Composite, field: &str, around: &Surroundings<'_>) -> Item {
     let kind = word_kind(field, None, around);
     let words = around.linguistics.processed_words(text).into_iter().map(|word| {
         let digits = word.bytes().all(|b| b.is_ascii_digit());
@@ -129,9 +129,9 @@ impl Composer<'_> {
         self.reader.skip_spaces();
         match self.reader.peek()? {
             Token::Mark(')') if !top => return None,
-            Token::Mark('+') => return Some(self.required()),
+            Token::Mark('+') => return Some(self.parse_required()),
             Token::Mark('-') => {
-                if let Some(excluded) = self.excluded() {
+                if let Some(excluded) = self.parse_excluded() {
                     return Some(excluded);
                 }
             }
@@ -153,7 +153,7 @@ impl Composer<'_> {
         self.reader.peek().is_some_and(|token| *token != Token::Space)
     }
 
-    fn required(&mut self) -> Part {
+    fn parse_required(&mut self) -> Part {
         if !self.sign('+', true) {
             return Part::Skipped;
         }
@@ -162,7 +162,7 @@ impl Composer<'_> {
     }
 
     /// `-term` or `-(…)`; `None` if the text here is to be read as something else.
-    fn excluded(&mut self) -> Option<Part> {
+    fn parse_excluded(&mut self) -> Option<Part> {
         let start = self.reader.at;
         let any = self.composite == Composite::Or;
         if !self.sign('-', any) {

@@ -34,8 +34,8 @@ pub(super) fn recall(mut root: Item, recall: &str, around: &Surroundings<'_>) ->
     let mut parts = 0;
     while let Some(part) = composer.next_part(true) {
         root = match part {
-            Part::Required(item) => with_required(root, unranked(filtering(item))),
-            Part::Excluded(item) => with_excluded(root, unranked(filtering(item))),
+            Part::Required(item) => with_required(root, unrank(filtering(item))),
+            Part::Excluded(item) => with_excluded(root, unrank(filtering(item))),
             Part::Plain(_) | Part::Group(_) => return Err("Recall contains at least one rank item."),
             Part::Skipped => continue,
         };
@@ -44,7 +44,7 @@ pub(super) fn recall(mut root: Item, recall: &str, around: &Surroundings<'_>) ->
     if parts == 0 { Err("Failed to parse recall parameter.") } else { Ok(root) }
 }
 
-fn unranked(mut item: Item) -> Item {
+fn unrank(mut item: Item) -> Item {
     fn mark(item: &mut Item) {
         item.annotations.ranked = false;
         item.children_mut().into_iter().for_each(mark);

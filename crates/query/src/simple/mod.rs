@@ -33,8 +33,8 @@ pub fn parse(
     around: &Surroundings<'_>,
 ) -> Result<Item, Rejection> {
     check_length("query", text)?;
-    let item = composed(text, grammar, default_index, around)?.unwrap_or_else(|| Item::from(Operator::Null));
-    checked(typed(item, text), text)
+    let item = compose(text, grammar, default_index, around)?.unwrap_or_else(|| Item::from(Operator::Null));
+    check_item(annotate_origin(item, text), text)
 }
 
 /// Parses a request's `query` together with its filter.
@@ -43,18 +43,18 @@ pub fn parse(
 /// If the text is larger than the limits.
 pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Result<Item, Rejection> {
     check_length("query", query.text)?;
-    let root = composed(query.text, query.grammar, query.default_index, around)?;
-    let root = root.map(|root| typed(root, query.text));
+    let root = compose(query.text, query.grammar, query.default_index, around)?;
+    let root = root.map(|root| annotate_origin(root, query.text));
     let Some(filter) = query.filter else {
-        return checked(root.unwrap_or_else(|| Item::from(Operator::Null)), query.text);
+        return check_item(root.unwrap_or_else(|| Item::from(Operator::Null)), query.text);
     };
     check_length("filter", filter)?;
     let filtered = filter::filter(root, filter, around);
-    checked(filtered.unwrap_or_else(|| Item::from(Operator::Null)), query.text)
+    check_item(filtered.unwrap_or_else(|| Item::from(Operator::Null)), query.text)
 }
 
 /// The item of a text; `None` if nothing is left to search for.
-fn composed(
+fn compose(
     text: &str,
     grammar: Grammar,
     default_index: Option<&str>,
@@ -74,11 +74,11 @@ pub fn parse_recall(root: Item, recall: &str, around: &Surroundings<'_>) -> Resu
     check_length("recall", recall)?;
     let item = filter::recall(root, recall, around)
         .map_err(|message| Rejection::at(Code::InvalidQueryParameter, message, recall, 0))?;
-    checked(item, recall)
+    check_item(item, recall)
 }
 
 /// Marks the words that a person typed, and the last one if the text ends with it. Those of a phrase are as they are.
-fn typed(mut item: Item, text: &str) -> Item {
+fn annotate_origin(mut item: Item, text: &str) -> Item {
     fn words<'i>(item: &'i mut Item, found: &mut Vec<&'i mut Item>) {
         match item.operator {
             Operator::Phrase(_) => {}
@@ -99,7 +99,7 @@ fn typed(mut item: Item, text: &str) -> Item {
 }
 
 /// Places of the items are in `text`; terms of a filter have none.
-fn checked(item: Item, text: &str) -> Result<Item, Rejection> {
+fn check_item(item: Item, text: &str) -> Result<Item, Rejection> {
     check_tree(&item)
         .map_err(|large| Rejection::at(Code::InvalidQueryParameter, large.message, text, large.place.start))?;
     Ok(item)

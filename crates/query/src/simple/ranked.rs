@@ -58,7 +58,7 @@ impl Ranked {
     }
 
     /// Takes the mark out; what is left is `None` if it was all there was.
-    fn unmarked(self) -> Option<Item> {
+    fn unmark(self) -> Option<Item> {
         let mut top = self.top?;
         if Self::is_mark(&top) {
             return None;
@@ -76,14 +76,14 @@ impl Ranked {
         let positive = collect(required, Composite::And);
         match (positive, excluded.is_empty()) {
             (None, _) => {
-                let rest = self.unmarked().and_then(|rest| match rest.operator {
+                let rest = self.unmark().and_then(|rest| match rest.operator {
                     Operator::Rank(items) => collect(items, Composite::Or),
                     _ => Some(rest),
                 });
                 except(rest, excluded)
             }
             (Some(positive), true) => {
-                let Some(rest) = self.unmarked() else { return Some(positive) };
+                let Some(rest) = self.unmark() else { return Some(positive) };
                 let others = match rest.operator {
                     Operator::Rank(items) => items,
                     _ => vec![rest],

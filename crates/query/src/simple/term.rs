@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
         if words.len() == 1 {
             return Some(single(field, words.remove(0), quoted_word || is_phrase, (star_before, star_after)));
         }
-        Some((combined(field, words, quoted_phrase || is_phrase, self.kind), false))
+        Some((combine_words(field, words, quoted_phrase || is_phrase, self.kind), false))
     }
 
     /// Skips to the next word of the phrase; says whether there may be one.
@@ -381,7 +381,7 @@ impl<'a> Reader<'a> {
 }
 
 /// The words that belong together: a phrase if they were in quotes, else all of them anywhere.
-fn combined(field: &str, words: Vec<Word>, quoted: bool, kind: TermKind) -> Item {
+fn combine_words(field: &str, words: Vec<Word>, quoted: bool, kind: TermKind) -> Item {
     let mut items = Vec::new();
     for word in words {
         if quoted || word.items.len() == 1 {

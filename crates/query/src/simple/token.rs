@@ -50,7 +50,8 @@ pub(super) fn tokenize(
     let mut tokenizer = Tokenizer { text, rest: text, tokens: Vec::new(), open: 0, unclosed: false, around };
     let mut index = default.clone();
     while !tokenizer.rest.is_empty() {
-        let matching = untokenised(&index).filter(|matching| syntax != Syntax::None || **matching != Matching::Uri);
+        let matching =
+            untokenised_matching(&index).filter(|matching| syntax != Syntax::None || **matching != Matching::Uri);
         if let Some(matching) = matching {
             tokenizer.whole(matching);
             index = default.clone();
@@ -63,7 +64,7 @@ pub(super) fn tokenize(
 }
 
 /// How values of an index are read here, if they are not cut into words.
-fn untokenised(index: &Index) -> Option<&Matching> {
+fn untokenised_matching(index: &Index) -> Option<&Matching> {
     let exact = index.values == ValueKind::Text && matches!(index.matching, Matching::Word | Matching::Exact { .. });
     (exact || index.matching == Matching::Uri).then_some(&index.matching)
 }
@@ -195,7 +196,7 @@ impl Tokenizer<'_> {
             self.unclosed = true;
         }
         let chunk = &text[..text.find(char::is_whitespace).unwrap_or(text.len())];
-        let length = self.undecorated(chunk);
+        let length = self.plain_length(chunk);
         let length = if length == 0 { chunk.len() } else { length };
         self.rest = &text[length..];
         self.push_whole(&chunk[..length]);
@@ -207,7 +208,7 @@ impl Tokenizer<'_> {
             let rest = &inner[at + 1..];
             let run = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '!' | '*' | ')'))).unwrap_or(rest.len());
             let ends = rest[run..].chars().next().is_none_or(char::is_whitespace);
-            if ends && self.undecorated(&rest[..run]) == 0 {
+            if ends && self.plain_length(&rest[..run]) == 0 {
                 return Some((&inner[..at], rest));
             }
         }
@@ -216,7 +217,7 @@ impl Tokenizer<'_> {
 
     /// The length of `chunk` without what decorates a value at its end: closing parentheses that are open, one weight
     /// (`!`, `!!`, `!100`) and one star, in any order.
-    fn undecorated(&self, chunk: &str) -> usize {
+    fn plain_length(&self, chunk: &str) -> usize {
         let (mut end, mut open, mut star, mut weight) = (chunk.len(), self.open, true, true);
         loop {
             let text = &chunk[..end];

@@ -180,7 +180,7 @@ impl<'a> Builder<'a> {
                 let field = self.field(left, within)?;
                 let operand = scope.below(right);
                 let pattern = self.text_of(right)?;
-                let annotations = self.noted(operand.leaf_annotations()?, right);
+                let annotations = self.note_annotations(operand.leaf_annotations()?, right);
                 Ok(item(Operator::Regex(Regex { field, pattern }), annotations, right))
             }
             Comparison::Equal if matches!(left.kind, NodeKind::Index(..)) => self.element(left, right, scope, within),
@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
     ) -> Built<Item> {
         let (field, value, comparison) = match (is_value(left), is_value(right)) {
             (false, true) => (left, right, comparison),
-            (true, false) => (right, left, mirrored(comparison)),
+            (true, false) => (right, left, mirror(comparison)),
             _ => {
                 let message =
                     format!("Expected a field and a number, got {} and {}.", left.kind_name(), right.kind_name());
@@ -215,12 +215,12 @@ impl<'a> Builder<'a> {
         let operand = scope.below(value);
         let mut annotations = operand.leaf_annotations()?;
         if comparison == Comparison::Equal && (text == "true" || text == "false") {
-            annotations = self.noted(annotations, value);
+            annotations = self.note_annotations(annotations, value);
             let term = BooleanTerm { field, value: text == "true" };
             return Ok(item(Operator::Boolean(term), annotations, scope.node));
         }
-        annotations = self.noted(annotations, value);
-        let range = compared(comparison, &text).ok_or_else(|| fault(value, not_a_number(&text)))?;
+        annotations = self.note_annotations(annotations, value);
+        let range = range_of(comparison, &text).ok_or_else(|| fault(value, not_a_number(&text)))?;
         let hit_limit = hit_limit(&operand)?.or(range.hit_limit);
         let term = Range { hit_limit, ..range }.on(&field, None);
         Ok(item(Operator::Number(term), annotations, scope.node))
@@ -287,8 +287,8 @@ impl<'a> Builder<'a> {
             "rank" => self.all(arguments, scope, within).map(|items| plain(Operator::Rank(items), scope.node)),
             "weakAnd" => self.weak_and(arguments, scope, within),
             "nonEmpty" => self.non_empty(arguments, scope, within),
-            "labeled" => self.labeled(arguments, scope, within),
-            "weightedSet" | "dotProduct" | "wand" => self.weighted(name, arguments, scope, within),
+            "labeled" => self.build_labeled(arguments, scope, within),
+            "weightedSet" | "dotProduct" | "wand" => self.build_weighted(name, arguments, scope, within),
             "nearestNeighbor" => self.nearest_neighbor(arguments, scope),
             "geoLocation" => self.geo_location(arguments, scope),
             "geoBoundingBox" => self.geo_bounding_box(arguments, scope),
@@ -342,7 +342,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Remembers an item's id and connection, to be checked when the tree is complete.
-    pub fn noted(&mut self, annotations: Annotations, node: &Node) -> Annotations {
+    pub fn note_annotations(&mut self, annotations: Annotations, node: &Node) -> Annotations {
         self.ids.extend(annotations.id);
         self.connections.extend(annotations.connectivity.map(|connection| (connection.id, node.place)));
         annotations
@@ -364,7 +364,7 @@ fn is_value(node: &Node) -> bool {
 }
 
 /// The comparison with its sides swapped.
-fn mirrored(comparison: Comparison) -> Comparison {
+fn mirror(comparison: Comparison) -> Comparison {
     match comparison {
         Comparison::Less => Comparison::Greater,
         Comparison::Greater => Comparison::Less,
@@ -375,7 +375,7 @@ fn mirrored(comparison: Comparison) -> Comparison {
 }
 
 /// The range of `field <comparison> text`; an equality may be with any number expression.
-fn compared(comparison: Comparison, text: &str) -> Option<Range> {
+fn range_of(comparison: Comparison, text: &str) -> Option<Range> {
     if comparison == Comparison::Equal {
         return parse_expression(text);
     }

@@ -49,7 +49,7 @@ impl Builder<'_> {
             }
         };
         let field = self.field(field, within)?;
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         let hit_limit = hit_limit(scope)?;
         let range = Range { low: bound(low, low_open), high: bound(high, high_open), hit_limit };
         Ok(number_item(range.on(&field, None), annotations, scope.node))
@@ -73,7 +73,7 @@ impl Builder<'_> {
         }
     }
 
-    pub fn labeled(&mut self, arguments: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
+    pub fn build_labeled(&mut self, arguments: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let [argument, label, score] = expect(arguments, scope)?;
         let label = literal(label)?.to_owned();
         let number = match &score.kind {
@@ -87,11 +87,17 @@ impl Builder<'_> {
         Ok(item(Operator::Labeled(labeled), Annotations::default(), scope.node))
     }
 
-    pub fn weighted(&mut self, name: &str, arguments: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
+    pub fn build_weighted(
+        &mut self,
+        name: &str,
+        arguments: &[Node],
+        scope: &Scope<'_>,
+        within: Within<'_>,
+    ) -> Built<Item> {
         let [field, list] = expect(arguments, scope)?;
         let field = self.field(field, within)?;
         let weighted = Weighted { field, tokens: self.weighted_tokens(list)? };
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         let operator = match name {
             "weightedSet" => Operator::WeightedSet(weighted),
             "dotProduct" => Operator::DotProduct(weighted),
@@ -126,7 +132,7 @@ impl Builder<'_> {
                 }
             }
             NodeKind::Parameter(name) => {
-                let list = super::list::weighted(self.parameter(name, list)?)?;
+                let list = super::list::parse_weighted(self.parameter(name, list)?)?;
                 tokens.extend(list.into_iter().map(|token| (token.key, token.weight)));
             }
             _ => return Err(fault(list, format!("Expected ARRAY or MAP, got {}.", list.kind_name()))),
@@ -152,7 +158,7 @@ impl Builder<'_> {
             approximate: scope.boolean("approximate")?,
             hnsw,
         };
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         Ok(item(Operator::NearestNeighbor(neighbor), annotations, scope.node))
     }
 
@@ -229,7 +235,7 @@ impl Builder<'_> {
             };
             predicate.ranges.push((key.to_owned(), number, subqueries));
         }
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         Ok(item(Operator::Predicate(predicate), annotations, scope.node))
     }
 }

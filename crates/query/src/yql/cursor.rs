@@ -50,9 +50,9 @@ impl Parser<'_> {
 
     pub fn name(&mut self, expected: &str) -> Parsed<String> {
         if self.is_reserved() {
-            return Err(self.unexpected(expected, &[]));
+            return Err(self.unexpected_token(expected, &[]));
         }
-        self.any_name().map_err(|_| self.unexpected(expected, &[]))
+        self.any_name().map_err(|_| self.unexpected_token(expected, &[]))
     }
 
     pub fn any_name(&mut self) -> Parsed<String> {
@@ -61,7 +61,7 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(name)
             }
-            _ => Err(self.unexpected("a name", &[])),
+            _ => Err(self.unexpected_token("a name", &[])),
         }
     }
 
@@ -122,13 +122,13 @@ impl Parser<'_> {
     pub fn no_viable_alternative(&self, start: usize) -> Rejection {
         let lexeme = &self.lexemes[self.at];
         if let Token::Broken(_) = lexeme.token {
-            return self.unexpected("", &[]);
+            return self.unexpected_token("", &[]);
         }
         let seen = Rejection::quote(&self.text[start.min(lexeme.place.end)..lexeme.place.end]);
         self.refuse_here(&format!("no viable alternative at input '{seen}'"))
     }
 
-    pub fn unexpected(&self, expected: &str, suggestions: &[&str]) -> Rejection {
+    pub fn unexpected_token(&self, expected: &str, suggestions: &[&str]) -> Rejection {
         let lexeme = &self.lexemes[self.at];
         let seen = Rejection::quote(&self.text[lexeme.place.start..lexeme.place.end]);
         let message = match &lexeme.token {

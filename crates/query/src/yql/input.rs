@@ -17,7 +17,7 @@ impl Builder<'_> {
         };
         self.count_text(query.text, scope)?;
         let parsed = simple::parse_user_query(&query, &self.around).map_err(|rejection| rejection.message)?;
-        Ok(placed(parsed, scope.node))
+        Ok(place_item(parsed, scope.node))
     }
 
     /// `userInput(…)`.
@@ -58,7 +58,7 @@ impl Builder<'_> {
         match scope.text("grammar")? {
             Some("raw") => self.raw(field, text, scope, within),
             Some("segment") => self.segments(Word { field, text, segmented: true }, scope),
-            _ => self.parsed(field, &text, grammar(default, scope)?, allow_empty, scope),
+            _ => self.parse_input(field, &text, grammar(default, scope)?, allow_empty, scope),
         }
     }
 
@@ -67,7 +67,7 @@ impl Builder<'_> {
         if text.is_empty() {
             return Err(fault(scope.node, "The word of a word item cannot be empty"));
         }
-        let annotations = self.noted(scope.word_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.word_annotations()?, scope.node);
         let kind = self.index(field, within).matching.term_kind();
         Ok(term(field, text, kind, annotations, scope.node))
     }
@@ -77,11 +77,11 @@ impl Builder<'_> {
         if word.text.is_empty() {
             return Err(fault(scope.node, "The word of a word item cannot be empty"));
         }
-        let annotations = self.noted(scope.word_annotations()?, scope.node);
-        Ok(self.segmented(word.field, word.text, annotations, scope))
+        let annotations = self.note_annotations(scope.word_annotations()?, scope.node);
+        Ok(self.segment_item(word.field, word.text, annotations, scope))
     }
 
-    fn parsed(
+    fn parse_input(
         &mut self,
         field: &str,
         text: &str,
@@ -90,7 +90,7 @@ impl Builder<'_> {
         scope: &Scope<'_>,
     ) -> Built<Item> {
         let parsed = simple::parse(text, grammar, Some(field), &self.around).map_err(|rejection| rejection.message)?;
-        let mut root = placed(parsed, scope.node);
+        let mut root = place_item(parsed, scope.node);
         if root.operator == Operator::Null && !allow_empty {
             let quoted = brooklet_task::Rejection::quote(text);
             return Err(fault(scope.node, format!("Parsing '{quoted}' only resulted in NullItem.")));
@@ -146,7 +146,7 @@ fn grammar(default: Grammar, scope: &Scope<'_>) -> Built<Grammar> {
 }
 
 /// Everything of a parsed text stands where its call stands.
-fn placed(mut item: Item, node: &Node) -> Item {
+fn place_item(mut item: Item, node: &Node) -> Item {
     fn place(item: &mut Item, node: &Node) {
         item.place = node.place;
         item.children_mut().into_iter().for_each(|child| place(child, node));

@@ -64,7 +64,7 @@ impl Builder<'_> {
         if scope.boolean("nfkc")?.unwrap_or(false) {
             text = self.around.linguistics.normalize(&text);
         }
-        let annotations = self.noted(scope.word_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.word_annotations()?, scope.node);
         if let Some(kind) = affix(scope)? {
             return Ok(term(field, text, kind, annotations, scope.node));
         }
@@ -74,11 +74,11 @@ impl Builder<'_> {
         if kind == TermKind::Exact || !segmented || raw || !annotations.implicit_transforms {
             return Ok(term(field, text, kind, annotations, scope.node));
         }
-        Ok(self.segmented(field, text, annotations, scope))
+        Ok(self.segment_item(field, text, annotations, scope))
     }
 
     /// The words of a text: one term, or a phrase.
-    pub fn segmented(&self, field: &str, text: String, annotations: Annotations, scope: &Scope<'_>) -> Item {
+    pub fn segment_item(&self, field: &str, text: String, annotations: Annotations, scope: &Scope<'_>) -> Item {
         let whole = annotations.origin.as_ref().map_or_else(|| text.clone(), origin_text);
         let mut segments = self.around.linguistics.segment(&whole);
         match segments.len() {
@@ -113,7 +113,7 @@ impl Builder<'_> {
                 _ => items.push(word),
             }
         }
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         Ok(item(Operator::Phrase(Phrase { field: field.to_owned(), items, segmented }), annotations, scope.node))
     }
 
@@ -178,7 +178,7 @@ impl Builder<'_> {
                 return Err(fault(argument, message));
             }
         }
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         Ok(item(Operator::Equiv(items), annotations, scope.node))
     }
 
@@ -204,7 +204,7 @@ impl Builder<'_> {
         let annotations = Annotations {
             implicit_transforms: scope.boolean("implicitTransforms")?.unwrap_or(true),
             origin: scope.origin()?,
-            ..self.noted(scope.leaf_annotations()?, scope.node)
+            ..self.note_annotations(scope.leaf_annotations()?, scope.node)
         };
         Ok(item(Operator::Alternatives(Alternatives { field: field.to_owned(), words }), annotations, scope.node))
     }
@@ -238,7 +238,7 @@ impl Builder<'_> {
             prefix_length: scope.count("prefixLength")?.unwrap_or(0),
             prefix: scope.boolean("prefix")?.unwrap_or(false),
         };
-        let annotations = self.noted(scope.leaf_annotations()?, scope.node);
+        let annotations = self.note_annotations(scope.leaf_annotations()?, scope.node);
         Ok(item(Operator::Fuzzy(fuzzy), annotations, scope.node))
     }
 

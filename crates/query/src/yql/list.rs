@@ -10,7 +10,7 @@ pub(super) fn texts(list: &str) -> Result<Vec<String>, String> {
     let mut reader = Reader { rest: list };
     let mut values = Vec::new();
     while !reader.rest.trim_start().is_empty() {
-        let value = match reader.quoted()? {
+        let value = match reader.parse_quoted()? {
             Some(quoted) => quoted,
             None => reader.until(&[',']),
         };
@@ -32,11 +32,11 @@ pub(super) fn integers(list: &str) -> Result<Vec<i64>, String> {
 }
 
 /// The tokens of a map or an array of pairs.
-pub(crate) fn weighted(list: &str) -> Result<Vec<WeightedToken>, String> {
+pub(crate) fn parse_weighted(list: &str) -> Result<Vec<WeightedToken>, String> {
     let mut reader = Reader { rest: list };
     if reader.skip('{') {
         return reader.entries('}', |reader| {
-            let key = match reader.quoted()? {
+            let key = match reader.parse_quoted()? {
                 Some(quoted) => quoted,
                 None => reader.until(&[':']),
             };
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A quoted text, if one is next.
-    fn quoted(&mut self) -> Result<Option<&'a str>, String> {
+    fn parse_quoted(&mut self) -> Result<Option<&'a str>, String> {
         let Some(quote) = ['\'', '"'].into_iter().find(|quote| self.skip(*quote)) else { return Ok(None) };
         let (value, rest) =
             self.rest.split_once(quote).ok_or_else(|| format!("Expected a closing {quote} in the list"))?;
@@ -132,8 +132,11 @@ mod tests {
         assert_eq!(texts("a, b,\"c d\", 'e,f'").unwrap(), ["a", "b", "c d", "e,f"]);
         assert_eq!(integers("1, -2,3").unwrap(), [1, -2, 3]);
         let expected = |key: &str, weight| WeightedToken { key: Key::Text(key.into()), weight };
-        assert_eq!(weighted("{a:1, \"b:c\":2}").unwrap(), [expected("a", 1), expected("b:c", 2)]);
-        assert_eq!(weighted(" [[11,1],[37, 2]] ").unwrap()[1], WeightedToken { key: Key::Integer(37), weight: 2 });
+        assert_eq!(parse_weighted("{a:1, \"b:c\":2}").unwrap(), [expected("a", 1), expected("b:c", 2)]);
+        assert_eq!(
+            parse_weighted(" [[11,1],[37, 2]] ").unwrap()[1],
+            WeightedToken { key: Key::Integer(37), weight: 2 }
+        );
     }
 
     #[test]
@@ -141,7 +144,7 @@ mod tests {
         for wrong in
             ["", "a", "{a}", "{a:1", "{a:x}", "[1,2]", "[[1,2]", "[[1]]", "{'a:1}", "{}x", "[[1,2,3]]", "{a:1.5}"]
         {
-            assert!(weighted(wrong).is_err(), "{wrong}");
+            assert!(parse_weighted(wrong).is_err(), "{wrong}");
         }
         assert!(integers("1,a").is_err());
         assert!(texts("'a").is_err());

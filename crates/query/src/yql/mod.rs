@@ -27,7 +27,7 @@ use parse::Statement;
 use scope::{Built, Fault, Scope, fault};
 use syntax::{Node, NodeKind};
 
-pub(crate) use list::weighted as weighted_tokens;
+pub(crate) use list::parse_weighted as weighted_tokens;
 
 /// Hits of a statement that has an offset but no limit.
 const HITS_AFTER_OFFSET: u32 = 10;

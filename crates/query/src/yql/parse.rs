@@ -38,17 +38,17 @@ pub(crate) fn parse(text: &str) -> Parsed<Statement> {
 impl Parser<'_> {
     fn statement(&mut self) -> Parsed<Statement> {
         if !self.skip_name("select") {
-            return Err(self.unexpected("'select'", &["select"]));
+            return Err(self.unexpected_token("'select'", &["select"]));
         }
         let fields = self.fields()?;
         if !self.skip_name("from") {
-            return Err(self.unexpected("'from'", &["from"]));
+            return Err(self.unexpected_token("'from'", &["from"]));
         }
         let sources = self.sources()?;
         if !self.skip_name("where") {
             let missing = match self.peek() {
                 Token::End | Token::Mark(";") => self.refuse_here("Expected operator FILTER: 'where' is missing."),
-                _ => self.unexpected("'where'", &["where"]),
+                _ => self.unexpected_token("'where'", &["where"]),
             };
             return Err(missing);
         }
@@ -69,7 +69,7 @@ impl Parser<'_> {
         if self.skip_name("output") {
             self.skip_name("count");
             if !self.skip_name("as") {
-                return Err(self.unexpected("'as'", &["as"]));
+                return Err(self.unexpected_token("'as'", &["as"]));
             }
             self.name("a name")?;
         }
@@ -79,7 +79,7 @@ impl Parser<'_> {
             Token::Name(name) if name.eq_ignore_ascii_case("select") => {
                 Err(self.refuse_here("Only one statement is supported."))
             }
-            _ => Err(self.unexpected("{<EOF>, ';'}", &AFTER_EXPRESSION)),
+            _ => Err(self.unexpected_token("{<EOF>, ';'}", &AFTER_EXPRESSION)),
         }
     }
 
@@ -111,7 +111,7 @@ impl Parser<'_> {
             if matches!(self.peek(), Token::Name(_)) && !self.is_name("where") && !self.is_reserved() {
                 let alias_then_where = self.is_name_at(self.at + 1, "where");
                 if !alias_then_where {
-                    return Err(self.unexpected("'where'", &["where"]));
+                    return Err(self.unexpected_token("'where'", &["where"]));
                 }
                 self.at += 1;
             }
@@ -149,7 +149,7 @@ impl Parser<'_> {
         }
         match self.peek() {
             Token::Integer(_, false) | Token::HugeNumber | Token::Mark("@") => self.constant().map(Some),
-            _ => Err(self.unexpected("{'@', INT}", &[])),
+            _ => Err(self.unexpected_token("{'@', INT}", &[])),
         }
     }
 
@@ -169,7 +169,7 @@ impl Parser<'_> {
             Token::Name(name) if ["all", "each"].contains(&name.to_ascii_lowercase().as_str()) => {
                 Err(refuse(self.text, self.text.len(), "The grouping is not closed."))
             }
-            _ => Err(self.unexpected("a grouping, all(…) or each(…)", &["all", "each"])),
+            _ => Err(self.unexpected_token("a grouping, all(…) or each(…)", &["all", "each"])),
         }
     }
 
@@ -179,12 +179,12 @@ impl Parser<'_> {
         if self.depth > QUERY_DEPTH {
             return Err(self.refuse_here(&too_deep()));
         }
-        let expression = self.annotated();
+        let expression = self.parse_annotated();
         self.depth -= 1;
         expression
     }
 
-    fn annotated(&mut self) -> Parsed<Node> {
+    fn parse_annotated(&mut self) -> Parsed<Node> {
         if !matches!(self.peek(), Token::Mark("{" | "[")) {
             return self.disjunction();
         }
@@ -212,10 +212,10 @@ impl Parser<'_> {
     }
 
     fn disjunction(&mut self) -> Parsed<Node> {
-        self.joined("or", NodeKind::Or, |parser| parser.joined("and", NodeKind::And, Parser::comparison))
+        self.parse_joined("or", NodeKind::Or, |parser| parser.parse_joined("and", NodeKind::And, Parser::comparison))
     }
 
-    fn joined(
+    fn parse_joined(
         &mut self,
         word: &str,
         kind: fn(Vec<Node>) -> NodeKind,
@@ -299,7 +299,7 @@ impl Parser<'_> {
                 let arguments = self.arguments(start)?;
                 return Ok(self.node(NodeKind::Call(name, arguments), start));
             }
-            return self.indexed(name, start);
+            return self.parse_indexed(name, start);
         }
         if matches!(self.peek(), Token::Mark("-") | Token::Mark("!")) {
             return Err(self.no_viable_alternative(start));
@@ -308,7 +308,7 @@ impl Parser<'_> {
     }
 
     /// A field, with the number of an element in brackets or not.
-    fn indexed(&mut self, name: String, start: usize) -> Parsed<Node> {
+    fn parse_indexed(&mut self, name: String, start: usize) -> Parsed<Node> {
         let field = self.node(NodeKind::Field(name), start);
         if !self.skip_mark("[") {
             return Ok(field);
@@ -369,7 +369,7 @@ impl Parser<'_> {
             }
             Token::Mark("{") => NodeKind::Map(self.map_entries(start)?),
             Token::Mark("[") => NodeKind::Array(self.array_elements(start)?),
-            _ => return Err(self.unexpected("an expression", &[])),
+            _ => return Err(self.unexpected_token("an expression", &[])),
         };
         self.depth -= 1;
         Ok(self.node(kind, start))

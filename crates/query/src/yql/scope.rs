@@ -99,7 +99,7 @@ impl<'a> Scope<'a> {
         match self.find(name) {
             None => Ok(None),
             Some(Node { kind: NodeKind::Map(entries), .. }) => Ok(Some(entries)),
-            Some(other) => Err(unexpected("a map", name, other)),
+            Some(other) => Err(unexpected_value("a map", name, other)),
         }
     }
 
@@ -172,21 +172,21 @@ fn entry<'a>(map: &str, entries: &'a [(String, Node)], key: &str, node: &Node) -
     found.ok_or_else(|| fault(node, format!("Map annotation '{map}' must contain an entry with key '{key}'.")))
 }
 
-fn unexpected(expected: &str, name: &str, value: &Node) -> Fault {
+fn unexpected_value(expected: &str, name: &str, value: &Node) -> Fault {
     fault(value, format!("Expected {expected} for annotation '{name}', got {}.", value.value_name()))
 }
 
 fn as_boolean(name: &str, value: &Node) -> Built<bool> {
     match value.kind {
         NodeKind::Boolean(value) => Ok(value),
-        _ => Err(unexpected("a boolean", name, value)),
+        _ => Err(unexpected_value("a boolean", name, value)),
     }
 }
 
 fn as_text<'a>(name: &str, value: &'a Node) -> Built<&'a str> {
     match &value.kind {
         NodeKind::Text(text) => Ok(text),
-        _ => Err(unexpected("a string", name, value)),
+        _ => Err(unexpected_value("a string", name, value)),
     }
 }
 
@@ -194,7 +194,7 @@ fn as_integer(name: &str, value: &Node) -> Built<i32> {
     match value.kind {
         NodeKind::Integer(number) => i32::try_from(number)
             .map_err(|_| fault(value, format!("The annotation '{name}' must fit 32 bits, got {number}."))),
-        _ => Err(unexpected("an integer", name, value)),
+        _ => Err(unexpected_value("an integer", name, value)),
     }
 }
 
@@ -203,7 +203,7 @@ fn as_count(name: &str, value: &Node) -> Built<u64> {
         NodeKind::Integer(number) => {
             u64::try_from(number).map_err(|_| fault(value, format!("Can not use negative {name} {number}")))
         }
-        _ => Err(unexpected("an integer", name, value)),
+        _ => Err(unexpected_value("an integer", name, value)),
     }
 }
 
@@ -211,6 +211,6 @@ fn as_number(name: &str, value: &Node) -> Built<f64> {
     match value.kind {
         NodeKind::Integer(number) => Ok(number as f64),
         NodeKind::Float(number) => Ok(number),
-        _ => Err(unexpected("a number", name, value)),
+        _ => Err(unexpected_value("a number", name, value)),
     }
 }

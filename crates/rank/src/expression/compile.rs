@@ -49,18 +49,18 @@ pub(super) fn unary(function: Unary, operand: Node) -> Node {
     match operand {
         Node::Number(NumberNode::Constant(value)) => Node::Number(NumberNode::Constant(function.apply(value))),
         Node::Number(number) => Node::Number(NumberNode::Unary(function, Box::new(number))),
-        Node::Tensor(tensor) => mapped(tensor, CellFunction::Unary(function)),
+        Node::Tensor(tensor) => map_cells(tensor, CellFunction::Unary(function)),
     }
 }
 
 /// A function of each cell.
-pub(super) fn mapped(tensor: TensorNode, function: CellFunction) -> Node {
+pub(super) fn map_cells(tensor: TensorNode, function: CellFunction) -> Node {
     let tensor_type = Arc::new(mapped_type(&tensor.tensor_type));
     Node::Tensor(TensorNode::new(tensor_type, TensorKind::Map(Box::new(tensor), function)))
 }
 
 /// A function of two numbers.
-pub(super) fn applied(function: PairFunction, left: NumberNode, right: NumberNode) -> NumberNode {
+pub(super) fn apply_pair(function: PairFunction, left: NumberNode, right: NumberNode) -> NumberNode {
     match function {
         PairFunction::Binary(function) => NumberNode::Binary(function, Box::new([left, right])),
         PairFunction::Lambda([first, second], body) => {
@@ -141,7 +141,7 @@ impl<'a> Compiler<'a> {
             .map_err(|rejection| self.place(rejection, offset))?;
         let tensor_type = plan.result.clone();
         let kind = match (left, right) {
-            (Node::Number(left), Node::Number(right)) => return Ok(Node::Number(applied(function, left, right))),
+            (Node::Number(left), Node::Number(right)) => return Ok(Node::Number(apply_pair(function, left, right))),
             (Node::Tensor(left), Node::Number(right)) => TensorKind::MapWith(Box::new((left, right)), function, false),
             (Node::Number(left), Node::Tensor(right)) => TensorKind::MapWith(Box::new((right, left)), function, true),
             (Node::Tensor(left), Node::Tensor(right)) => TensorKind::Join(Box::new([left, right]), plan, function),
@@ -163,7 +163,7 @@ impl<'a> Compiler<'a> {
         let set = constants.into_boxed_slice();
         Ok(match value {
             Node::Number(number) => Node::Number(NumberNode::In(Box::new(number), set)),
-            Node::Tensor(tensor) => mapped(tensor, CellFunction::In(set)),
+            Node::Tensor(tensor) => map_cells(tensor, CellFunction::In(set)),
         })
     }
 

@@ -89,7 +89,7 @@ impl Compiler<'_> {
         let (variable, feature) = (word(variable), word(feature));
         let mut values = Vec::new();
         for name in names {
-            let expression = Expression::parse(&replaced(&feature, &variable, &name))
+            let expression = Expression::parse(&replace_variable(&feature, &variable, &name))
                 .map_err(|rejection| self.place(Rejection { span: None, ..rejection }, offset))?;
             match self.apart_from_here(&expression, offset)? {
                 Node::Number(number) => values.push(number),
@@ -161,7 +161,7 @@ impl Compiler<'_> {
 }
 
 /// The text with each whole word `variable` replaced.
-fn replaced(text: &str, variable: &str, by: &str) -> String {
+fn replace_variable(text: &str, variable: &str, by: &str) -> String {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

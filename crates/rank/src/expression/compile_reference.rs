@@ -310,7 +310,8 @@ impl Compiler<'_> {
             Some(number) => *number,
             None => {
                 let feature_type = self.environment.feature_type(&feature);
-                let feature_type = feature_type.map_err(|rejection| self.place(hinted(rejection, &feature), offset))?;
+                let feature_type =
+                    feature_type.map_err(|rejection| self.place(with_hint(rejection, &feature), offset))?;
                 if let FeatureType::Tensor(tensor_type) = &feature_type {
                     check_size(tensor_type).map_err(|rejection| self.place(rejection, offset))?;
                 }
@@ -329,7 +330,7 @@ impl Compiler<'_> {
 }
 
 /// The rejection of an unknown feature; if a function has its name, how many arguments that takes.
-fn hinted(mut rejection: Rejection, feature: &FeatureName) -> Rejection {
+fn with_hint(mut rejection: Rejection, feature: &FeatureName) -> Rejection {
     let takes = match (Unary::named(&feature.name), Binary::named(&feature.name, Dialect::Content)) {
         (Some(_), _) => "1 argument",
         (_, Some(_)) => "2 arguments",

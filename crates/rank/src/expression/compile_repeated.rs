@@ -8,7 +8,7 @@ const FUNCTIONS: usize = 32;
 
 /// Gives a memo to what is dear and repeated.
 pub(super) fn share(root: &mut Node, memos: &mut Vec<Node>) {
-    let repeated = repeated(memos.iter().chain([&*root]));
+    let repeated = repeated_nodes(memos.iter().chain([&*root]));
     let first = memos.len();
     for node in memos.iter_mut().chain([root]) {
         if let Node::Number(number) = node {
@@ -23,7 +23,7 @@ pub(super) fn share(root: &mut Node, memos: &mut Vec<Node>) {
 }
 
 /// What is dear and stands at several places.
-fn repeated<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<NumberNode> {
+fn repeated_nodes<'n>(nodes: impl Iterator<Item = &'n Node>) -> Vec<NumberNode> {
     let mut found: Vec<(&NumberNode, usize)> = Vec::new();
     let number = |node: &'n Node| if let Node::Number(number) = node { Some(number) } else { None };
     let mut open: Vec<&NumberNode> = nodes.filter_map(number).collect();

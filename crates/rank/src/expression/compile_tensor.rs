@@ -6,7 +6,7 @@ use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_kernel::sort;
 use brooklet_task::Rejection;
 
-use super::compile::mapped;
+use super::compile::map_cells;
 use super::compile_max_sim::max_sim;
 use super::compiler::{Binding, Compiler, Made, NO_LOCAL, Scope};
 use super::syntax_tree::{Lambda, Slice, SliceLabel, TensorFunction, Tree};
@@ -105,7 +105,7 @@ impl Compiler<'_> {
         let body = self.number_body(lambda, &[local])?;
         Ok(match child {
             Node::Number(number) => Node::Number(NumberNode::Apply(Box::new([(local, number)]), Box::new(body))),
-            Node::Tensor(tensor) => mapped(tensor, cell_function(local, body)),
+            Node::Tensor(tensor) => map_cells(tensor, cell_function(local, body)),
         })
     }
 

@@ -14,7 +14,7 @@ use crate::tensor::result_type::check_size;
 /// Arguments that are used more than once are copied, so the result is bounded: a sentence is returned if it is larger.
 pub(super) fn expand(name: &str, given: &mut Vec<CallArgument>, offset: usize) -> Result<Option<TreeKind>, String> {
     if matches!(name, "diag" | "random" | "range") {
-        return Ok(generated(name, given, offset)?.map(TreeKind::Tensor));
+        return Ok(generate(name, given, offset)?.map(TreeKind::Tensor));
     }
     let values = match name {
         "argmax" | "argmin" | "expand" | "l1_normalize" | "l2_normalize" | "softmax" => 1,
@@ -37,12 +37,12 @@ pub(super) fn expand(name: &str, given: &mut Vec<CallArgument>, offset: usize) -
     if trees.iter().map(Tree::size).sum::<usize>() * 4 > limits::PROGRAM_NODES {
         return Err(format!("{name} of too large an expression"));
     }
-    Ok(composed(name, &Make { offset }, trees, &names))
+    Ok(compose(name, &Make { offset }, trees, &names))
 }
 
 /// The functions that are composed of others.
 #[inline(never)]
-fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Option<TreeKind> {
+fn compose(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Option<TreeKind> {
     let mut trees = trees.into_iter();
     let a = trees.next()?;
     let tree = match name {
@@ -60,7 +60,7 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
         }
         "l1_normalize" => make.join(a.clone(), make.reduce(a, Aggregator::Sum, names), Binary::Divide),
         "l2_normalize" => {
-            let squares = make.reduce(make.squared(a.clone()), Aggregator::Sum, names);
+            let squares = make.reduce(make.square(a.clone()), Aggregator::Sum, names);
             make.join(a, make.root(squares), Binary::Divide)
         }
         "softmax" => {
@@ -73,7 +73,7 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
             make.join(product, trees.next()?, Binary::Add)
         }
         "euclidean_distance" => {
-            let squares = make.squared(make.join(a, trees.next()?, Binary::Subtract));
+            let squares = make.square(make.join(a, trees.next()?, Binary::Subtract));
             make.root(make.reduce(squares, Aggregator::Sum, names))
         }
         "cosine_similarity" => {
@@ -135,7 +135,7 @@ impl Make {
         Tree::new(TreeKind::Tensor(TensorFunction::Map(Box::new(a), lambda)), self.offset)
     }
 
-    fn squared(&self, a: Tree) -> Tree {
+    fn square(&self, a: Tree) -> Tree {
         self.map(a, |make, x| make.operation(Binary::Multiply, &[x, x]).kind)
     }
 
@@ -155,7 +155,7 @@ impl Make {
 
 /// `diag`, `random` and `range`: tensors generated from their dimensions.
 #[inline(never)]
-fn generated(name: &str, given: &[CallArgument], offset: usize) -> Result<Option<TensorFunction>, String> {
+fn generate(name: &str, given: &[CallArgument], offset: usize) -> Result<Option<TensorFunction>, String> {
     let dimensions: Option<Vec<Dimension>> = given.iter().map(dimension).collect();
     let Some(dimensions) = dimensions.filter(|dimensions| !dimensions.is_empty()) else { return Ok(None) };
     let tensor_type = TensorType::new(CellType::Double, dimensions);

@@ -60,7 +60,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Rejection> {
             }
             _ => {
                 let symbol = SYMBOLS.iter().find(|symbol| bytes[at..].starts_with(symbol.as_bytes()));
-                let symbol = symbol.ok_or_else(|| unexpected(text, at))?;
+                let symbol = symbol.ok_or_else(|| unexpected_sign(text, at))?;
                 tokens.push(Token { kind: TokenKind::Symbol(symbol), start: at, end: at + symbol.len() });
                 at += symbol.len();
                 continue;
@@ -73,7 +73,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Rejection> {
     Ok(tokens)
 }
 
-fn unexpected(text: &str, at: usize) -> Rejection {
+fn unexpected_sign(text: &str, at: usize) -> Rejection {
     let character = text[at..].chars().next().unwrap_or(' ').to_string();
     let message = format!("'{}' is not part of a ranking expression", Rejection::quote(&character));
     Rejection::at(Code::InvalidApplication, message, text, at)

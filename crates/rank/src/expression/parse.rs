@@ -94,21 +94,21 @@ impl<'a> Parser<'a> {
 
     /// Consumes the symbol, which must be next.
     pub(super) fn expect(&mut self, symbol: &str) -> Parsed<()> {
-        if self.accept(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
+        if self.accept(symbol) { Ok(()) } else { Err(self.unexpected_token(&format!("'{symbol}'"))) }
     }
 
     /// Consumes a name, which must be next.
     pub(super) fn name(&mut self) -> Parsed<String> {
         let token = self.peek();
         if token.kind != TokenKind::Word {
-            return Err(self.unexpected("a name"));
+            return Err(self.unexpected_token("a name"));
         }
         self.next();
         Ok(self.slice(token).to_owned())
     }
 
     /// A rejection at the next token.
-    pub(super) fn unexpected(&self, wanted: &str) -> Rejection {
+    pub(super) fn unexpected_token(&self, wanted: &str) -> Rejection {
         let found = match self.peek().kind {
             TokenKind::End => "the end".to_owned(),
             _ => format!("'{}'", Rejection::quote(self.slice(self.peek()))),
@@ -122,7 +122,7 @@ impl<'a> Parser<'a> {
     }
 
     fn end(&self) -> Parsed<()> {
-        if self.peek().kind == TokenKind::End { Ok(()) } else { Err(self.unexpected("an operator or the end")) }
+        if self.peek().kind == TokenKind::End { Ok(()) } else { Err(self.unexpected_token("an operator or the end")) }
     }
 
     /// Parses one level deeper.
@@ -169,13 +169,13 @@ impl<'a> Parser<'a> {
             while let Some((operator, _)) = operators.pop_if(|(before, _)| self.binds_before_membership(*before)) {
                 self.combine(operator, &mut operands);
             }
-            let value = operands.pop().ok_or_else(|| self.unexpected("a value"))?;
+            let value = operands.pop().ok_or_else(|| self.unexpected_token("a value"))?;
             operands.push(self.membership(value)?);
         }
         while let Some((operator, _)) = operators.pop() {
             self.combine(operator, &mut operands);
         }
-        operands.pop().ok_or_else(|| self.unexpected("a value"))
+        operands.pop().ok_or_else(|| self.unexpected_token("a value"))
     }
 
     /// Puts the last two operands together. A chain of one priority stays one node.
@@ -221,20 +221,20 @@ impl<'a> Parser<'a> {
         let function = match token.kind {
             TokenKind::Symbol("-") => Unary::Negate,
             TokenKind::Symbol("!") => Unary::Not,
-            _ => return self.sliced(),
+            _ => return self.parse_slice(),
         };
         self.next();
         let operand = self.deeper(Parser::unary)?;
         match operand.kind {
             TreeKind::Number(value, text) if function == Unary::Negate => {
-                Ok(Tree::new(negated(value, &text), token.start))
+                Ok(Tree::new(negate(value, &text), token.start))
             }
             _ => Ok(Tree::new(TreeKind::Unary(function, Box::new(operand)), token.start)),
         }
     }
 
     /// A primary and the slices after it.
-    fn sliced(&mut self) -> Parsed<Tree> {
+    fn parse_slice(&mut self) -> Parsed<Tree> {
         let mut tree = self.primary()?;
         let mut slices = 0;
         while Self::is_symbol(self.peek(), "{") || Self::is_symbol(self.peek(), "[") {
@@ -297,8 +297,8 @@ impl<'a> Parser<'a> {
         let token = self.peek();
         let label = match token.kind {
             TokenKind::Word | TokenKind::Integer | TokenKind::Float => self.slice(token).to_owned(),
-            TokenKind::Text => self.unquoted(token)?,
-            _ => return Err(self.unexpected("a label")),
+            TokenKind::Text => self.unquote(token)?,
+            _ => return Err(self.unexpected_token("a label")),
         };
         self.next();
         if label.len() > limits::TENSOR_LABEL {
@@ -307,7 +307,7 @@ impl<'a> Parser<'a> {
         Ok(label)
     }
 
-    fn unquoted(&self, token: Token) -> Parsed<String> {
+    fn unquote(&self, token: Token) -> Parsed<String> {
         unquote(self.slice(token)).ok_or_else(|| self.refuse("a text with an unknown escape", token.start))
     }
 
@@ -316,7 +316,7 @@ impl<'a> Parser<'a> {
         let kind = match token.kind {
             TokenKind::Integer => self.integer(self.slice(token), token.start)?,
             TokenKind::Float => self.float(self.slice(token), token.start)?,
-            TokenKind::Text => TreeKind::Text(self.unquoted(token)?),
+            TokenKind::Text => TreeKind::Text(self.unquote(token)?),
             TokenKind::Symbol("(") => {
                 self.next();
                 let inner = self.expression()?;
@@ -325,7 +325,7 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Symbol("$") => return self.query_shorthand(),
             TokenKind::Word => return self.word(),
-            _ => return Err(self.unexpected("a value")),
+            _ => return Err(self.unexpected_token("a value")),
         };
         self.next();
         Ok(Tree::new(kind, token.start))
@@ -385,10 +385,10 @@ impl<'a> Parser<'a> {
             self.expect(",")?;
         }
         if cases.is_empty() {
-            return Err(self.unexpected("'case'"));
+            return Err(self.unexpected_token("'case'"));
         }
         if !self.is_word(self.peek(), "default") {
-            return Err(self.unexpected("'case' or 'default'"));
+            return Err(self.unexpected_token("'case' or 'default'"));
         }
         self.next();
         self.expect(":")?;
@@ -430,7 +430,7 @@ impl<'a> Parser<'a> {
 }
 
 /// A number literal with its sign turned. The integer zero has none.
-fn negated(value: f64, text: &str) -> TreeKind {
+fn negate(value: f64, text: &str) -> TreeKind {
     match text.strip_prefix('-') {
         Some(positive) => TreeKind::Number(-value, positive.to_owned()),
         None if text == "0" => TreeKind::Number(0.0, text.to_owned()),

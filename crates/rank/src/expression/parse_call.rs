@@ -16,7 +16,7 @@ impl Parser<'_> {
     pub(super) fn feature(&mut self) -> Result<Tree, Rejection> {
         let start = self.peek().start;
         if self.peek().kind != TokenKind::Word {
-            return Err(self.unexpected("a feature"));
+            return Err(self.unexpected_token("a feature"));
         }
         let tree = self.call()?;
         match tree.kind {
@@ -69,7 +69,7 @@ impl Parser<'_> {
         while self.accept(".") {
             let token = self.peek();
             if !matches!(token.kind, TokenKind::Word | TokenKind::Integer | TokenKind::Float) {
-                return Err(self.unexpected("an output"));
+                return Err(self.unexpected_token("an output"));
             }
             self.next();
             if !output.is_empty() {

@@ -104,7 +104,7 @@ impl Parser<'_> {
         let token = self.peek();
         let size = self.slice(token).parse().ok().filter(|size| (1..=limits::INTERMEDIATE_CELLS).contains(size));
         if token.kind != TokenKind::Integer || size.is_none() {
-            return Err(self.unexpected("the size of the dimension, at least 1,"));
+            return Err(self.unexpected_token("the size of the dimension, at least 1,"));
         }
         self.next();
         self.expect("]")?;
@@ -172,7 +172,7 @@ impl Parser<'_> {
     fn sparse(&mut self, written: &Written) -> Parsed<Vec<(Vec<String>, Tree)>> {
         let mut cells = Cells::default();
         if !Self::is_symbol(self.peek_after(1), "{") {
-            self.labelled(written, &mut BTreeMap::new(), &mut cells)?;
+            self.parse_labelled(written, &mut BTreeMap::new(), &mut cells)?;
             return Ok(cells.cells);
         }
         self.expect("{")?;
@@ -189,7 +189,12 @@ impl Parser<'_> {
     }
 
     /// `{label: …}` for the next mapped dimension that has no label yet.
-    fn labelled(&mut self, written: &Written, labels: &mut BTreeMap<String, String>, cells: &mut Cells) -> Parsed<()> {
+    fn parse_labelled(
+        &mut self,
+        written: &Written,
+        labels: &mut BTreeMap<String, String>,
+        cells: &mut Cells,
+    ) -> Parsed<()> {
         self.expect("{")?;
         if labels.is_empty() && self.accept("}") {
             return Ok(());
@@ -205,7 +210,7 @@ impl Parser<'_> {
             self.expect(":")?;
             labels.insert(dimension.name.clone(), label);
             if unlabelled(labels).is_some() {
-                self.deeper(|parser| parser.labelled(written, labels, cells))?;
+                self.deeper(|parser| parser.parse_labelled(written, labels, cells))?;
             } else if written.tensor_type.indexed().next().is_some() {
                 self.dense_block(written, labels, cells)?;
             } else {

@@ -30,7 +30,7 @@ impl Display for Tree {
             }
             TreeKind::In(value, set) => {
                 write!(f, "{value} in [")?;
-                separated(f, set, ", ")?;
+                print_separated(f, set, ", ")?;
                 f.write_str("]")
             }
             TreeKind::If(branches, probability) => {
@@ -55,7 +55,7 @@ impl Display for Reference {
         f.write_str(&self.name)?;
         if !self.arguments.is_empty() {
             f.write_str("(")?;
-            separated(f, &self.arguments, ",")?;
+            print_separated(f, &self.arguments, ",")?;
             f.write_str(")")?;
         }
         self.output.as_ref().map_or(Ok(()), |output| write!(f, ".{output}"))
@@ -201,7 +201,7 @@ impl Display for Label<'_> {
     }
 }
 
-fn separated<T: Display>(f: &mut Formatter<'_>, items: &[T], separator: &str) -> fmt::Result {
+fn print_separated<T: Display>(f: &mut Formatter<'_>, items: &[T], separator: &str) -> fmt::Result {
     items.iter().enumerate().try_for_each(|(i, item)| write!(f, "{}{item}", if i == 0 { "" } else { separator }))
 }
 

@@ -71,7 +71,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         key_weight_max,
         field_importance: properties.number("fieldCompletenessImportance", 0.05)?,
     };
-    for ranked in environment.query.ranked() {
+    for ranked in environment.query.ranked_terms() {
         let (weight, significance) = (f64::from(ranked.term.weight), significance(&ranked, environment));
         executor.query_weight += weight;
         executor.query_significance += significance;

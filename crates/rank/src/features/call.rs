@@ -31,7 +31,10 @@ impl<'e> Call<'_, 'e> {
     }
 
     /// The feature as `prepare` makes it ready; what it refuses is told with the name of the feature.
-    pub fn prepared(&self, prepare: fn(&Call<'_, '_>) -> Result<Prepared, Rejection>) -> Result<Prepared, Rejection> {
+    pub fn prepare_with(
+        &self,
+        prepare: fn(&Call<'_, '_>) -> Result<Prepared, Rejection>,
+    ) -> Result<Prepared, Rejection> {
         prepare(self)
             .map_err(|rejection| rejection.within(&format!("invalid rank feature {}", Rejection::quote(&self.text()))))
     }

@@ -71,11 +71,11 @@ impl<'a> FeatureEnvironment<'a> {
     /// because an application is checked.
     #[must_use]
     pub fn may_be_hit(&self, field: FieldId) -> bool {
-        self.query.all().is_empty() || self.query.ranked().any(|ranked| ranked.slot(field).is_some())
+        self.query.all().is_empty() || self.query.ranked_terms().any(|ranked| ranked.slot(field).is_some())
     }
 
     /// The ranked terms that search `field`, with their slots in it.
     pub fn terms_of_field(&self, field: FieldId) -> impl Iterator<Item = (RankedTerm<'a>, Slot)> + use<'a> {
-        self.query.ranked().filter_map(move |ranked| ranked.slot(field).map(|slot| (ranked, slot)))
+        self.query.ranked_terms().filter_map(move |ranked| ranked.slot(field).map(|slot| (ranked, slot)))
     }
 }

@@ -28,7 +28,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         return Ok(call.ready(&["indexCnt", "attrCnt"], counts));
     };
     let field = environment.fields.iter().find(|field| field.name == *name);
-    let first = environment.query.ranked().next();
+    let first = environment.query.ranked_terms().next();
     let info = FieldInfo {
         kind: field.map(|field| field.kind),
         is_filter: field.is_some_and(|field| field.is_filter),

@@ -16,7 +16,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(2..=2)?;
     let field = call.environment.index_field(&call.parameters[0])?;
     let wanted = call.whole_number(1)?;
-    let slot = call.environment.query.ranked().nth(wanted).and_then(|ranked| ranked.slot(field.id));
+    let slot = call.environment.query.ranked_terms().nth(wanted).and_then(|ranked| ranked.slot(field.id));
     Ok(call.ready(&["firstPosition", "lastPosition", "occurrences", "weight", "exactness"], FieldTermMatch(slot)))
 }
 

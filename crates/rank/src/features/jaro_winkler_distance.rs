@@ -23,7 +23,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let field = call.only_index_field()?;
     let properties = call.properties();
     let executor = JaroWinkler {
-        terms: call.environment.query.ranked().map(|ranked| ranked.slot(field.id)).collect(),
+        terms: call.environment.query.ranked_terms().map(|ranked| ranked.slot(field.id)).collect(),
         boost_threshold: properties.number("boostThreshold", f64::from(0.7f32))?,
         prefix_size: properties.whole_number("prefixSize", 4)?,
     };

@@ -58,7 +58,7 @@ pub fn prepare_matches(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(0..=1)?;
     let only = call.parameters.first().map(|name| call.environment.field(name)).transpose()?;
     let mut labels: BTreeMap<String, Vec<Slot>> = BTreeMap::new();
-    for ranked in call.environment.query.ranked() {
+    for ranked in call.environment.query.ranked_terms() {
         let Some(label) = &ranked.term.label else { continue };
         let slots = ranked.slots().filter(|(field, _)| only.is_none_or(|only| only.id == *field));
         labels.entry(label.clone()).or_default().extend(slots.map(|(_, slot)| slot));

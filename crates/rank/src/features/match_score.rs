@@ -37,9 +37,9 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
 fn prepare_match(field: &FieldInfo, environment: &FeatureEnvironment<'_>) -> Result<Prepared, Rejection> {
     let call = |name| Call { name, parameters: std::slice::from_ref(&field.name), environment };
     match (field.kind, field.collection) {
-        (FieldKind::Attribute, _) => call("attributeMatch").prepared(attribute_match::prepare),
-        (FieldKind::Index, Collection::Single) => call("fieldMatch").prepared(field_match::prepare),
-        (FieldKind::Index, _) => call("elementCompleteness").prepared(element_completeness::prepare),
+        (FieldKind::Attribute, _) => call("attributeMatch").prepare_with(attribute_match::prepare),
+        (FieldKind::Index, Collection::Single) => call("fieldMatch").prepare_with(field_match::prepare),
+        (FieldKind::Index, _) => call("elementCompleteness").prepare_with(element_completeness::prepare),
     }
 }
 

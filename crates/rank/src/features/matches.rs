@@ -15,7 +15,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(0..=2)?;
     let environment = call.environment;
     let slots = match call.parameters {
-        [] => environment.query.ranked().flat_map(|ranked| ranked.slots()).map(|(_, slot)| slot).collect(),
+        [] => environment.query.ranked_terms().flat_map(|ranked| ranked.slots()).map(|(_, slot)| slot).collect(),
         [field, wanted @ ..] => {
             let field = environment.field(field)?;
             let wanted = if wanted.is_empty() { None } else { Some(call.whole_number(1)?) };

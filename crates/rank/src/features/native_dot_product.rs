@@ -16,7 +16,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let environment = call.environment;
     let only = call.parameters.first().map(|name| environment.field(name)).transpose()?;
     let mut terms = Vec::new();
-    for ranked in environment.query.ranked() {
+    for ranked in environment.query.ranked_terms() {
         let slots = ranked.slots().filter(|(field, _)| only.is_none_or(|only| only.id == *field));
         terms.extend(slots.map(|(_, slot)| (slot, f64::from(ranked.term.weight))));
     }

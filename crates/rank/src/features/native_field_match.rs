@@ -67,7 +67,7 @@ impl NativeFieldMatch {
                 executor.fields.push(prepared);
             }
         }
-        for ranked in environment.query.ranked().filter(|ranked| ranked.term.weight != 0) {
+        for ranked in environment.query.ranked_terms().filter(|ranked| ranked.term.weight != 0) {
             let term_scale = significance(&ranked, environment) * f64::from(ranked.term.weight);
             for (index, field) in considered.iter().enumerate() {
                 if let Some(slot) = ranked.slot(field.id) {

@@ -32,7 +32,7 @@ fn slots(call: &Call<'_, '_>) -> Result<Option<(Slot, Slot)>, Rejection> {
     call.takes(3..=3)?;
     let field = call.environment.field(&call.parameters[0])?;
     let (a, b) = (call.whole_number(1)?, call.whole_number(2)?);
-    let slot = |number: usize| call.environment.query.ranked().nth(number)?.slot(field.id);
+    let slot = |number: usize| call.environment.query.ranked_terms().nth(number)?.slot(field.id);
     Ok(slot(a).zip(slot(b)))
 }
 

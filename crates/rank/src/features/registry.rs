@@ -127,7 +127,7 @@ pub fn prepare(name: &str, parameters: &[String], environment: &FeatureEnvironme
         return Err(not_a_match_feature(name));
     };
     let parameters: Vec<String> = parameters.iter().map(|parameter| parameter.trim().to_owned()).collect();
-    Call { name, parameters: &parameters, environment }.prepared(*prepare)
+    Call { name, parameters: &parameters, environment }.prepare_with(*prepare)
 }
 
 /// The rejection of a `name` that [`prepare`] does not know.

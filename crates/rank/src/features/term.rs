@@ -23,7 +23,7 @@ impl<const N: usize> Executor for Constant<N> {
 pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(1..=1)?;
     let wanted = call.whole_number(0)?;
-    let values = call.environment.query.ranked().nth(wanted).map_or([0.0; 3], |ranked| {
+    let values = call.environment.query.ranked_terms().nth(wanted).map_or([0.0; 3], |ranked| {
         [connectedness_to_previous(&ranked), significance(&ranked, call.environment), f64::from(ranked.term.weight)]
     });
     Ok(call.ready(&["connectedness", "significance", "weight"], Constant(values)))
@@ -32,7 +32,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
 /// `queryTermCount`: ranked terms; a phrase is one.
 pub fn prepare_count(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(0..=0)?;
-    Ok(call.ready(&["out"], Constant([call.environment.query.ranked().count() as f64])))
+    Ok(call.ready(&["out"], Constant([call.environment.query.ranked_terms().count() as f64])))
 }
 
 /// Connectedness of terms that the query says nothing of.

@@ -23,7 +23,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(3..=3)?;
     let field = call.environment.index_field(&call.parameters[0])?;
     let placed = |wanted: usize| {
-        let ranked = call.environment.query.ranked().nth(wanted)?;
+        let ranked = call.environment.query.ranked_terms().nth(wanted)?;
         Some((ranked.slot(field.id)?, ranked.term.words))
     };
     let (x, y) = (placed(call.whole_number(1)?), placed(call.whole_number(2)?));

@@ -36,7 +36,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let field = call.only_index_field()?;
     let properties = call.properties();
     let executor = TermEditDistance {
-        terms: call.environment.query.ranked().map(|ranked| ranked.slot(field.id)).collect(),
+        terms: call.environment.query.ranked_terms().map(|ranked| ranked.slot(field.id)).collect(),
         delete: properties.number("costDel", 1.0)?,
         insert: properties.number("costIns", 1.0)?,
         replace: properties.number("costSub", 1.0)?,

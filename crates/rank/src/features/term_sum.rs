@@ -20,7 +20,7 @@ impl Bm25 {
     /// What a term adds that occurs so often in so many tokens: as much as the feature adds for such hits.
     #[must_use]
     #[inline]
-    pub fn counted(&self, term: &Term, occurrences: u32, length: u32) -> f64 {
+    pub fn count_term(&self, term: &Term, occurrences: u32, length: u32) -> f64 {
         self.saturation(term).score(f64::from(occurrences.min(COUNT_MAX)), self.damping(length))
     }
 

@@ -118,7 +118,7 @@ impl MaxSim {
     }
 
     /// Takes stored rows in.
-    pub(crate) fn stored(&mut self, stored: &StoredRows<'_>, reading: Reading, extreme: Binary, groups: &Groups) {
+    pub(crate) fn take_stored(&mut self, stored: &StoredRows<'_>, reading: Reading, extreme: Binary, groups: &Groups) {
         let bytes = stored.size * stored.cell.bytes();
         for row in stored.bytes.chunks(stored.stride).filter_map(|row| row.get(..bytes)) {
             let mut cells = std::mem::take(&mut self.row);

@@ -6,11 +6,11 @@ use brooklet_kernel::sort_by;
 use brooklet_task::Rejection;
 
 use crate::tensor::budget::Budget;
-use crate::tensor::result_type::{check_size, decayed, mismatch};
+use crate::tensor::result_type::{check_size, decay, mismatch};
 
 /// The type of a function of each cell.
 pub(crate) fn mapped_type(tensor_type: &TensorType) -> TensorType {
-    TensorType { cell: decayed(tensor_type.cell), dimensions: tensor_type.dimensions.clone() }
+    TensorType { cell: decay(tensor_type.cell), dimensions: tensor_type.dimensions.clone() }
 }
 
 /// `function` of each cell, rounded to the cell type of `result`, which has the dimensions of `tensor`.

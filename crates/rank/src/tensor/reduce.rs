@@ -9,7 +9,7 @@ use brooklet_task::Rejection;
 use super::layout::{Walk, mapped_positions, pick};
 use crate::operation::Binary;
 use crate::tensor::budget::Budget;
-use crate::tensor::result_type::{decayed, mismatch, result_type};
+use crate::tensor::result_type::{decay, mismatch, result_type};
 use crate::tensor::sum::sum_of;
 
 /// What is made of several cells.
@@ -133,7 +133,7 @@ impl ReducePlan {
         }
         let is_kept = |name: &str| !names.is_empty() && !names.iter().any(|reduced| reduced == name);
         let dimensions = tensor_type.dimensions.iter().filter(|dimension| is_kept(&dimension.name)).cloned().collect();
-        let result = result_type(decayed(tensor_type.cell), dimensions)?;
+        let result = result_type(decay(tensor_type.cell), dimensions)?;
         let walk = Walk::new(tensor_type, tensor_type, &result);
         let stay = tensor_type.indexed().zip(result.indexed()).take_while(|(before, after)| before == after).count();
         let is_together = aggregator == Aggregator::Sum && stay == result.indexed().count();

@@ -19,7 +19,7 @@ pub(crate) fn check_size(tensor_type: &TensorType) -> Result<(), Rejection> {
 }
 
 /// The cell type of a function's result: bfloat16 and int8 are for storage only.
-pub(crate) fn decayed(cell: CellType) -> CellType {
+pub(crate) fn decay(cell: CellType) -> CellType {
     if cell == CellType::Double { CellType::Double } else { CellType::Float }
 }
 

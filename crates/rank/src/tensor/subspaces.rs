@@ -4,7 +4,7 @@ use std::sync::Arc;
 use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::{Code, Rejection};
 
-use crate::tensor::result_type::{decayed, mismatch, result_type};
+use crate::tensor::result_type::{decay, mismatch, result_type};
 
 /// How to make tensors of a type from functions of their subspaces.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl SubspacesPlan {
                 dimension.name
             )));
         }
-        let cell = if inner.dimensions.is_empty() { decayed(outer.cell) } else { inner.cell };
+        let cell = if inner.dimensions.is_empty() { decay(outer.cell) } else { inner.cell };
         let dimensions = outer.mapped().chain(&inner.dimensions).cloned().collect();
         Ok(SubspacesPlan { result: Arc::new(result_type(cell, dimensions)?) })
     }

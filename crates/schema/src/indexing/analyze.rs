@@ -175,7 +175,7 @@ impl ScriptOwner<'_> {
         match &expression.kind {
             ExpressionKind::Output(_, to) if to == self.own => Ok(()),
             ExpressionKind::Output(output, to) => {
-                Err(self.unsupported(&expression.place, &format!("{} {to}", output.name())))
+                Err(self.unsupported_expression(&expression.place, &format!("{} {to}", output.name())))
             }
             ExpressionKind::Input(from) if from == self.own => Ok(()),
             ExpressionKind::Input(_) | ExpressionKind::Constant(_) => Err(self.modifies(expression)),
@@ -188,7 +188,7 @@ impl ScriptOwner<'_> {
             | ExpressionKind::Block(_)
             | ExpressionKind::Guard(_)
             | ExpressionKind::Switch(..) => self.all(&expression.kind),
-            other => Err(self.unsupported(&expression.place, other.name())),
+            other => Err(self.unsupported_expression(&expression.place, other.name())),
         }
     }
 
@@ -201,14 +201,17 @@ impl ScriptOwner<'_> {
         for operand in [&condition.left, &condition.right] {
             match &operand.kind {
                 ExpressionKind::Constant(_) | ExpressionKind::Input(_) | ExpressionKind::Function("this", _) => {}
-                other => return Err(self.unsupported(&operand.place, other.name())),
+                other => return Err(self.unsupported_expression(&operand.place, other.name())),
             }
         }
         Ok(())
     }
 
-    fn unsupported(&self, place: &SourcePlace, what: &str) -> Rejection {
-        place.unsupported(format!("For schema '{}', field '{}': indexing expression '{what}'", self.schema, self.field))
+    fn unsupported_expression(&self, place: &SourcePlace, what: &str) -> Rejection {
+        place.unsupported_here(format!(
+            "For schema '{}', field '{}': indexing expression '{what}'",
+            self.schema, self.field
+        ))
     }
 
     fn modifies(&self, expression: &Expression) -> Rejection {

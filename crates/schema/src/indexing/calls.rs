@@ -141,11 +141,11 @@ pub fn embed_arguments(arguments: &[Argument]) -> (&str, &str) {
 pub fn embedded_type(field: &DataType, rest: &[Expression]) -> Option<Arc<TensorType>> {
     let DataType::Tensor(target) = field else { return None };
     let is_packed = |next: &Expression| matches!(next.kind, ExpressionKind::Function("pack_bits", _));
-    Some(rest.iter().filter(|next| is_packed(next)).fold(target.clone(), |packed, _| Arc::new(unpacked(&packed))))
+    Some(rest.iter().filter(|next| is_packed(next)).fold(target.clone(), |packed, _| Arc::new(unpack_type(&packed))))
 }
 
 /// The type with a cell for each bit of another's.
-fn unpacked(packed: &TensorType) -> TensorType {
+fn unpack_type(packed: &TensorType) -> TensorType {
     let mut unpacked = packed.clone();
     unpacked.cell = CellType::Float;
     let sizes = unpacked.dimensions.iter_mut().filter_map(|dimension| dimension.size.as_mut());

@@ -15,7 +15,7 @@ impl Display for Script {
 
 impl Display for Statement {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        joined(f, &self.expressions, " | ")
+        print_joined(f, &self.expressions, " | ")
     }
 }
 
@@ -25,8 +25,8 @@ impl Display for Expression {
             ExpressionKind::Output(output, field) => write!(f, "{} {field}", output.name()),
             ExpressionKind::Input(field) => write!(f, "input {field}"),
             ExpressionKind::Constant(constant) => write!(f, "{constant}"),
-            ExpressionKind::Choice(of) => joined(f, of, " || "),
-            ExpressionKind::Concatenate(of) => joined(f, of, " . "),
+            ExpressionKind::Choice(of) => print_joined(f, of, " || "),
+            ExpressionKind::Concatenate(of) => print_joined(f, of, " . "),
             ExpressionKind::Arithmetic(operator, left, right) => write!(f, "{left} {} {right}", operator.sign()),
             ExpressionKind::Group(statement) => write!(f, "({statement})"),
             ExpressionKind::Block(script) => write!(f, "{script}"),
@@ -104,7 +104,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-fn joined(f: &mut Formatter<'_>, of: &[Expression], separator: &str) -> Result {
+fn print_joined(f: &mut Formatter<'_>, of: &[Expression], separator: &str) -> Result {
     for (i, expression) in of.iter().enumerate() {
         if i > 0 {
             f.write_str(separator)?;

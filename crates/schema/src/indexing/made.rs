@@ -38,9 +38,10 @@ impl MadeField<'_> {
         self.script(&self.field.script, &None)?;
         if let (true, Some(varying)) = (self.field.script.asks_models(), self.field.script.varying()) {
             let ExpressionKind::Function(name, _) = varying.kind else { return Ok(()) };
-            return Err(
-                self.unsupported(&varying.place, &format!("{name}' beside one that asks a model, as in '{varying}"))
-            );
+            return Err(self.unsupported_expression(
+                &varying.place,
+                &format!("{name}' beside one that asks a model, as in '{varying}"),
+            ));
         }
         Ok(())
     }
@@ -61,7 +62,7 @@ impl MadeField<'_> {
                     matches!(kind, ExpressionKind::Output(..) | ExpressionKind::Function("binarize" | "pack_bits", _))
                 };
                 if let Some(other) = rest.iter().find(|next| !shapes(&next.kind)) {
-                    return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
+                    return Err(self.unsupported_expression(&other.place, &format!("{other}' after 'embed")));
                 }
                 let target = embedded_type(&self.field.data_type, rest);
                 value = Some(self.embed(&expression.place, arguments, &value, target)?);
@@ -128,16 +129,16 @@ impl MadeField<'_> {
                 for field in &of.fields {
                     let member = made(field.data_type.clone())?;
                     if member.as_ref().is_some_and(|member| *member != field.data_type) {
-                        let (name, other) = (&field.name, shown(&member));
+                        let (name, other) = (&field.name, type_text(&member));
                         return Err(self.reject(place, &format!("for_each makes {other} of the member '{name}'")));
                     }
                 }
                 Ok(Some(DataType::Struct(of)))
             }
-            other => {
-                Err(self
-                    .reject(place, &format!("Expected Array, Struct, WeightedSet or Map input, got {}", shown(&other))))
-            }
+            other => Err(self.reject(
+                place,
+                &format!("Expected Array, Struct, WeightedSet or Map input, got {}", type_text(&other)),
+            )),
         }
     }
 
@@ -147,7 +148,7 @@ impl MadeField<'_> {
         let long = || self.expect(place, name, &value, &DataType::Long);
         match name {
             "set_language" | "ngram" | "exact" => text().map(|()| value),
-            "passthrough" | "optimize_predicate" => Err(self.unsupported(place, name)),
+            "passthrough" | "optimize_predicate" => Err(self.unsupported_expression(place, name)),
             _ if WITHOUT_EFFECT.contains(&name) => Ok(value),
             "embed" => self.embed(place, arguments, &value, embedded_type(&self.field.data_type, &[])).map(Some),
             "chunk" => {
@@ -229,7 +230,7 @@ impl MadeField<'_> {
             "to_long" => Ok(Some(DataType::Long)),
             "to_string" => Ok(Some(DataType::String)),
             "documentid" => Ok(Some(DataType::String)),
-            other => Err(self.unsupported(place, other)),
+            other => Err(self.unsupported_expression(place, other)),
         }
     }
 
@@ -248,15 +249,15 @@ impl MadeField<'_> {
             ("get_field", Some(DataType::Struct(fields))) => fields
                 .field(of)
                 .map(|field| field.data_type.clone())
-                .ok_or_else(|| self.reject(place, &format!("{} has no field '{quoted}'", shown(value)))),
+                .ok_or_else(|| self.reject(place, &format!("{} has no field '{quoted}'", type_text(value)))),
             ("get_field", Some(DataType::Map(key, _))) if of == "key" => Ok((**key).clone()),
             ("get_field", Some(DataType::Map(_, member))) if of == "value" => Ok((**member).clone()),
             ("get_value", Some(DataType::Map(key, member))) if **key == DataType::String => Ok((**member).clone()),
             ("get_value", Some(DataType::Map(..))) => {
-                Err(self.unsupported(place, "get_value of keys that are no text"))
+                Err(self.unsupported_expression(place, "get_value of keys that are no text"))
             }
-            ("get_value", _) => Err(self.reject(place, &format!("Expected a Map input, got {}", shown(value)))),
-            _ => Err(self.reject(place, &format!("Expected a struct input, got {}", shown(value)))),
+            ("get_value", _) => Err(self.reject(place, &format!("Expected a Map input, got {}", type_text(value)))),
+            _ => Err(self.reject(place, &format!("Expected a struct input, got {}", type_text(value)))),
         }
     }
 
@@ -264,13 +265,13 @@ impl MadeField<'_> {
     fn bits(&self, place: &SourcePlace, name: &str, value: &MadeType) -> Result<DataType, Rejection> {
         let Some(DataType::Tensor(given)) = value else {
             let wanted = if name == "pack_bits" { "a tensor with one dense dimension" } else { "a tensor" };
-            return Err(self.reject(place, &format!("Require {wanted}, but got {}", shown(value))));
+            return Err(self.reject(place, &format!("Require {wanted}, but got {}", type_text(value))));
         };
         if name == "binarize" {
             return Ok(DataType::Tensor(given.clone()));
         }
         let packed = packed_type(given).ok_or_else(|| {
-            self.reject(place, &format!("Require a tensor with one dense dimension, but got {}", shown(value)))
+            self.reject(place, &format!("Require a tensor with one dense dimension, but got {}", type_text(value)))
         })?;
         let same = |other: &TensorType| other.dimensions == packed.dimensions;
         Ok(match &self.field.data_type {
@@ -335,12 +336,12 @@ impl MadeField<'_> {
                 );
             }
             Some(DataType::String | DataType::Array(_)) => {
-                let text = format!("embed cannot make {} of {}", self.field.data_type, shown(value));
+                let text = format!("embed cannot make {} of {}", self.field.data_type, type_text(value));
                 return Err(self.reject(place, &text));
             }
             _ => {
                 return Err(
-                    self.reject(place, &format!("embed needs a text or an array of texts, not {}", shown(value)))
+                    self.reject(place, &format!("embed needs a text or an array of texts, not {}", type_text(value)))
                 );
             }
         }
@@ -392,7 +393,7 @@ impl MadeField<'_> {
 
     fn output(&self, place: &SourcePlace, to: &str, value: MadeType) -> Checked {
         if to != self.field.name {
-            return Err(self.unsupported(place, &format!("an output to field '{}'", Rejection::quote(to))));
+            return Err(self.unsupported_expression(place, &format!("an output to field '{}'", Rejection::quote(to))));
         }
         match &value {
             Some(made) if *made != self.field.data_type => {
@@ -427,16 +428,16 @@ impl MadeField<'_> {
         if value.as_ref() == Some(wanted) {
             return Ok(());
         }
-        Err(self.reject(place, &format!("{what} needs a value of type {wanted}, not {}", shown(value))))
+        Err(self.reject(place, &format!("{what} needs a value of type {wanted}, not {}", type_text(value))))
     }
 
     fn reject(&self, place: &SourcePlace, what: &str) -> Rejection {
         place.reject(format!("For schema '{}', field '{}': {what}", self.schema, self.field.name))
     }
 
-    fn unsupported(&self, place: &SourcePlace, what: &str) -> Rejection {
+    fn unsupported_expression(&self, place: &SourcePlace, what: &str) -> Rejection {
         let (schema, field) = (self.schema, &self.field.name);
-        place.unsupported(format!("For schema '{schema}', field '{field}': indexing expression '{what}'"))
+        place.unsupported_here(format!("For schema '{schema}', field '{field}': indexing expression '{what}'"))
     }
 }
 
@@ -445,7 +446,7 @@ fn name_of(arguments: &[Argument]) -> &str {
     embed_arguments(arguments).0
 }
 
-fn shown(value: &MadeType) -> String {
+fn type_text(value: &MadeType) -> String {
     value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string)
 }
 

@@ -59,7 +59,7 @@ impl<'a> IndexingParser<'a> {
             statements.push(self.statement()?);
             self.newlines();
             if self.peek() != Token::Symbol(";") && self.peek() != Token::Symbol("}") {
-                return Err(self.expected("';', '|' or '}'"));
+                return Err(self.expected_token("';', '|' or '}'"));
             }
         }
         self.depth -= 1;
@@ -154,13 +154,13 @@ impl<'a> IndexingParser<'a> {
                 self.next();
                 ExpressionKind::Function("this", Vec::new())
             }
-            Token::Name(name) => self.named(name)?,
-            _ => return Err(self.expected("an indexing expression")),
+            Token::Name(name) => self.parse_named(name)?,
+            _ => return Err(self.expected_token("an indexing expression")),
         };
         Ok(Expression { kind, place })
     }
 
-    fn named(&mut self, name: &'a str) -> Parsed<ExpressionKind> {
+    fn parse_named(&mut self, name: &'a str) -> Parsed<ExpressionKind> {
         if let Some((name, takes)) = FUNCTIONS.iter().find(|(known, _)| *known == name) {
             self.next();
             return Ok(ExpressionKind::Function(name, self.arguments(*takes)?));
@@ -268,7 +268,7 @@ impl<'a> IndexingParser<'a> {
             Token::Symbol("<=") => Comparison::LessOrEqual,
             Token::Symbol(">") => Comparison::Greater,
             Token::Symbol(">=") => Comparison::GreaterOrEqual,
-            _ => return Err(self.expected("a comparison")),
+            _ => return Err(self.expected_token("a comparison")),
         };
         self.next();
         let right = self.choice()?;
@@ -293,7 +293,7 @@ impl<'a> IndexingParser<'a> {
                 return Ok(());
             }
             if parser.peek() != Token::Name("case") {
-                return Err(parser.expected("'case' or 'default'"));
+                return Err(parser.expected_token("'case' or 'default'"));
             }
             parser.next();
             let value = parser.text()?;
@@ -339,12 +339,12 @@ impl<'a> IndexingParser<'a> {
                 Ok(name.to_owned())
             }
             Token::Text(_) => self.text(),
-            _ => Err(self.expected("a name")),
+            _ => Err(self.expected_token("a name")),
         }
     }
 
     fn text(&mut self) -> Parsed<String> {
-        let Token::Text(text) = self.peek() else { return Err(self.expected("a text in quotes")) };
+        let Token::Text(text) = self.peek() else { return Err(self.expected_token("a text in quotes")) };
         self.next();
         Ok(unescape(text))
     }
@@ -360,7 +360,7 @@ impl<'a> IndexingParser<'a> {
 
     fn number_argument(&mut self) -> Parsed<Argument> {
         let sign = if self.take("-") { "-" } else { "" };
-        let Token::Number(number) = self.peek() else { return Err(self.expected("a number")) };
+        let Token::Number(number) = self.peek() else { return Err(self.expected_token("a number")) };
         self.next();
         Ok(Argument::Number(format!("{sign}{number}")))
     }
@@ -442,10 +442,10 @@ impl<'a> IndexingParser<'a> {
     }
 
     fn expect(&mut self, symbol: &str) -> Parsed<()> {
-        if self.take(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}'"))) }
+        if self.take(symbol) { Ok(()) } else { Err(self.expected_token(&format!("'{symbol}'"))) }
     }
 
-    fn expected(&mut self, what: &str) -> Rejection {
+    fn expected_token(&mut self, what: &str) -> Rejection {
         let found = match self.peek() {
             Token::Newline => "the end of the line".to_owned(),
             Token::End => "the end of the file".to_owned(),

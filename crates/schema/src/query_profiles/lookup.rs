@@ -82,11 +82,11 @@ impl<'p> Walk<'p> {
             };
             if fits {
                 self.fields(profile, &variant.body, prefix, depth)?;
-                self.inherited(&variant.body, prefix, depth)?;
+                self.inherit(&variant.body, prefix, depth)?;
             }
         }
         self.fields(profile, &profile.body, prefix, depth)?;
-        self.inherited(&profile.body, prefix, depth)
+        self.inherit(&profile.body, prefix, depth)
     }
 
     fn fields(&mut self, profile: &QueryProfile, body: &Body, prefix: &str, depth: usize) -> Result<(), String> {
@@ -109,7 +109,7 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    fn inherited(&mut self, body: &Body, prefix: &str, depth: usize) -> Result<(), String> {
+    fn inherit(&mut self, body: &Body, prefix: &str, depth: usize) -> Result<(), String> {
         body.inherits.iter().try_for_each(|index| self.visit(*index, prefix, depth))
     }
 

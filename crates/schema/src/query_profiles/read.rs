@@ -47,8 +47,8 @@ type Files<'f> = BTreeMap<&'f str, &'f str>;
 /// # Errors
 /// If a file is malformed, names what does not exist, or has a value its type does not allow.
 pub(crate) fn read(profiles: &Files<'_>, types: &Files<'_>, remarks: &mut Remarks) -> Result<QueryProfiles, Rejection> {
-    let files = parsed(profiles)?;
-    let type_files = parsed(types)?;
+    let files = parse_files(profiles)?;
+    let type_files = parse_files(types)?;
     let mut all = QueryProfiles { profiles: Vec::new(), types: read_types(&type_files, remarks)? };
     let mut ids = Vec::new();
     for (path, file) in &files {
@@ -86,7 +86,7 @@ pub(crate) fn read(profiles: &Files<'_>, types: &Files<'_>, remarks: &mut Remark
     Ok(all)
 }
 
-fn parsed<'f>(files: &Files<'f>) -> Result<Vec<(&'f str, XmlFile<'f>)>, Rejection> {
+fn parse_files<'f>(files: &Files<'f>) -> Result<Vec<(&'f str, XmlFile<'f>)>, Rejection> {
     files.iter().map(|(path, content)| Ok((*path, XmlFile::parse(path, content)?))).collect()
 }
 
@@ -98,7 +98,7 @@ fn id_of<'a>(path: &str, file: &'a XmlFile<'_>, element: &str) -> Result<&'a str
     if found != element {
         return Err(place.reject(format!("the root must be <{element}>, not <{found}>")));
     }
-    let id = file.required(root, "id")?;
+    let id = file.required_attribute(root, "id")?;
     let expected = format!("{}.xml", id.replace('/', "_").replace(':', "-"));
     let name = path.rsplit('/').next().unwrap_or(path);
     if id.is_empty() || name != expected {
@@ -212,7 +212,7 @@ fn field_type(
     names: &[&str],
     remarks: &mut Remarks,
 ) -> Result<FieldType, Rejection> {
-    let written = file.required(node, "type")?;
+    let written = file.required_attribute(node, "type")?;
     Ok(match written {
         "string" | "query" => FieldType::Text,
         "integer" => FieldType::Integer,
@@ -243,7 +243,7 @@ fn field_type(
 }
 
 fn field_name<'n>(file: &XmlFile<'_>, node: Node<'n, '_>) -> Result<&'n str, Rejection> {
-    let name = file.required(node, "name")?;
+    let name = file.required_attribute(node, "name")?;
     let legal = !name.is_empty() && name.len() <= NAME_BYTES && !name.contains(char::is_whitespace);
     if !legal {
         return Err(file.place(node).reject(format!("'{}' cannot be the name of a field", Rejection::quote(name))));
@@ -318,7 +318,7 @@ impl ProfileReader<'_, '_> {
     /// The values a variant is for.
     fn pattern(&self, node: Node<'_, '_>, dimensions: &[String]) -> Result<Vec<Option<String>>, Rejection> {
         let place = self.file.place(node);
-        let pattern = self.file.required(node, "for")?;
+        let pattern = self.file.required_attribute(node, "for")?;
         if dimensions.is_empty() {
             return Err(place.reject("a variant needs the <dimensions> of its query profile"));
         }

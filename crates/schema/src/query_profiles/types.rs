@@ -68,7 +68,7 @@ impl QueryProfiles {
         value: &str,
         is_native: &dyn Fn(&str) -> bool,
     ) -> Option<String> {
-        match self.declared(profile.profile_type?, name, is_native) {
+        match self.declaration_of(profile.profile_type?, name, is_native) {
             Declared::Field(field) => field.field_type.refuse(value),
             Declared::Free => None,
             Declared::Missing(name, of) => {
@@ -81,7 +81,7 @@ impl QueryProfiles {
     /// The type of a field of a profile, if its type declares it.
     #[must_use]
     pub fn field_type<'p>(&'p self, profile: &QueryProfile, name: &str) -> Option<&'p FieldType> {
-        match self.declared(profile.profile_type?, name, &|_| true) {
+        match self.declaration_of(profile.profile_type?, name, &|_| true) {
             Declared::Field(field) => Some(&field.field_type),
             _ => None,
         }
@@ -111,7 +111,7 @@ impl QueryProfiles {
 
     /// Whether the type of a profile lets requests set a field.
     pub(super) fn is_overridable(&self, profile: &QueryProfile, name: &str) -> bool {
-        match profile.profile_type.map(|index| self.declared(index, name, &|_| true)) {
+        match profile.profile_type.map(|index| self.declaration_of(index, name, &|_| true)) {
             Some(Declared::Field(field)) => field.overridable,
             _ => true,
         }
@@ -119,7 +119,7 @@ impl QueryProfiles {
 
     /// Why a reference cannot be the value of a field.
     pub(super) fn refuse_reference(&self, profile: &QueryProfile, name: &str, to: &QueryProfile) -> Option<String> {
-        let declared = self.declared(profile.profile_type?, name, &|_| true);
+        let declared = self.declaration_of(profile.profile_type?, name, &|_| true);
         let Declared::Field(TypedField { field_type: FieldType::Profile(Some(wanted)), .. }) = declared else {
             return None;
         };
@@ -136,7 +136,7 @@ impl QueryProfiles {
         missing.map(|field| (field.name.as_str(), of.name.as_str()))
     }
 
-    fn declared(&self, index: usize, name: &str, is_native: &dyn Fn(&str) -> bool) -> Declared<'_> {
+    fn declaration_of(&self, index: usize, name: &str, is_native: &dyn Fn(&str) -> bool) -> Declared<'_> {
         let of = &self.types[index];
         if let Some(field) = of.fields.iter().find(|field| field.name == name) {
             return Declared::Field(field);
@@ -145,7 +145,7 @@ impl QueryProfiles {
         for (at, _) in name.match_indices('.') {
             let Some(field) = of.fields.iter().find(|field| field.name == name[..at]) else { continue };
             if let FieldType::Profile(inner) = &field.field_type {
-                return inner.map_or(Declared::Free, |inner| self.declared(inner, &name[at + 1..], &|_| false));
+                return inner.map_or(Declared::Free, |inner| self.declaration_of(inner, &name[at + 1..], &|_| false));
             }
         }
         if !of.strict || (of.native && is_native(name)) {

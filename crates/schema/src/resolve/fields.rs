@@ -54,7 +54,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
         self.remarks.objections.extend(misfit(self.schema, &tree.name, &data_type, script.roles(&tree.name.text)));
         let (roles, script) = self.roles(&tree.name, &data_type, script);
         self.check(tree, &data_type, roles)?;
-        let mut field = resolved(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);
+        let mut field = resolve_type(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);
         field.script = script;
         field.parts = self.parts(&field, &tree.body)?;
         Ok(field)
@@ -174,7 +174,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
         };
         let own = inner.map_or(Roles::default(), |(own, _)| script.roles(&own.text));
         let roles = Roles { index: own.index || field.indexing.index, ..own };
-        let mut part = resolved(name, data_type.clone(), field.origin, body, Some(&around.matching), roles);
+        let mut part = resolve_type(name, data_type.clone(), field.origin, body, Some(&around.matching), roles);
         part.script = script;
         Ok(part)
     }
@@ -216,7 +216,7 @@ fn misfit(schema: &str, name: &Name, data_type: &DataType, roles: Roles) -> Opti
 }
 
 /// A field or part from what was said about it.
-fn resolved(
+fn resolve_type(
     name: String,
     data_type: DataType,
     origin: Origin,

@@ -27,7 +27,11 @@ pub(super) fn profiles(
     unique(tree.profiles.iter().map(|profile| &profile.name), "rank-profile")?;
     let constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
     let built_in = parent.map_or_else(
-        || [default_profile(&constants), unranked(&constants)].map(|profile| with_models(profile, tree)).to_vec(),
+        || {
+            [default_profile(&constants), unranked_profile(&constants)]
+                .map(|profile| with_models(profile, tree))
+                .to_vec()
+        },
         |of| of.rank_profiles.clone(),
     );
     let parents = tree.profiles.iter().map(|own| parents_of(own, tree, &built_in)).collect::<Resolved<Vec<_>>>()?;
@@ -45,7 +49,7 @@ pub(super) fn profiles(
         });
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
         merger.check_default_features(remarks);
-        let tuning = tuning::inherited(own, &merger.inherited, remarks);
+        let tuning = tuning::inherit(own, &merger.inherited, remarks);
         let profile = RankProfile { tuning, ..merger.merge(&constants, &tree.onnx_models)? };
         warn_unknown_fields(own, schema, remarks);
         total += size(&profile);
@@ -90,7 +94,7 @@ fn default_profile(constants: &[Constant]) -> RankProfile {
 }
 
 /// Scores everything 0.
-fn unranked(constants: &[Constant]) -> RankProfile {
+fn unranked_profile(constants: &[Constant]) -> RankProfile {
     let zero = Phase { expression: Some(SourceText::built_in("0")), rank_score_drop_limit: None, rerank_count: None };
     RankProfile {
         name: "unranked".to_owned(),
@@ -182,7 +186,7 @@ impl Merger<'_> {
             inherits: tree.inherits.iter().map(|name| name.text.clone()).collect(),
             strict: tree
                 .strict
-                .or(self.inherited("strict", |profile| profile.strict.then_some(true))?)
+                .or(self.inherited_value("strict", |profile| profile.strict.then_some(true))?)
                 .unwrap_or(false),
             inputs,
             constants,
@@ -225,7 +229,7 @@ impl Merger<'_> {
     }
 
     /// What the inherited profiles say, if they agree.
-    fn inherited<T: PartialEq>(&self, what: &str, of: impl Fn(&RankProfile) -> Option<T>) -> Resolved<Option<T>> {
+    fn inherited_value<T: PartialEq>(&self, what: &str, of: impl Fn(&RankProfile) -> Option<T>) -> Resolved<Option<T>> {
         let mut said = self.inherited.iter().filter_map(|profile| of(profile));
         let first = said.next();
         if said.any(|other| Some(&other) != first.as_ref()) {
@@ -282,20 +286,20 @@ impl Merger<'_> {
         Ok(Some(Phase {
             expression: match own_expression {
                 Some(expression) => Some(expression),
-                None => self.agreed(what, inherited.iter().filter_map(|phase| phase.expression.clone()))?,
+                None => self.agreed_value(what, inherited.iter().filter_map(|phase| phase.expression.clone()))?,
             },
             rank_score_drop_limit: match own_limit {
                 Some(limit) => Some(limit),
-                None => self.agreed(what, inherited.iter().filter_map(|phase| phase.rank_score_drop_limit))?,
+                None => self.agreed_value(what, inherited.iter().filter_map(|phase| phase.rank_score_drop_limit))?,
             },
             rerank_count: match own_count {
                 Some(count) => Some(count),
-                None => self.agreed(what, inherited.iter().filter_map(|phase| phase.rerank_count))?,
+                None => self.agreed_value(what, inherited.iter().filter_map(|phase| phase.rerank_count))?,
             },
         }))
     }
 
-    fn agreed<T: PartialEq>(&self, what: &str, mut said: impl Iterator<Item = T>) -> Resolved<Option<T>> {
+    fn agreed_value<T: PartialEq>(&self, what: &str, mut said: impl Iterator<Item = T>) -> Resolved<Option<T>> {
         let first = said.next();
         if said.any(|other| Some(&other) != first.as_ref()) { Err(self.conflict(what)) } else { Ok(first) }
     }
@@ -309,7 +313,7 @@ impl Merger<'_> {
     ) -> Resolved<Vec<SourceText>> {
         let Some(own) = own else {
             let nonempty = |profile: &RankProfile| Some(of(profile)).filter(|list| !list.is_empty()).cloned();
-            return Ok(self.inherited(what, nonempty)?.unwrap_or_default());
+            return Ok(self.inherited_value(what, nonempty)?.unwrap_or_default());
         };
         let mut features = Vec::new();
         if let Some(name) = &own.inherits {

@@ -128,7 +128,7 @@ pub(super) fn classes(
     for class in parent.into_iter().flat_map(|parent| &parent.summary_classes) {
         match done.iter_mut().find(|own| own.name == class.name) {
             None => done.push(class.clone()),
-            Some(own) if own.name == "default" => own.fields = merged(&class.fields, &own.fields),
+            Some(own) if own.name == "default" => own.fields = merge_fields(&class.fields, &own.fields),
             Some(_) => {}
         }
     }
@@ -178,7 +178,7 @@ impl Classes<'_> {
         for name in &class.inherits {
             match self.tree.summaries.iter().position(|other| other.name.text == name.text) {
                 Some(index) => parents.push(index),
-                None if name.text == "default" || self.inherited(&name.text).is_some() => {}
+                None if name.text == "default" || self.inherited_class(&name.text).is_some() => {}
                 None => {
                     let (own, schema) = (&class.name.text, &self.schema.name);
                     let known = self.tree.summaries.iter().map(|other| other.name.text.as_str());
@@ -195,7 +195,7 @@ impl Classes<'_> {
         Ok(parents)
     }
 
-    fn inherited(&self, class: &str) -> Option<&SummaryClass> {
+    fn inherited_class(&self, class: &str) -> Option<&SummaryClass> {
         self.parent.and_then(|parent| parent.summary_class(class))
     }
 
@@ -210,8 +210,8 @@ impl Classes<'_> {
         class.omit_summary_features |= tree.omit_summary_features;
         for name in &tree.inherits {
             let own = done.iter().find(|other| other.name == name.text);
-            let Some(parent) = own.or_else(|| self.inherited(&name.text)) else { continue };
-            class.fields = merged(&parent.fields, &class.fields);
+            let Some(parent) = own.or_else(|| self.inherited_class(&name.text)) else { continue };
+            class.fields = merge_fields(&parent.fields, &class.fields);
             class.omit_summary_features |= parent.omit_summary_features;
         }
         for summary in &tree.fields {
@@ -328,7 +328,7 @@ fn add(class: &mut SummaryClass, field: SummaryField) {
 }
 
 /// The fields of `first`, with those of `second` added or in their place.
-fn merged(first: &[SummaryField], second: &[SummaryField]) -> Vec<SummaryField> {
+fn merge_fields(first: &[SummaryField], second: &[SummaryField]) -> Vec<SummaryField> {
     let mut class = SummaryClass { fields: first.to_vec(), ..SummaryClass::default() };
     second.iter().for_each(|field| add(&mut class, field.clone()));
     class.fields

@@ -11,7 +11,7 @@ use crate::sd::tree::{ProfileTree, SchemaTree};
 use crate::tuning::Tuning;
 
 /// The settings of a profile, with those of the profiles it inherits where it is silent. These must agree.
-pub(super) fn inherited(own: &ProfileTree, parents: &[&RankProfile], remarks: &mut Remarks) -> Tuning {
+pub(super) fn inherit(own: &ProfileTree, parents: &[&RankProfile], remarks: &mut Remarks) -> Tuning {
     let mut tuning = own.tuning.clone();
     let mut conflict = |what: &str| {
         remarks.object(own.name.place.reject(format!(

@@ -90,7 +90,7 @@ impl<'t> Structs<'t> {
             structs.conflicts.remove(&tree.name.text);
         }
         for tree in structs.trees.clone() {
-            structs.named(&tree.name)?;
+            structs.struct_named(&tree.name)?;
         }
         Ok(structs)
     }
@@ -99,7 +99,7 @@ impl<'t> Structs<'t> {
         self.done.into_values().map(|(of, _)| of).collect()
     }
 
-    fn named(&mut self, name: &Name) -> Resolved<Option<Arc<StructType>>> {
+    fn struct_named(&mut self, name: &Name) -> Resolved<Option<Arc<StructType>>> {
         self.object_to_conflict(&name.text, &name.place);
         if let Some((of, _)) = self.done.get(&name.text) {
             return Ok(Some(of.clone()));
@@ -133,7 +133,7 @@ impl<'t> Structs<'t> {
     fn fields(&mut self, tree: &StructTree) -> Resolved<Vec<StructField>> {
         let mut fields: Vec<StructField> = Vec::new();
         for parent in &tree.inherits {
-            let Some(of) = self.named(parent)? else {
+            let Some(of) = self.struct_named(parent)? else {
                 let hint = self.hint(&parent.text);
                 let message =
                     format!("struct '{}' inherits '{}', but this is not found{hint}", tree.name.text, parent.text);
@@ -200,7 +200,7 @@ impl<'t> Structs<'t> {
         if name == "tag" {
             return Ok(weighted_set(DataType::String, true));
         }
-        if let Some(of) = self.named(&Name { text: name.to_owned(), place: place.clone() })? {
+        if let Some(of) = self.struct_named(&Name { text: name.to_owned(), place: place.clone() })? {
             return Ok(DataType::Struct(of));
         }
         let hint =

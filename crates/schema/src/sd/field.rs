@@ -70,7 +70,7 @@ impl Parser<'_> {
     pub(super) fn field_head(&mut self) -> Parsed<(Name, TypeTree)> {
         let name = self.name("the name of the field")?;
         if !self.take_word("type")? {
-            return Err(self.lexer.expected("'type'"));
+            return Err(self.lexer.expected_token("'type'"));
         }
         Ok((name, self.data_type()?))
     }
@@ -78,7 +78,7 @@ impl Parser<'_> {
     fn field_setting(&mut self, field: &Name, body: &mut FieldBody, known: &[&str]) -> Parsed<()> {
         let setting = self.word("a setting of a field")?;
         if !known.contains(&setting.text.as_str()) {
-            return Err(self.unknown(&setting, "setting of a field", known));
+            return Err(self.unknown_setting(&setting, "setting of a field", known));
         }
         match setting.text.as_str() {
             "alias" => self.alias(Some(field), body),
@@ -138,7 +138,7 @@ impl Parser<'_> {
         if let Token::Word(_) = self.peek()? {
             let name = self.name("the name of the attribute")?;
             if name.text != field.text {
-                return Err(name.place.unsupported("an attribute with another name than its field"));
+                return Err(name.place.unsupported_here("an attribute with another name than its field"));
             }
         }
         self.setting(|parser| parser.attribute_setting(body))
@@ -178,11 +178,11 @@ impl Parser<'_> {
                 let name = self.word_value("a distance metric")?;
                 let metric = DistanceMetric::named(&name.text.to_lowercase().replace('_', "-"));
                 let known = &["euclidean", "angular", "dotproduct", "prenormalized-angular", "geodegrees", "hamming"];
-                let metric = metric.ok_or_else(|| self.unknown(&name, "distance metric", known))?;
+                let metric = metric.ok_or_else(|| self.unknown_setting(&name, "distance metric", known))?;
                 body.distance_metric = Some((metric, name.place));
                 Ok(())
             }
-            _ => Err(self.unknown(&setting, "setting of an attribute", KNOWN)),
+            _ => Err(self.unknown_setting(&setting, "setting of an attribute", KNOWN)),
         }
     }
 
@@ -219,7 +219,7 @@ impl Parser<'_> {
                 "locale" => sorting.locale = Some(parser.word_value("a locale")?.text),
                 _ => {
                     let known = &["ascending", "descending", "order", "function", "strength", "locale"];
-                    return Err(parser.unknown(&setting, "setting of sorting", known));
+                    return Err(parser.unknown_setting(&setting, "setting of sorting", known));
                 }
             }
             Ok(())
@@ -235,7 +235,7 @@ impl Parser<'_> {
     fn chosen<T: Copy>(&self, name: &Name, what: &str, of: &[(&str, T)]) -> Parsed<T> {
         let found = of.iter().find(|(known, _)| *known == name.text).map(|(_, value)| *value);
         let known: Vec<&str> = of.iter().map(|(known, _)| *known).collect();
-        found.ok_or_else(|| self.unknown(name, &format!("value of {what}"), &known))
+        found.ok_or_else(|| self.unknown_setting(name, &format!("value of {what}"), &known))
     }
 
     fn dictionary(&mut self, body: &mut FieldBody) -> Parsed<()> {
@@ -251,7 +251,7 @@ impl Parser<'_> {
                 "uncased" => body.dictionary.cased = Some(false),
                 _ => {
                     let known = &["btree", "hash", "cased", "uncased"];
-                    return Err(parser.unknown(&setting, "setting of a dictionary", known));
+                    return Err(parser.unknown_setting(&setting, "setting of a dictionary", known));
                 }
             }
             Ok(())
@@ -262,7 +262,7 @@ impl Parser<'_> {
         if let Token::Word(_) = self.peek()? {
             let name = self.name("the name of the index")?;
             if name.text != field.text {
-                return Err(name.place.unsupported("an index with another name than its field"));
+                return Err(name.place.unsupported_here("an index with another name than its field"));
             }
         }
         self.index_settings(body)
@@ -302,7 +302,7 @@ impl Parser<'_> {
                 body.hnsw = true;
                 self.hnsw()
             }
-            _ => Err(self.unknown(&setting, "setting of an index", KNOWN)),
+            _ => Err(self.unknown_setting(&setting, "setting of an index", KNOWN)),
         }
     }
 
@@ -323,7 +323,7 @@ impl Parser<'_> {
                 "multi-threaded-indexing" => parser.switch_value(&setting.text).map(|_| ()),
                 _ => {
                     let known = &["max-links-per-node", "neighbors-to-explore-at-insert", "multi-threaded-indexing"];
-                    Err(parser.unknown(&setting, "setting of hnsw", known))
+                    Err(parser.unknown_setting(&setting, "setting of hnsw", known))
                 }
             }
         })
@@ -349,7 +349,7 @@ impl Parser<'_> {
                 "max-occurrences" | "max-token-length" => {
                     parser.integer_value::<u32>(&setting.text)?;
                 }
-                _ => return Err(parser.unknown(&setting, "setting of match", MATCH_SETTINGS)),
+                _ => return Err(parser.unknown_setting(&setting, "setting of match", MATCH_SETTINGS)),
             }
             Ok(())
         })
@@ -361,7 +361,7 @@ impl Parser<'_> {
             "filter" => body.rank = Some(RankMode::Filter),
             "normal" => body.rank = Some(RankMode::Normal),
             "literal" => {}
-            _ => return Err(self.unknown(&setting, "setting of rank", &["filter", "normal", "literal"])),
+            _ => return Err(self.unknown_setting(&setting, "setting of rank", &["filter", "normal", "literal"])),
         }
         Ok(())
     }
@@ -370,7 +370,7 @@ impl Parser<'_> {
         if let Token::Word(_) = self.peek()? {
             let name = self.name("the name of the field")?;
             if name.text != field.text {
-                return Err(name.place.unsupported("a rank-type of another index than the field's own"));
+                return Err(name.place.unsupported_here("a rank-type of another index than the field's own"));
             }
         }
         self.rank_type_value()
@@ -395,7 +395,7 @@ impl Parser<'_> {
             "remove-if-zero" => body.remove_if_zero = true,
             _ => {
                 let known = &["create-if-nonexistent", "remove-if-zero"];
-                return Err(self.unknown(&setting, "setting of a weighted set", known));
+                return Err(self.unknown_setting(&setting, "setting of a weighted set", known));
             }
         }
         Ok(())

@@ -221,7 +221,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// A rejection at the next token that names it and what was expected instead.
-    pub(crate) fn expected(&mut self, what: &str) -> Rejection {
+    pub(crate) fn expected_token(&mut self, what: &str) -> Rejection {
         match self.peek() {
             Ok((token, offset)) => self.file.place(offset).reject(format!("{what} expected, found {token}")),
             Err(rejection) => rejection,

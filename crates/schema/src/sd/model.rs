@@ -1,7 +1,7 @@
 //! `.model` files: functions that are a model by themselves, with their inputs and constants.
 use super::lex::{SourceFile, Token};
 use super::profile::empty;
-use super::settings::{Parsed, Parser, limited, unique};
+use super::settings::{Parsed, Parser, check_count, unique};
 use super::tree::{ConstantTree, InputTree, ProfileTree, ValueType};
 
 const ELEMENTS: &[&str] = &["inputs", "constants", "constant", "function"];
@@ -15,19 +15,19 @@ pub(crate) fn model_file(file: &SourceFile) -> Parsed<ProfileTree> {
     parser.newlines()?;
     let word = parser.word("'model'")?;
     if word.text != "model" {
-        return Err(parser.unknown(&word, "element", &["model"]));
+        return Err(parser.unknown_setting(&word, "element", &["model"]));
     }
     let mut tree = empty(parser.word("the name of the model")?, Vec::new());
     parser.block(|parser| parser.model_element(&mut tree))?;
     parser.newlines()?;
     if parser.peek()? != Token::End {
-        return Err(parser.lexer.expected("the end of the file"));
+        return Err(parser.lexer.expected_token("the end of the file"));
     }
     unique(tree.functions.iter().map(|function| &function.name), "function")?;
     unique(tree.inputs.iter().map(|input| &input.name), "input")?;
     unique(tree.constants.iter().map(|constant| &constant.name), "constant")?;
-    limited(tree.inputs.len(), &tree.name.place, "inputs")?;
-    limited(tree.constants.len(), &tree.name.place, "constants")?;
+    check_count(tree.inputs.len(), &tree.name.place, "inputs")?;
+    check_count(tree.constants.len(), &tree.name.place, "constants")?;
     Ok(tree)
 }
 
@@ -51,7 +51,7 @@ impl Parser<'_> {
                 Ok(())
             }
             "function" => self.function(tree),
-            _ => Err(self.unknown(&element, "element of a model", ELEMENTS)),
+            _ => Err(self.unknown_setting(&element, "element of a model", ELEMENTS)),
         }
     }
 

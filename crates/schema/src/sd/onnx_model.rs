@@ -2,7 +2,7 @@
 use brooklet_task::Rejection;
 
 use super::lex::Token;
-use super::settings::{Parsed, Parser, limited};
+use super::settings::{Parsed, Parser, check_count};
 use crate::rank_profile::OnnxModel;
 
 /// Refuses two models of one name.
@@ -53,7 +53,7 @@ impl Parser<'_> {
         if model.file.is_empty() {
             return Err(name.place.reject(format!("the onnx-model '{}' needs 'file' or 'uri'", name.text)));
         }
-        limited(model.inputs.len() + model.outputs.len(), &name.place, "inputs and outputs of an onnx-model")?;
+        check_count(model.inputs.len() + model.outputs.len(), &name.place, "inputs and outputs of an onnx-model")?;
         Ok(model)
     }
 
@@ -98,7 +98,7 @@ impl Parser<'_> {
             }
             _ => {
                 let known = [&["file", "uri", "input", "output"], RUNTIME].concat();
-                return Err(self.unknown(&setting, "setting of an onnx-model", &known));
+                return Err(self.unknown_setting(&setting, "setting of an onnx-model", &known));
             }
         }
         Ok(())

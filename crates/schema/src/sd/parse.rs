@@ -3,7 +3,7 @@ use brooklet_task::limits::FIELDS;
 
 use super::lex::{SourceFile, Token};
 use super::onnx_model::unique_models;
-use super::settings::{Parsed, Parser, duplicate, limited, unique};
+use super::settings::{Parsed, Parser, check_count, duplicate, unique};
 use super::tree::{DocumentTree, FieldBody, FieldSetTree, FieldTree, Name, ProfileTree, SchemaTree, StructTree};
 use crate::remarks::Remarks;
 
@@ -36,11 +36,11 @@ pub(crate) fn schema_file(file: &SourceFile) -> Parsed<SchemaTree> {
     let mut tree = match name.text.as_str() {
         "schema" | "search" => parser.schema()?,
         "document" => parser.bare_document()?,
-        _ => return Err(parser.unknown(&name, "element", &["schema", "document"])),
+        _ => return Err(parser.unknown_setting(&name, "element", &["schema", "document"])),
     };
     parser.newlines()?;
     if parser.peek()? != Token::End {
-        return Err(parser.lexer.expected("the end of the file"));
+        return Err(parser.lexer.expected_token("the end of the file"));
     }
     tree.remarks = parser.remarks;
     Ok(tree)
@@ -60,7 +60,7 @@ pub(crate) fn profile_file(file: &SourceFile) -> Parsed<(Vec<ProfileTree>, Remar
         }
         let name = parser.word("'rank-profile'")?;
         if name.text != "rank-profile" {
-            return Err(parser.unknown(&name, "element", &["rank-profile"]));
+            return Err(parser.unknown_setting(&name, "element", &["rank-profile"]));
         }
         parser.rank_profile(&mut profiles)?;
     }
@@ -95,17 +95,17 @@ impl Parser<'_> {
             }
             "field" => {
                 tree.fields.push(self.field()?);
-                limited(tree.fields.len(), &element.place, "fields")?;
+                check_count(tree.fields.len(), &element.place, "fields")?;
             }
             "struct" => {
                 tree.structs.push(self.structure()?);
-                limited(tree.structs.len(), &element.place, "structs")?;
+                check_count(tree.structs.len(), &element.place, "structs")?;
             }
             "fieldset" => tree.field_sets.push(self.field_set()?),
             "rank-profile" | "model" => self.rank_profile(&mut tree.profiles)?,
             "document-summary" => {
                 tree.summaries.push(self.summary_class()?);
-                limited(tree.summaries.len(), &element.place, "document-summaries")?;
+                check_count(tree.summaries.len(), &element.place, "document-summaries")?;
             }
             "constant" => tree.constants.push(self.constant_block()?),
             "import" => tree.imports.push(self.import()?),
@@ -118,11 +118,11 @@ impl Parser<'_> {
             "index" => tree.indexes.push(self.schema_index()?),
             "onnx-model" => {
                 tree.onnx_models.push(self.onnx_model()?);
-                limited(tree.onnx_models.len(), &element.place, "onnx-models")?;
+                check_count(tree.onnx_models.len(), &element.place, "onnx-models")?;
             }
-            "annotation" => return Err(element.place.unsupported("annotation")),
+            "annotation" => return Err(element.place.unsupported_here("annotation")),
             "linguistics" => self.linguistics(&element.place)?,
-            _ => return Err(self.unknown(&element, "element of a schema", SCHEMA_ELEMENTS)),
+            _ => return Err(self.unknown_setting(&element, "element of a schema", SCHEMA_ELEMENTS)),
         }
         Ok(())
     }
@@ -151,15 +151,15 @@ impl Parser<'_> {
                 "field" => tree.fields.push(parser.field()?),
                 "struct" => {
                     tree.structs.push(parser.structure()?);
-                    limited(tree.structs.len(), &element.place, "structs")?;
+                    check_count(tree.structs.len(), &element.place, "structs")?;
                 }
                 "compression" => {
                     parser.raw_value()?;
                     parser.remarks.object(element.place.reject("unknown element of a document 'compression'"));
                 }
-                "annotation" => return Err(element.place.unsupported("annotation")),
+                "annotation" => return Err(element.place.unsupported_here("annotation")),
                 _ => {
-                    return Err(parser.unknown(&element, "element of a document", &["field", "struct"]));
+                    return Err(parser.unknown_setting(&element, "element of a document", &["field", "struct"]));
                 }
             }
             if tree.fields.len() > FIELDS {
@@ -180,7 +180,7 @@ impl Parser<'_> {
         self.block(|parser| {
             let element = parser.word("'field'")?;
             if element.text != "field" {
-                return Err(parser.unknown(&element, "element of a struct", &["field"]));
+                return Err(parser.unknown_setting(&element, "element of a struct", &["field"]));
             }
             let (name, data_type) = parser.field_head()?;
             let (mut body, mut id) = (FieldBody::default(), None);
@@ -192,7 +192,7 @@ impl Parser<'_> {
                         parser.note(&setting.place, "match in a struct is ignored: use struct-field in the field");
                         parser.match_settings(&mut body.matching)
                     }
-                    _ => Err(parser.unknown(&setting, "setting of a field of a struct", &["match", "id"])),
+                    _ => Err(parser.unknown_setting(&setting, "setting of a field of a struct", &["match", "id"])),
                 }
             })?;
             fields.push(FieldTree { name, data_type, body, id });
@@ -215,12 +215,16 @@ impl Parser<'_> {
                 "fields" => {
                     parser.expect(':')?;
                     tree.fields.extend(parser.words("a field")?);
-                    limited(tree.fields.len(), &setting.place, "fields in a fieldset")
+                    check_count(tree.fields.len(), &setting.place, "fields in a fieldset")
                 }
                 "match" => parser.match_settings(&mut tree.matching),
                 "query-command" => parser.query_command(&setting.place, &mut tree.phrase_segmenting),
                 "linguistics" => parser.linguistics(&setting.place),
-                _ => Err(parser.unknown(&setting, "setting of a fieldset", &["fields", "match", "query-command"])),
+                _ => Err(parser.unknown_setting(
+                    &setting,
+                    "setting of a fieldset",
+                    &["fields", "match", "query-command"],
+                )),
             }
         })?;
         if tree.fields.is_empty() {
@@ -231,14 +235,14 @@ impl Parser<'_> {
 
     fn import(&mut self) -> Parsed<Name> {
         if !self.take_word("field")? {
-            return Err(self.lexer.expected("'field'"));
+            return Err(self.lexer.expected_token("'field'"));
         }
         self.word("the field to import")?;
         if !self.take_word("as")? {
-            return Err(self.lexer.expected("'as'"));
+            return Err(self.lexer.expected_token("'as'"));
         }
         let name = self.word("a name for the imported field")?;
-        self.block(|parser| Err(parser.lexer.expected("'}'")))?;
+        self.block(|parser| Err(parser.lexer.expected_token("'}'")))?;
         Ok(name)
     }
 
@@ -246,7 +250,7 @@ impl Parser<'_> {
         let name = self.word_value("'from-disk' or 'attribute'")?;
         match name.text.as_str() {
             "from-disk" | "attribute" => Ok(()),
-            _ => Err(self.unknown(&name, "value of documentid", &["from-disk", "attribute"])),
+            _ => Err(self.unknown_setting(&name, "value of documentid", &["from-disk", "attribute"])),
         }
     }
 

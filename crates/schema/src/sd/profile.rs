@@ -3,7 +3,7 @@ use brooklet_task::limits::EXPRESSION_BYTES;
 
 use super::lex::Token;
 use super::onnx_model::unique_models;
-use super::settings::{Parsed, Parser, duplicate, limited, unique};
+use super::settings::{Parsed, Parser, check_count, duplicate, unique};
 use super::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree, ProfileTree};
 use crate::field::RankMode;
 use crate::place::SourceText;
@@ -85,19 +85,19 @@ impl Parser<'_> {
         unique(tree.inputs.iter().map(|input| &input.name), "input")?;
         unique(tree.constants.iter().map(|constant| &constant.name), "constant")?;
         let place = &tree.name.place;
-        limited(tree.inputs.len(), place, "inputs")?;
-        limited(tree.constants.len(), place, "constants")?;
+        check_count(tree.inputs.len(), place, "inputs")?;
+        check_count(tree.constants.len(), place, "constants")?;
         unique_models(&tree.onnx_models)?;
-        limited(tree.onnx_models.len(), place, "onnx-models")?;
-        limited(tree.properties.len(), place, "rank properties")?;
-        limited(tree.fields.len(), place, "settings of fields")?;
-        limited(tree.rank_features.len(), place, "rank features")?;
+        check_count(tree.onnx_models.len(), place, "onnx-models")?;
+        check_count(tree.properties.len(), place, "rank properties")?;
+        check_count(tree.fields.len(), place, "settings of fields")?;
+        check_count(tree.rank_features.len(), place, "rank features")?;
         for list in [&tree.match_features, &tree.summary_features].into_iter().flatten() {
-            limited(list.features.len(), place, "features in a list")?;
+            check_count(list.features.len(), place, "features in a list")?;
         }
         profiles.push(tree);
         profiles.append(&mut inner);
-        limited(profiles.len(), &profiles[0].name.place, "rank-profiles")
+        check_count(profiles.len(), &profiles[0].name.place, "rank-profiles")
     }
 
     fn profile_element(&mut self, element: Name, tree: &mut ProfileTree) -> Parsed<()> {
@@ -137,7 +137,7 @@ impl Parser<'_> {
             block if TUNING_BLOCKS.contains(&block) => self.tuning_block(&element, tree)?,
             _ => {
                 let known: Vec<&str> = [ELEMENTS, TUNING, TUNING_BLOCKS].concat();
-                return Err(self.unknown(&element, "element of a rank-profile", &known));
+                return Err(self.unknown_setting(&element, "element of a rank-profile", &known));
             }
         }
         Ok(())
@@ -160,7 +160,7 @@ impl Parser<'_> {
         self.block(|parser| {
             let element = parser.word("'expression'")?;
             if element.text != "expression" {
-                return Err(parser.unknown(&element, "element of a function", &["expression"]));
+                return Err(parser.unknown_setting(&element, "element of a function", &["expression"]));
             }
             if expression.is_some() {
                 return Err(element.place.reject("a function has one expression"));
@@ -171,7 +171,7 @@ impl Parser<'_> {
         let Some(expression) = expression else {
             return Err(name.place.reject(format!("function '{}' has no expression", name.text)));
         };
-        limited(tree.functions.len() + 1, &name.place, "functions")?;
+        check_count(tree.functions.len() + 1, &name.place, "functions")?;
         tree.functions.push(FunctionTree { name, parameters, expression, inline });
         Ok(())
     }
@@ -209,7 +209,7 @@ impl Parser<'_> {
                 count if counts.contains(&count) => tree.rerank_count = Some(parser.integer_value(&setting.text)?),
                 _ => {
                     let known = [&["expression", "rank-score-drop-limit"], counts].concat();
-                    return Err(parser.unknown(&setting, &format!("setting of {}", element.text), &known));
+                    return Err(parser.unknown_setting(&setting, &format!("setting of {}", element.text), &known));
                 }
             }
             Ok(())
@@ -277,7 +277,7 @@ impl Parser<'_> {
         self.block(|parser| {
             let setting = parser.word("'use-model'")?;
             if setting.text != "use-model" {
-                return Err(parser.unknown(&setting, "setting of significance", &["use-model"]));
+                return Err(parser.unknown_setting(&setting, "setting of significance", &["use-model"]));
             }
             tree.significance_model = Some(parser.switch_value("use-model")?);
             Ok(())
@@ -298,7 +298,7 @@ impl Parser<'_> {
                 "element-gap" => fields.element_gap = Some(parser.element_gap()?),
                 _ => {
                     let known = &["filter", "normal", "filter-threshold", "element-gap"];
-                    return Err(parser.unknown(&setting, "setting of rank", known));
+                    return Err(parser.unknown_setting(&setting, "setting of rank", known));
                 }
             }
             Ok(())

@@ -65,7 +65,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(super) fn expect(&mut self, symbol: char) -> Parsed<()> {
-        if self.take(symbol)? { Ok(()) } else { Err(self.lexer.expected(&format!("'{symbol}'"))) }
+        if self.take(symbol)? { Ok(()) } else { Err(self.lexer.expected_token(&format!("'{symbol}'"))) }
     }
 
     /// Takes the word if it is next.
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
     /// Any word, with dashes or without.
     pub(super) fn word(&mut self, what: &str) -> Parsed<Name> {
         let place = self.place();
-        let Token::Word(text) = self.peek()? else { return Err(self.lexer.expected(what)) };
+        let Token::Word(text) = self.peek()? else { return Err(self.lexer.expected_token(what)) };
         self.next()?;
         Ok(Name { text: text.to_owned(), place })
     }
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
         match name.text.as_str() {
             "on" | "true" => Ok(true),
             "off" | "false" => Ok(false),
-            _ => Err(self.unknown(&name, &format!("value of {what}"), &["on", "off", "true", "false"])),
+            _ => Err(self.unknown_setting(&name, &format!("value of {what}"), &["on", "off", "true", "false"])),
         }
     }
 
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The refusal of a word that means nothing where it stands, with what may have been meant.
-    pub(super) fn unknown(&self, name: &Name, what: &str, known: &[&str]) -> Rejection {
+    pub(super) fn unknown_setting(&self, name: &Name, what: &str, known: &[&str]) -> Rejection {
         let hint = did_you_mean(&name.text, known.iter().copied());
         name.place.reject(format!("unknown {what} '{}'{hint}", Rejection::quote(&name.text)))
     }
@@ -266,7 +266,7 @@ pub(crate) fn unique<'t>(names: impl IntoIterator<Item = &'t Name>, what: &str) 
 }
 
 /// Refuses more than [`DEFINITIONS_MAX`] of something.
-pub(crate) fn limited(count: usize, place: &SourcePlace, what: &str) -> Parsed<()> {
+pub(crate) fn check_count(count: usize, place: &SourcePlace, what: &str) -> Parsed<()> {
     if count <= DEFINITIONS_MAX {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! `document-summary`, and `summary` in a field.
 use super::lex::Token;
-use super::settings::{Parsed, Parser, limited};
+use super::settings::{Parsed, Parser, check_count};
 use super::tree::{FieldBody, Name, SummaryClassTree, SummaryTree, TransformTree};
 
 const SUMMARY_SETTINGS: &[&str] =
@@ -29,11 +29,11 @@ impl Parser<'_> {
                         tree.fields.retain(|other| other.name.text != field.name.text);
                     }
                     tree.fields.push(field);
-                    limited(tree.fields.len(), &tree.name.place, "summary fields")?;
+                    check_count(tree.fields.len(), &tree.name.place, "summary fields")?;
                 }
                 _ => {
                     let known = &["summary", "from-disk", "omit-summary-features"];
-                    return Err(parser.unknown(&element, "element of a document-summary", known));
+                    return Err(parser.unknown_setting(&element, "element of a document-summary", known));
                 }
             }
             Ok(())
@@ -52,7 +52,7 @@ impl Parser<'_> {
             self.setting(|parser| parser.summary_setting(&mut tree))?;
         } else {
             let message = format!("a block '{{ … }}' for the summary field in document-summary '{}'", class.text);
-            return Err(self.lexer.expected(&message));
+            return Err(self.lexer.expected_token(&message));
         }
         Ok(tree)
     }
@@ -73,7 +73,7 @@ impl Parser<'_> {
             _ => Name { text: field.text.clone(), place: self.place() },
         };
         let data_type = if self.take_word("type")? { Some(self.data_type()?) } else { None };
-        limited(body.summaries.len() + 1, &name.place, "summary fields")?;
+        check_count(body.summaries.len() + 1, &name.place, "summary fields")?;
         let tree = summary_of(body, name);
         tree.data_type = data_type.or(tree.data_type.take());
         self.setting(|parser| parser.summary_setting(tree))
@@ -111,7 +111,7 @@ impl Parser<'_> {
                 self.expect(':')?;
                 tree.destinations.extend(self.words("a document-summary")?);
             }
-            _ => return Err(self.unknown(&setting, "setting of a summary field", SUMMARY_SETTINGS)),
+            _ => return Err(self.unknown_setting(&setting, "setting of a summary field", SUMMARY_SETTINGS)),
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Parser<'_> {
         let end = rest.find(['\n', '\r', '}', '#']).unwrap_or(rest.len());
         let feature = rest[..end].trim();
         if feature.is_empty() {
-            return Err(self.lexer.expected("a rank feature"));
+            return Err(self.lexer.expected_token("a rank feature"));
         }
         self.lexer.seek(self.lexer.offset() + end);
         Ok(feature.to_owned())

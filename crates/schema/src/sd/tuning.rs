@@ -49,7 +49,7 @@ impl Parser<'_> {
                     parser.number_value(&setting.text)?;
                 }
                 "diversity" => parser.diversity(diversity)?,
-                _ => return Err(parser.unknown(&setting, "setting of match-phase", MATCH_PHASE)),
+                _ => return Err(parser.unknown_setting(&setting, "setting of match-phase", MATCH_PHASE)),
             }
             Ok(())
         })?;
@@ -68,7 +68,7 @@ impl Parser<'_> {
                 "min-groups" => drop(parser.integer_value::<i64>(&setting.text)?),
                 "cutoff-factor" => drop(parser.number_value(&setting.text)?),
                 "cutoff-strategy" => parser.choice("cutoff-strategy", &[("strict", ()), ("loose", ())])?,
-                _ => return Err(parser.unknown(&setting, "setting of diversity", DIVERSITY)),
+                _ => return Err(parser.unknown_setting(&setting, "setting of diversity", DIVERSITY)),
             }
             Ok(())
         })
@@ -78,7 +78,7 @@ impl Parser<'_> {
     fn mutation(&mut self) -> Parsed<()> {
         let phase = self.word("a phase")?;
         if !MUTATE.contains(&phase.text.as_str()) {
-            return Err(self.unknown(&phase, "phase of mutate", MUTATE));
+            return Err(self.unknown_setting(&phase, "phase of mutate", MUTATE));
         }
         self.newlines()?;
         self.expect('{')?;
@@ -98,7 +98,7 @@ impl Parser<'_> {
         self.expect('}')?;
         match self.peek()? {
             Token::Newline => Ok(()),
-            _ => Err(self.lexer.expected("the end of the line")),
+            _ => Err(self.lexer.expected_token("the end of the line")),
         }
     }
 }

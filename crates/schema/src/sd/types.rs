@@ -17,7 +17,7 @@ impl Parser<'_> {
         let kind = match name.text.as_str() {
             "array" | "weightedset" | "map" | "reference" | "annotationreference" if self.take('<')? => {
                 self.enter()?;
-                let kind = self.parametrised(&name.text, &name.place)?;
+                let kind = self.parse_parameters(&name.text, &name.place)?;
                 self.expect('>')?;
                 self.leave();
                 kind
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Ok(TypeTree { place: tree.place.clone(), kind: TypeKind::Array(Box::new(tree)) })
     }
 
-    fn parametrised(&mut self, name: &str, place: &SourcePlace) -> Parsed<TypeKind> {
+    fn parse_parameters(&mut self, name: &str, place: &SourcePlace) -> Parsed<TypeKind> {
         Ok(match name {
             "array" => TypeKind::Array(Box::new(self.data_type()?)),
             "weightedset" => TypeKind::WeightedSet(Box::new(self.data_type()?)),
@@ -47,7 +47,7 @@ impl Parser<'_> {
                 TypeKind::Map(Box::new(key), Box::new(self.data_type()?))
             }
             "reference" => TypeKind::Reference(self.name("a document type")?.text),
-            _ => return Err(place.unsupported("the type annotationreference")),
+            _ => return Err(place.unsupported_here("the type annotationreference")),
         })
     }
 
@@ -89,7 +89,7 @@ impl Parser<'_> {
                 self.note(&name.place, message);
             }
             "string" => return Ok(ValueType::Text),
-            _ => return Err(self.unknown(&name, "type", &["double", "string", "tensor"])),
+            _ => return Err(self.unknown_setting(&name, "type", &["double", "string", "tensor"])),
         }
         Ok(ValueType::Number)
     }

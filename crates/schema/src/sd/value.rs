@@ -75,8 +75,14 @@ impl Parser<'_> {
                     parser.expect(':')?;
                     file = Some(parser.rest_of_line()?);
                 }
-                "uri" => return Err(setting.place.unsupported("a constant from a URI")),
-                _ => return Err(parser.unknown(&setting, "setting of a constant", &["type", "value", "file", "uri"])),
+                "uri" => return Err(setting.place.unsupported_here("a constant from a URI")),
+                _ => {
+                    return Err(parser.unknown_setting(
+                        &setting,
+                        "setting of a constant",
+                        &["type", "value", "file", "uri"],
+                    ));
+                }
             }
             Ok(())
         })?;
@@ -122,7 +128,9 @@ impl Parser<'_> {
         let place = self.place();
         let start = self.lexer.offset();
         match self.next()? {
-            Token::Word("uri") if self.peek()? == Token::Symbol(':') => Err(place.unsupported("a constant from a URI")),
+            Token::Word("uri") if self.peek()? == Token::Symbol(':') => {
+                Err(place.unsupported_here("a constant from a URI"))
+            }
             Token::Word(_) | Token::Quoted(_) => Ok(self.lexer.file().source(start, self.lexer.offset())),
             Token::Symbol('[' | '{') => {
                 self.closing_bracket(&place)?;
@@ -130,7 +138,7 @@ impl Parser<'_> {
             }
             _ => {
                 self.lexer.seek(start);
-                Err(self.lexer.expected("a number or a tensor"))
+                Err(self.lexer.expected_token("a number or a tensor"))
             }
         }
     }

@@ -120,13 +120,15 @@ const EMBEDDERS: &[Embedder] = &[
 #[inline(never)]
 pub(super) fn embedder(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<EmbedderConfig, Rejection> {
     let place = file.place(node);
-    let id = file.required(node, "id")?;
+    let id = file.required_attribute(node, "id")?;
     let Some(kind) = node.attribute("type") else {
-        return Err(place.unsupported(format!("the component '{}' (Java code cannot be run)", Rejection::quote(id))));
+        return Err(
+            place.unsupported_here(format!("the component '{}' (Java code cannot be run)", Rejection::quote(id)))
+        );
     };
     let Some((kind, tables, needed)) = EMBEDDERS.iter().find(|(known, ..)| *known == kind) else {
         let hint = did_you_mean(kind, EMBEDDERS.iter().map(|(known, ..)| *known));
-        return Err(place.unsupported(format!("a component of type '{}'{hint}", Rejection::quote(kind))));
+        return Err(place.unsupported_here(format!("a component of type '{}'{hint}", Rejection::quote(kind))));
     };
     let mut config = EmbedderConfig { id: id.to_owned(), kind: (*kind).to_owned(), settings: Vec::new() };
     read_settings(file, node, "", tables, &mut config.settings)?;
@@ -190,7 +192,7 @@ fn setting(
             None => Err(match node.attribute("model-id") {
                 Some(id) => {
                     let id = Rejection::quote(id);
-                    file.place(node).unsupported(format!(
+                    file.place(node).unsupported_here(format!(
                         "model-id='{id}' in <{path}> (it names models of Vespa's cloud: give 'path' or 'url')"
                     ))
                 }

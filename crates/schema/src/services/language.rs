@@ -125,7 +125,7 @@ fn class_of<'n>(node: Node<'n, '_>) -> &'n str {
 #[inline(never)]
 pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut Vec<String>) -> Read<Option<Component>> {
     let place = file.place(node);
-    let id = file.required(node, "id")?;
+    let id = file.required_attribute(node, "id")?;
     match class_of(node) {
         "ai.vespa.llm.clients.OpenAI" => Ok(Some(Component::Model(LanguageModelConfig {
             id: id.to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut V
         class @ "ai.vespa.llm.clients.LocalLLM" => {
             let hint =
                 "no language model runs in this process: serve it with the OpenAI interface, and name it by 'endpoint'";
-            Err(place.unsupported(format!("the component '{}' of class {class} ({hint})", Rejection::quote(id))))
+            Err(place.unsupported_here(format!("the component '{}' of class {class} ({hint})", Rejection::quote(id))))
         }
         _ => {
             let id = Rejection::quote(id);
@@ -156,21 +156,21 @@ pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut V
 #[inline(never)]
 pub(super) fn chain(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut Vec<String>) -> Read<ChainTree> {
     let place = file.place(node);
-    let id = file.required(node, "id")?.to_owned();
+    let id = file.required_attribute(node, "id")?.to_owned();
     known_attributes(file, node, &["id", "inherits", "excludes", "searchers", "version"])?;
     let words = |attribute| node.attribute(attribute).unwrap_or("").split_whitespace().map(str::to_owned).collect();
     let inherits: Vec<String> = words("inherits");
     let mut searcher = None;
     let named: Vec<String> = words("searchers");
     if !named.is_empty() {
-        return Err(place.unsupported("the attribute 'searchers' of <chain>"));
+        return Err(place.unsupported_here("the attribute 'searchers' of <chain>"));
     }
     for child in node.children().filter(Node::is_element) {
         match name(child) {
             "searcher" => {
                 let Some(read) = self::searcher(file, child, &id, warnings)? else { continue };
                 if searcher.replace(read).is_some() {
-                    return Err(file.place(child).unsupported("a second language model searcher in a chain"));
+                    return Err(file.place(child).unsupported_here("a second language model searcher in a chain"));
                 }
             }
             "phase" | "inherits" => {}
@@ -231,13 +231,13 @@ fn settings(file: &XmlFile<'_>, node: Node<'_, '_>, config: &str, known: Setting
                 let shown = Rejection::quote(name(value));
                 return Err(file.place(value).reject(format!("unknown setting <{shown}> of {config}{hint}")));
             };
-            found.push(((*setting).to_owned(), checked(file, value, *kind)?));
+            found.push(((*setting).to_owned(), check_setting(file, value, *kind)?));
         }
     }
     Ok(found)
 }
 
-fn checked(file: &XmlFile<'_>, node: Node<'_, '_>, kind: SettingType) -> Read<String> {
+fn check_setting(file: &XmlFile<'_>, node: Node<'_, '_>, kind: SettingType) -> Read<String> {
     let value = text(node);
     let (fits, what) = match kind {
         SettingType::Text => (true, ""),
@@ -271,7 +271,7 @@ pub(crate) fn resolve(
     chains
         .iter()
         .map(|chain| {
-            let Some(searcher) = inherited(chain, chains, &mut Vec::new(), &mut done)? else {
+            let Some(searcher) = inherit(chain, chains, &mut Vec::new(), &mut done)? else {
                 return Ok(SearchChain { id: chain.id.clone(), searcher: None, settings: Vec::new() });
             };
             provider(&searcher.settings, models, &searcher.place)?;
@@ -283,7 +283,7 @@ pub(crate) fn resolve(
 
 /// The searcher of a chain: its own, or the first that it inherits. `way` is how it was come to, `done` what is known of
 /// others, so that each is looked at once.
-fn inherited<'c>(
+fn inherit<'c>(
     chain: &'c ChainTree,
     chains: &'c [ChainTree],
     way: &mut Vec<&'c str>,
@@ -300,7 +300,7 @@ fn inherited<'c>(
     for parent in &chain.inherits {
         match chains.iter().find(|other| other.id == *parent) {
             Some(other) => {
-                let from = inherited(other, chains, way, done)?;
+                let from = inherit(other, chains, way, done)?;
                 found = found.or(from);
             }
             None if BUILT_IN.contains(&parent.as_str()) => {}

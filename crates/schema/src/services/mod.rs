@@ -168,7 +168,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                         }
                         settings.push((name.to_owned(), value.to_owned()));
                     }
-                    evaluation.settings.insert(self.file.required(model, "name")?.to_owned(), settings);
+                    evaluation.settings.insert(self.file.required_attribute(model, "name")?.to_owned(), settings);
                 }
             }
         }
@@ -188,7 +188,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         }
         self.children(node, "provider", &[])?;
         let place = self.file.place(node);
-        let id = Rejection::quote(self.file.required(node, "id")?);
+        let id = Rejection::quote(self.file.required_attribute(node, "id")?);
         match node.attribute("type") {
             Some("local") => {}
             of => {
@@ -196,7 +196,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                 return Err(place.reject(format!("provider '{id}': Unknown provider type '{shown}'")));
             }
         }
-        let cluster = self.file.required(node, "cluster")?;
+        let cluster = self.file.required_attribute(node, "cluster")?;
         let shown = Rejection::quote(cluster);
         let mut clusters = self.file.root().children().filter(|child| child.tag_name().name() == "content");
         if !clusters.any(|content| content.attribute("id").unwrap_or("content") == cluster) {
@@ -214,8 +214,8 @@ impl<'f, 'a> Reader<'f, 'a> {
             let place = self.file.place(model);
             let path = match (model.attribute("path"), model.attribute("url"), model.attribute("model-id")) {
                 (Some(path), None, None) => path.to_owned(),
-                (None, Some(_), None) => return Err(place.unsupported("<model url='…'> in <significance>")),
-                (None, None, Some(_)) => return Err(place.unsupported("<model model-id='…'> in <significance>")),
+                (None, Some(_), None) => return Err(place.unsupported_here("<model url='…'> in <significance>")),
+                (None, None, Some(_)) => return Err(place.unsupported_here("<model model-id='…'> in <significance>")),
                 _ => return Err(place.reject("<model> in <significance> needs one of path, url and model-id")),
             };
             self.services.significance_models.push((path, place));
@@ -285,7 +285,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                 "config" if snippets::is_meant(child) => {
                     cluster.config.snippets = snippets::read(self.file, child)?;
                 }
-                "config" => self.ignored(child, tables::NO_COUNTERPART),
+                "config" => self.ignore(child, tables::NO_COUNTERPART),
                 "search" => {
                     for timeout in self.children(child, "search", tables::CONTENT_SEARCH)? {
                         cluster.config.query_timeout_ms = Some(self.seconds(timeout)?);
@@ -301,7 +301,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         let children = |of: &'static str| node.children().filter(move |child| child.tag_name().name() == of);
         for copies in children("redundancy").chain(children("min-redundancy")) {
             if !text(copies).parse::<u32>().is_ok_and(|copies| (1..=REDUNDANCY_MAX).contains(&copies)) {
-                self.services.remarks.object(self.malformed(copies, "an integer from 1 to 65534"));
+                self.services.remarks.object(self.malformed_node(copies, "an integer from 1 to 65534"));
             }
         }
         if !children("redundancy").chain(children("min-redundancy")).any(is_ours) {
@@ -347,7 +347,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     fn processing_of(&mut self, node: Node<'f, 'a>) -> Read<()> {
         if let Some(chain) = node.attribute("chain").filter(|chain| *chain != "indexing") {
             let shown = Rejection::quote(chain);
-            return Err(self.file.place(node).unsupported(format!("the document processing chain '{shown}'")));
+            return Err(self.file.place(node).unsupported_here(format!("the document processing chain '{shown}'")));
         }
         let Some(cluster) = node.attribute("cluster") else { return Ok(()) };
         let shown = Rejection::quote(cluster);
@@ -369,13 +369,13 @@ impl<'f, 'a> Reader<'f, 'a> {
     fn document(&mut self, node: Node<'f, 'a>, cluster: &mut Cluster) -> Read<()> {
         let place = self.file.place(node);
         self.children(node, "document", &[])?;
-        let document_type = self.file.required(node, "type")?;
+        let document_type = self.file.required_attribute(node, "type")?;
         let shown = Rejection::quote(document_type);
-        let mode = match self.file.required(node, "mode")? {
+        let mode = match self.file.required_attribute(node, "mode")? {
             "streaming" => Mode::Streaming,
             "store-only" => Mode::StoreOnly,
             "index" => {
-                return Err(place.unsupported(format!(
+                return Err(place.unsupported_here(format!(
                     "mode=\"index\" of document type '{shown}' (only mode=\"streaming\" is searched, where each query reads \
                      the documents of one group)"
                 )));
@@ -412,13 +412,16 @@ impl<'f, 'a> Reader<'f, 'a> {
             match entry.treatment {
                 Treatment::Read => read.push(child),
                 Treatment::Ignore => {}
-                Treatment::Warn(why) => self.ignored(child, why),
+                Treatment::Warn(why) => self.ignore(child, why),
                 Treatment::Refuse => {
                     let what = child
                         .attribute("id")
                         .or(child.attribute("type"))
                         .map_or(String::new(), |id| format!(" ('{}')", Rejection::quote(id)));
-                    return Err(self.file.place(child).unsupported(format!("<{}>{what} in <{context}>", entry.name)));
+                    return Err(self
+                        .file
+                        .place(child)
+                        .unsupported_here(format!("<{}>{what} in <{context}>", entry.name)));
                 }
             }
         }
@@ -426,7 +429,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     /// Warns of an element that is passed over.
-    fn ignored(&mut self, node: Node<'f, 'a>, why: &str) {
+    fn ignore(&mut self, node: Node<'f, 'a>, why: &str) {
         let place = self.file.place(node);
         self.services.remarks.warn(format!("{place}: <{}> is ignored: {why}", name(node)));
     }
@@ -448,7 +451,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     fn seconds(&self, node: Node<'f, 'a>) -> Read<u32> {
         let seconds = text(node).parse::<f64>().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
         // In range, so the cast is exact enough: below 2^32.
-        seconds.map(|seconds| (seconds * 1000.0) as u32).ok_or_else(|| self.malformed(node, "a number of seconds"))
+        seconds.map(|seconds| (seconds * 1000.0) as u32).ok_or_else(|| self.malformed_node(node, "a number of seconds"))
     }
 
     /// A size with an optional unit: `10MiB`.
@@ -464,7 +467,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         };
         let number = size[..digits].parse::<u64>().ok();
         let bytes = number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift));
-        bytes.ok_or_else(|| self.malformed(node, "a size such as 10MiB"))
+        bytes.ok_or_else(|| self.malformed_node(node, "a size such as 10MiB"))
     }
 
     /// An objection to an element.
@@ -472,7 +475,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         self.services.remarks.object(self.file.place(node).reject(message));
     }
 
-    fn malformed(&self, node: Node<'f, 'a>, what: &str) -> Rejection {
+    fn malformed_node(&self, node: Node<'f, 'a>, what: &str) -> Rejection {
         let shown = Rejection::quote(text(node));
         self.file.place(node).reject(format!("<{}> must be {what}, not '{shown}'", name(node)))
     }

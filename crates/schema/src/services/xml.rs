@@ -41,7 +41,7 @@ impl<'a> XmlFile<'a> {
             return Err(start.reject(format!("an element has at most {ATTRIBUTES_MAX} attributes")));
         }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES_MAX, ..ParsingOptions::default() };
-        let document = Document::parse_with_options(text, options).map_err(|error| refused(&path, text, &error))?;
+        let document = Document::parse_with_options(text, options).map_err(|error| refusal(&path, text, &error))?;
         let file = XmlFile { path, document };
         file.check()?;
         Ok(file)
@@ -61,7 +61,7 @@ impl<'a> XmlFile<'a> {
                 Some(XINCLUDE) => {
                     return Err(self.place(node).reject("inclusion of other files (XInclude) is not allowed"));
                 }
-                Some(PREPROCESS) => return Err(self.place(node).unsupported(format!("<{}>", name(node)))),
+                Some(PREPROCESS) => return Err(self.place(node).unsupported_here(format!("<{}>", name(node)))),
                 _ => {}
             }
         }
@@ -84,7 +84,7 @@ impl<'a> XmlFile<'a> {
     ///
     /// # Errors
     /// If there is none.
-    pub(crate) fn required<'n>(&self, node: Node<'n, '_>, attribute: &str) -> Result<&'n str, Rejection> {
+    pub(crate) fn required_attribute<'n>(&self, node: Node<'n, '_>, attribute: &str) -> Result<&'n str, Rejection> {
         node.attribute(attribute)
             .ok_or_else(|| self.place(node).reject(format!("<{}> needs the attribute '{attribute}'", name(node))))
     }
@@ -101,7 +101,7 @@ pub(crate) fn text<'n>(node: Node<'n, '_>) -> &'n str {
 }
 
 #[inline(never)]
-fn refused(path: &Arc<str>, text: &str, error: &Error) -> Rejection {
+fn refusal(path: &Arc<str>, text: &str, error: &Error) -> Rejection {
     let position = error.pos();
     let line = text.split_inclusive('\n').take(position.row as usize - 1).map(str::len).sum::<usize>();
     let rest = text.get(line..).unwrap_or("");

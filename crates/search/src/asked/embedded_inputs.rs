@@ -2,7 +2,7 @@
 //! follows from the request and the rank profile; the host embeds them before the query is searched.
 use std::sync::Arc;
 
-use brooklet_document::embedding::{EmbeddingWanted, Embeddings, embedded, values_wanted};
+use brooklet_document::embedding::{EmbeddingWanted, Embeddings, tensor_of, values_wanted};
 use brooklet_document::{Tensor, TensorType};
 use brooklet_kernel::sort;
 use brooklet_query::surroundings::Parameters;
@@ -27,7 +27,7 @@ pub(crate) fn read(
         }
         let wanted = wanted_of(target, &call, text);
         let embedding = embeddings.get(&wanted).ok_or_else(|| call.refusal())?;
-        embedded(target, embedding).map_err(|rejection| illegal(rejection.message))
+        tensor_of(target, embedding).map_err(|rejection| illegal(rejection.message))
     });
     Some(tensor)
 }
@@ -36,7 +36,10 @@ pub(crate) fn read(
 ///
 /// # Errors
 /// If an input is no call of `embed`, or there are too many.
-pub(crate) fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec<EmbeddingWanted>, Rejection> {
+pub(crate) fn embeddings_wanted(
+    deployed: &Deployed,
+    properties: &Properties,
+) -> Result<Vec<EmbeddingWanted>, Rejection> {
     let profile = properties.value("ranking.profile").unwrap_or("default");
     let mut wanted = Vec::new();
     for (_, input, text) in properties.inputs() {

@@ -173,7 +173,7 @@ pub(crate) static KNOWN: [(&str, Takes, Effect); 126] = [
 ];
 
 /// A parameter by its full name, if it is known.
-pub(crate) fn known(name: &str) -> Option<&'static (&'static str, Takes, Effect)> {
+pub(crate) fn known_parameter(name: &str) -> Option<&'static (&'static str, Takes, Effect)> {
     let found = KNOWN.binary_search_by_key(&name, |(known, _, _)| known);
     found.ok().map(|index| &KNOWN[index])
 }

@@ -30,7 +30,7 @@ impl Request {
         }
         let (body, accept) = (reader.bytes()?, reader.text()?);
         let vectors = if reader.remaining() > 0 { vectors(reader)? } else { Vec::new() };
-        let rendering = Rendering::accepted(accept);
+        let rendering = Rendering::of_accept_header(accept);
         let read = Properties::read(given, body)
             .and_then(|mut properties| properties.put_vectors(vectors).map(|()| properties));
         let (properties, read) = match read {
@@ -77,7 +77,7 @@ pub(crate) fn check_body(properties: &Properties) -> Result<(), Rejection> {
 pub(crate) fn check(properties: &Properties) -> Result<(), Rejection> {
     let own = properties.entries.iter().filter(|known| known.source != Source::QueryProfile);
     for Property { name, given, value, .. } in own {
-        let Some((_, takes, effect)) = known_parameters::known(name) else {
+        let Some((_, takes, effect)) = known_parameters::known_parameter(name) else {
             check_unknown(properties, name)?;
             continue;
         };
@@ -96,7 +96,7 @@ pub(crate) fn check(properties: &Properties) -> Result<(), Rejection> {
 pub(crate) fn check_written(properties: &Properties, name: &str, written: Written) -> Result<(), Rejection> {
     let takes_text = |known: &(&str, Takes, Effect)| known.1 != Takes::Anything && known.2 != Effect::None;
     let what = match written {
-        _ if !known_parameters::known(name).is_some_and(takes_text) => return Ok(()),
+        _ if !known_parameters::known_parameter(name).is_some_and(takes_text) => return Ok(()),
         Written::Plain => return Ok(()),
         Written::Null => "null",
         Written::Array => "an array",

@@ -16,7 +16,7 @@ const BESIDE: [&str; 2] = ["input.query(", "streaming."];
 ///
 /// # Errors
 /// What it refuses, which is not kept.
-pub(crate) fn parsed(
+pub(crate) fn parse_statement(
     statements: &Statements,
     properties: &Properties,
     parse: impl FnOnce() -> Result<Query, Rejection>,
@@ -59,7 +59,7 @@ mod tests {
 
     fn asked(statements: &Statements, pairs: &[(&str, &str)]) -> Rc<Query> {
         let properties = Properties::read(pairs.iter().copied(), b"").unwrap();
-        parsed(statements, &properties, || Ok(Query::new(Item::from(Operator::True)))).unwrap()
+        parse_statement(statements, &properties, || Ok(Query::new(Item::from(Operator::True)))).unwrap()
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
         let statements = Statements::default();
         let properties = Properties::read([("yql", "?")], b"").unwrap();
         let refusal = Rejection::new(brooklet_task::Code::IllegalQuery, "no");
-        assert!(parsed(&statements, &properties, || Err(refusal)).is_err());
+        assert!(parse_statement(&statements, &properties, || Err(refusal)).is_err());
         asked(&statements, &[("yql", &"a".repeat(STATEMENT_BYTES_MAX))]);
         assert_eq!(statements.len(), 0);
         let first = asked(&statements, &[("yql", "first")]);

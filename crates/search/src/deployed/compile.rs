@@ -226,7 +226,7 @@ pub(crate) fn compile(
 }
 
 /// A rejection of an expression, at its place in the schema.
-pub(crate) fn located(source: &SourceText, rejection: Rejection) -> Rejection {
+pub(crate) fn with_place(source: &SourceText, rejection: Rejection) -> Rejection {
     let rejection = source.locate(rejection);
     let code = if rejection.code == Code::Unsupported { Code::Unsupported } else { Code::InvalidApplication };
     Rejection { code, ..rejection }
@@ -244,13 +244,13 @@ pub(crate) fn feature_text(feature: &SourceText) -> String {
 impl ProfileEnvironment<'_> {
     fn compile(&self, source: &SourceText) -> Result<Program, Rejection> {
         let program = Expression::parse(&source.text).and_then(|expression| Program::compile(&expression, self));
-        program.map_err(|rejection| located(source, rejection))
+        program.map_err(|rejection| with_place(source, rejection))
     }
 
     fn compile_global(&self, source: &SourceText) -> Result<GlobalPhase, Rejection> {
         let phase = Expression::parse_as(&source.text, Dialect::Container)
             .and_then(|expression| GlobalPhase::compile(&expression, self, self.second_phase()));
-        let phase = phase.map_err(|rejection| located(source, rejection))?;
+        let phase = phase.map_err(|rejection| with_place(source, rejection))?;
         match phase.result_type() {
             FeatureType::Number => Ok(phase),
             FeatureType::Tensor(_) => {

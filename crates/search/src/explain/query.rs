@@ -45,23 +45,23 @@ pub(crate) fn failures(of: &SchemaPlan, node: &Node, spot: Spot<'_>) -> Vec<Stri
         Node::Labeled(index) => failures(of, &of.labeled[*index].node, spot),
         Node::AndNot(first, rest) => {
             let unwanted = rest.iter().filter(|node| matches(of, node, spot));
-            let unwanted = unwanted.map(|node| format!("what must not match does: {}", said(of, node)));
+            let unwanted = unwanted.map(|node| format!("what must not match does: {}", node_text(of, node)));
             failures(of, first, spot).into_iter().chain(unwanted).collect()
         }
-        other => vec![format!("not matched: {}", said(of, other))],
+        other => vec![format!("not matched: {}", node_text(of, other))],
     }
 }
 
 /// A part of the tree in words.
-fn said(of: &SchemaPlan, node: &Node) -> String {
-    let all = |nodes: &[Node]| nodes.iter().map(|node| said(of, node)).collect::<Vec<_>>().join(", ");
+fn node_text(of: &SchemaPlan, node: &Node) -> String {
+    let all = |nodes: &[Node]| nodes.iter().map(|node| node_text(of, node)).collect::<Vec<_>>().join(", ");
     match node {
         Node::True => "every document".to_owned(),
         Node::False => "nothing, because of what the query asks for".to_owned(),
         Node::And(nodes) => format!("all of ({})", all(nodes)),
         Node::Or(nodes) => format!("one of ({})", all(nodes)),
-        Node::AndNot(first, rest) => format!("{} without ({})", said(of, first), all(rest)),
-        Node::Rank(first, _) => said(of, first),
+        Node::AndNot(first, rest) => format!("{} without ({})", node_text(of, first), all(rest)),
+        Node::Rank(first, _) => node_text(of, first),
         Node::Leaf(leaf) => {
             let targets = &of.leaves[*leaf].targets;
             match targets.is_empty() {
@@ -72,23 +72,24 @@ fn said(of: &SchemaPlan, node: &Node) -> String {
         Node::Nearest(index) => format!("nearest neighbours in {}", of.nearest[*index].field),
         Node::Near(index) => {
             let near = &of.near[*index];
-            let leaves = near.leaves.iter().map(|leaf| said(of, &Node::Leaf(*leaf))).collect::<Vec<_>>().join(", ");
+            let leaves =
+                near.leaves.iter().map(|leaf| node_text(of, &Node::Leaf(*leaf))).collect::<Vec<_>>().join(", ");
             format!("{} of ({leaves}) within {} words", if near.ordered { "onear" } else { "near" }, near.distance)
         }
         Node::SameElement(index) => {
             let same = &of.same_elements[*index];
-            format!("an element of {} with {}", same.field, said(of, &same.condition))
+            format!("an element of {} with {}", same.field, node_text(of, &same.condition))
         }
-        Node::Labeled(index) => said(of, &of.labeled[*index].node),
+        Node::Labeled(index) => node_text(of, &of.labeled[*index].node),
     }
 }
 
 fn asked_of(target: &Target) -> String {
-    format!("{} in {}", asked(&target.test), target.spec.field)
+    format!("{} in {}", test_text(&target.test), target.spec.field)
 }
 
 /// What a leaf asks of a column, in words.
-fn asked(test: &Test) -> String {
+fn test_text(test: &Test) -> String {
     let list = |words: &[WordTest]| words.iter().map(word).collect::<Vec<_>>().join(" or ");
     match test {
         Test::Words(words) => list(words),
@@ -232,7 +233,7 @@ fn leaf_members(
             let shown = places.iter().take(OCCURRENCES_MAX).map(occurrence);
             Ok(Tree::object([
                 ("field", Tree::from(target.spec.field.as_str())),
-                ("asks", asked(&target.test).into()),
+                ("asks", test_text(&target.test).into()),
                 ("matched", (!places.is_empty()).into()),
                 ("count", Tree::Integer(places.len() as i64)),
                 ("occurrences", Tree::List(shown.collect())),

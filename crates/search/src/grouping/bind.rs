@@ -145,7 +145,7 @@ impl Binder<'_> {
                     Type::Long => {
                         let width = match width {
                             Number::Long(width) => *width,
-                            Number::Double(width) => super::datum::rounded(*width),
+                            Number::Double(width) => super::datum::round(*width),
                         };
                         Ok(Classifier::LongWidth(program, width))
                     }
@@ -215,7 +215,7 @@ impl Binder<'_> {
                 single(Node::Distance(Box::new(places), point, *miles), Type::Double)
             }
             ExpressionKind::Uca(inner, locale, strength) => {
-                let strength = strength.as_deref().map_or(Strength::Primary, collation::named);
+                let strength = strength.as_deref().map_or(Strength::Primary, collation::named_strength);
                 let collation = Collation::new(locale, strength)
                     .map_err(|rejection| self.refuse(of, rejection.code, rejection.message))?;
                 self.unary(inner, Some(Type::Raw), |node| Node::Collate(collation, node))?
@@ -287,12 +287,12 @@ impl Binder<'_> {
                 let inner = self.program(first)?;
                 Ok(Program { node: Node::Size(Box::new(inner.node)), of: Type::Long, several: false })
             }
-            _ => self.joined(function, arguments, of),
+            _ => self.bind_joined(function, arguments, of),
         }
     }
 
     /// Functions of several arguments, and those that keep numbers numbers.
-    fn joined(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
+    fn bind_joined(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
         let raw = function == Function::Cat;
         let argument = |argument| if raw { self.binary(argument) } else { self.program(argument) };
         let programs = arguments.iter().map(argument).collect::<Bind<Vec<_>>>()?;

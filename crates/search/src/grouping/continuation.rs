@@ -46,7 +46,7 @@ impl Offsets {
     }
 
     /// The continuation that moves one list.
-    pub(crate) fn moved(path: &[u32], offset: usize, request: usize, seal: &Seal) -> String {
+    pub(crate) fn moved_page(path: &[u32], offset: usize, request: usize, seal: &Seal) -> String {
         let offsets = BTreeMap::from([(path.to_vec(), u32::try_from(offset).unwrap_or(u32::MAX))]);
         write(request, true, &offsets, seal)
     }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn every_changed_letter_is_noticed() {
         let seal = Seal { key: [7; 16], about: b"g:alice all(group(a))".to_vec() };
-        let text = Offsets::moved(&[1, 4, 0], 20, 2, &seal);
+        let text = Offsets::moved_page(&[1, 4, 0], 20, 2, &seal);
         assert!(text.bytes().all(|byte| ALPHABET.contains(&byte)));
         let read = |text: &str, seal: &Seal| Offsets::read(&[text.to_owned()], 2, seal);
         assert_eq!(read(&text, &seal).unwrap().start(&[1, 4, 0]), 20);
@@ -175,15 +175,15 @@ mod tests {
     fn moving_a_list_forgets_those_inside() {
         let seal = Seal::default();
         let texts = [
-            Offsets::moved(&[0], 10, 0, &seal),
-            Offsets::moved(&[0, 3, 1], 5, 0, &seal),
-            Offsets::moved(&[1], 7, 0, &seal),
+            Offsets::moved_page(&[0], 10, 0, &seal),
+            Offsets::moved_page(&[0, 3, 1], 5, 0, &seal),
+            Offsets::moved_page(&[1], 7, 0, &seal),
         ];
         let offsets = Offsets::read(&texts, 0, &seal).unwrap();
         assert_eq!((offsets.start(&[0]), offsets.start(&[0, 3, 1]), offsets.start(&[1])), (10, 5, 7));
         let this = offsets.this(0, &seal);
         assert_eq!(Offsets::read(std::slice::from_ref(&this), 0, &seal).unwrap(), offsets);
-        let next = Offsets::moved(&[0], 20, 0, &seal);
+        let next = Offsets::moved_page(&[0], 20, 0, &seal);
         let moved = Offsets::read(&[this, next], 0, &seal).unwrap();
         assert_eq!((moved.start(&[0]), moved.start(&[0, 3, 1]), moved.start(&[1]), moved.largest()), (20, 0, 7, 20));
         assert_eq!(Offsets::default().this(0, &seal), "");

@@ -41,7 +41,7 @@ impl Datum {
             Datum::Nothing => 0,
             Datum::Bool(flag) => i64::from(*flag),
             Datum::Long(value) => *value,
-            Datum::Double(value) => rounded(*value),
+            Datum::Double(value) => round(*value),
             Datum::Text(bytes) => leading_long(bytes),
             Datum::Raw(bytes) => i64::from_be_bytes(first_eight(bytes)),
             Datum::Several(values) => values.first().map_or(0, Datum::long),
@@ -134,7 +134,7 @@ pub(crate) fn compare_doubles(a: f64, b: f64) -> Ordering {
 }
 
 /// The nearest whole number, halves away from zero; NaN is the smallest.
-pub(crate) fn rounded(value: f64) -> i64 {
+pub(crate) fn round(value: f64) -> i64 {
     if value.is_nan() { i64::MIN } else { value.round() as i64 }
 }
 
@@ -378,6 +378,6 @@ mod tests {
 
     #[test]
     fn halves_round_away_from_zero() {
-        assert_eq!([2.5, -2.5, 0.4, f64::NAN, 1e300].map(rounded), [3, -3, 0, i64::MIN, i64::MAX]);
+        assert_eq!([2.5, -2.5, 0.4, f64::NAN, 1e300].map(round), [3, -3, 0, i64::MIN, i64::MAX]);
     }
 }

@@ -44,4 +44,4 @@ pub(crate) use groups::Groups;
 pub(crate) use plan::plan;
 pub(crate) use result::Writing;
 pub(crate) use stage::{Grouping, SearchedViews, answers};
-pub(crate) use zone::{Clock, unknown, zone_offset};
+pub(crate) use zone::{Clock, unknown_zone, zone_offset};

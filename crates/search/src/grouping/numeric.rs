@@ -2,7 +2,7 @@
 use brooklet_query::grouping::tree::Math;
 use brooklet_rank::distance::{haversine, haversine_to_km};
 
-use super::datum::{Datum, rounded};
+use super::datum::{Datum, round};
 
 /// Kilometres of a mile.
 const MILE_KM: f64 = 1.609_344;
@@ -57,7 +57,7 @@ fn of_doubles(operator: Operator, a: f64, b: f64) -> f64 {
         Operator::Min if b < a || a.is_nan() => b,
         Operator::Max if b > a || a.is_nan() => b,
         Operator::Min | Operator::Max => a,
-        _ => of_longs(operator, rounded(a), rounded(b)) as f64,
+        _ => of_longs(operator, round(a), round(b)) as f64,
     }
 }
 

@@ -61,7 +61,7 @@ impl Page {
         for (index, list) in template.lists.iter().enumerate() {
             let Some(listed) = &lists[list.table] else { continue };
             path.push((template.hits.len() + index) as u32);
-            if let Some(shown) = listed.shown(group, list.max, planned.offsets.start(path)) {
+            if let Some(shown) = listed.page_of(group, list.max, planned.offsets.start(path)) {
                 for (at, group) in shown.elements.iter().enumerate() {
                     path.push((shown.offset + at) as u32);
                     self.add(planned, groups, lists, (list.table, *group), path);
@@ -143,7 +143,7 @@ impl<'a> Listed<'a> {
     }
 
     /// The window of the list in a group, if that has any groups.
-    fn shown(&self, group: u32, max: Option<u32>, offset: usize) -> Option<Shown> {
+    fn page_of(&self, group: u32, max: Option<u32>, offset: usize) -> Option<Shown> {
         let group = group as usize;
         let start = if group == 0 { 0 } else { self.ends[group - 1] };
         let all = &self.groups[start as usize..self.ends[group] as usize];

@@ -86,18 +86,18 @@ impl Node {
             Node::Relevance => Datum::Double(of.score),
             Node::DocumentId => Datum::text(id_part(of.inputs.id(of.at))),
             Node::Numeric(operator, double, arguments) => {
-                joined(arguments, of, &|a, b| numeric::apply(*operator, *double, a, b), &|value| {
+                join_values(arguments, of, &|a, b| numeric::apply(*operator, *double, a, b), &|value| {
                     if *double { Datum::Double(value.double()) } else { Datum::Long(value.long()) }
                 })
             }
             Node::Mean(arguments) => {
                 let add = |a: &Datum, b: &Datum| Datum::Double(a.double() + b.double());
                 let count = arguments.len() as f64;
-                let sum = joined(arguments, of, &add, &|value| Datum::Double(value.double()));
+                let sum = join_values(arguments, of, &add, &|value| Datum::Double(value.double()));
                 each(&sum, &|value| Datum::Double(value.double() / count))
             }
             Node::Negate(value) => each(&value.value(of), &numeric::negate),
-            Node::Extreme(greatest, arguments) => joined(
+            Node::Extreme(greatest, arguments) => join_values(
                 arguments,
                 of,
                 &|a, b| if (b.compare(a).is_gt()) == *greatest { b.clone() } else { a.clone() },
@@ -120,8 +120,8 @@ impl Node {
                 Datum::Nothing => Datum::Long(0),
                 _ => Datum::Long(1),
             },
-            Node::Sort(value) => arranged(value.value(of), |values| sort_by(values, Datum::compare)),
-            Node::Reverse(value) => arranged(value.value(of), <[Datum]>::reverse),
+            Node::Sort(value) => arrange_list(value.value(of), |values| sort_by(values, Datum::compare)),
+            Node::Reverse(value) => arrange_list(value.value(of), <[Datum]>::reverse),
             Node::At(values, index) => element(&values.value(of), index.value(of).long()),
             Node::Lookup(values, at) => {
                 let values = values.value(of);
@@ -234,7 +234,7 @@ pub(crate) fn each(value: &Datum, function: &dyn Fn(&Datum) -> Datum) -> Datum {
 }
 
 /// Joins the values of arguments from the left; the first is converted.
-fn joined(
+fn join_values(
     arguments: &[Node],
     of: &Document<'_>,
     join: &dyn Fn(&Datum, &Datum) -> Datum,
@@ -270,7 +270,7 @@ pub(crate) fn pairs(left: &Datum, right: &Datum, join: &dyn Fn(&Datum, &Datum) -
     Datum::several(values)
 }
 
-fn arranged(value: Datum, arrange: impl FnOnce(&mut [Datum])) -> Datum {
+fn arrange_list(value: Datum, arrange: impl FnOnce(&mut [Datum])) -> Datum {
     let Datum::Several(values) = value else { return value };
     let mut values = values.to_vec();
     arrange(&mut values);

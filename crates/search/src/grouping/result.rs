@@ -201,7 +201,7 @@ impl Walker<'_> {
         out.begin_object();
         for (key, offset) in next.into_iter().chain(before) {
             out.key(key);
-            out.string(&Offsets::moved(&self.path, offset, self.of.number, self.of.seal));
+            out.string(&Offsets::moved_page(&self.path, offset, self.of.number, self.of.seal));
         }
         out.end_object();
     }

@@ -124,7 +124,7 @@ impl Walker<'_> {
             out.element(
                 "continuation",
                 &[("id", name)],
-                &Offsets::moved(&self.path, offset, self.of.number, self.of.seal),
+                &Offsets::moved_page(&self.path, offset, self.of.number, self.of.seal),
             );
         }
     }
@@ -140,7 +140,7 @@ fn output_text(value: &Datum, what: &GroupValue) -> String {
         Datum::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Datum::Raw(bytes) => encode_base64(bytes),
         Datum::Several(_) => {
-            let json = Format::Json.written(|json| output(value, what, json));
+            let json = Format::Json.write_with(|json| output(value, what, json));
             String::from_utf8_lossy(&json).into_owned()
         }
     }

@@ -37,12 +37,12 @@ pub(crate) fn zone_of(name: Option<&str>) -> Result<Zone, String> {
         return Ok(Zone::Fixed(0));
     }
     let rest = ["UTC", "GMT", "UT"].iter().find_map(|zone| name.strip_prefix(zone)).unwrap_or(name);
-    if let Some(offset) = fixed(rest) {
+    if let Some(offset) = fixed_offset(rest) {
         return Ok(Zone::Fixed(offset));
     }
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_+-/".contains(&byte);
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.bytes().all(is_part);
-    if is_name && name.len() <= NAME_BYTES { Ok(Zone::Named(name.to_owned())) } else { Err(unknown(name)) }
+    if is_name && name.len() <= NAME_BYTES { Ok(Zone::Named(name.to_owned())) } else { Err(unknown_zone(name)) }
 }
 
 /// How many seconds a zone is ahead of UTC, as the host says it; nothing if there is no such zone.
@@ -55,12 +55,12 @@ pub(crate) fn zone_offset(answer: &[u8]) -> Result<Option<i64>, Rejection> {
 }
 
 /// Why a zone is refused.
-pub(crate) fn unknown(name: &str) -> String {
+pub(crate) fn unknown_zone(name: &str) -> String {
     format!("'{}' is not a known time zone", Rejection::quote(name))
 }
 
 /// `+2`, `-03:30`, `+0530`
-fn fixed(text: &str) -> Option<i64> {
+fn fixed_offset(text: &str) -> Option<i64> {
     let sign = match text.as_bytes().first()? {
         b'+' => 1,
         b'-' => -1,

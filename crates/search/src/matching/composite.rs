@@ -63,7 +63,7 @@ pub(crate) fn match_composites(
     gaps.check()?;
     for (leaf, of_fields) in kept {
         let before = std::mem::take(&mut leaves[leaf].found);
-        leaves[leaf] = replaced(&plan.leaves[leaf], before, of_fields, view);
+        leaves[leaf] = replace_leaf(&plan.leaves[leaf], before, of_fields, view);
     }
     Ok(settled)
 }
@@ -84,7 +84,7 @@ fn keep(kept: &mut BTreeMap<usize, KeptOfFields>, hits: Hits, ordinal: u32) {
 }
 
 /// What a leaf found, when this is all that counts of it.
-fn replaced(leaf: &Leaf, before: Vec<LeafHits>, mut of_fields: KeptOfFields, view: &View) -> LeafMatch {
+fn replace_leaf(leaf: &Leaf, before: Vec<LeafHits>, mut of_fields: KeptOfFields, view: &View) -> LeafMatch {
     let mut documents = Bitmap::none(view.alive.len());
     let found = leaf.targets.iter().zip(before).map(|(target, before)| {
         // All targets of a field found what the first of them has now.
@@ -154,11 +154,11 @@ impl Hits {
 
     fn elements(&self, leaf: usize) -> Vec<u32> {
         let hits = self.0.get(&leaf).into_iter().flatten();
-        sorted(hits.flat_map(|hits| hits.occurrences.iter().map(|occurrence| occurrence.element)).collect())
+        sort_elements(hits.flat_map(|hits| hits.occurrences.iter().map(|occurrence| occurrence.element)).collect())
     }
 }
 
-fn sorted(mut elements: Vec<u32>) -> Vec<u32> {
+fn sort_elements(mut elements: Vec<u32>) -> Vec<u32> {
     elements.sort_unstable();
     elements.dedup();
     elements
@@ -178,7 +178,7 @@ impl Elements {
             (These(a), AllBut(b)) | (AllBut(b), These(a)) => {
                 These(a.into_iter().filter(|element| b.binary_search(element).is_err()).collect())
             }
-            (AllBut(a), AllBut(b)) => AllBut(sorted([a, b].concat())),
+            (AllBut(a), AllBut(b)) => AllBut(sort_elements([a, b].concat())),
         }
     }
 
@@ -293,7 +293,7 @@ impl Settling<'_> {
         near.negatives.iter().for_each(|leaf| {
             hits.0.remove(leaf);
         });
-        sorted(windows.iter().flat_map(|(_, windows)| windows).map(|window| window.first.0).collect())
+        sort_elements(windows.iter().flat_map(|(_, windows)| windows).map(|window| window.first.0).collect())
     }
 
     /// Leaves only what is in elements for which the conditions hold, and says which these are.

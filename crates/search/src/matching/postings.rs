@@ -134,7 +134,7 @@ mod tests {
     const ROWS: u32 = 2_000;
 
     /// A word's postings as they are stored.
-    fn stored(of_word: &BTreeMap<u32, u32>) -> (Entry, Block) {
+    fn store_entries(of_word: &BTreeMap<u32, u32>) -> (Entry, Block) {
         let mut writer = Writer::new();
         let mut next = 0;
         for (ordinal, count) in of_word {
@@ -174,7 +174,7 @@ mod tests {
                 of_word.iter().for_each(|(ordinal, count)| *expected.entry(*ordinal).or_default() += count * times);
             }
             let read: Vec<(Entry, u32, Block)> = words.iter().map(|(of_word, times)| {
-                let (entry, block) = stored(of_word);
+                let (entry, block) = store_entries(of_word);
                 (entry, *times, block)
             }).collect();
             let postings = Postings::read(&read, rows).expect("postings");
@@ -201,7 +201,7 @@ mod tests {
     fn words_that_many_have_are_counted() {
         let all: BTreeMap<u32, u32> = (0..ROWS).map(|ordinal| (ordinal, 1 + ordinal % 200)).collect();
         let is_counted = |of_word: &BTreeMap<u32, u32>| {
-            let (entry, block) = stored(of_word);
+            let (entry, block) = store_entries(of_word);
             matches!(Postings::read(&[(entry, 1, block)], ROWS), Ok(Postings::Counted { .. }))
         };
         assert!(is_counted(&all));

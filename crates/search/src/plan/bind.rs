@@ -229,7 +229,7 @@ impl Binder<'_> {
         term.document_frequency = annotations
             .document_frequency
             .map(|of| DocumentFrequency { frequency: of.frequency as f64, count: of.count as f64 })
-            .or_else(|| self.modelled(item));
+            .or_else(|| self.modelled_frequency(item));
         if let Some(connectivity) = annotations.connectivity {
             term.connectedness = connectivity.weight;
         }
@@ -241,7 +241,7 @@ impl Binder<'_> {
     }
 
     /// What the significance model knows of a word of which the query does not say how rare it is.
-    pub(crate) fn modelled(&self, item: &Item) -> Option<DocumentFrequency> {
+    pub(crate) fn modelled_frequency(&self, item: &Item) -> Option<DocumentFrequency> {
         let model = self.significance.filter(|_| item.annotations.significance.is_none())?;
         let Operator::Term(term) = &item.operator else { return None };
         let frequency = model.frequency(&term.text.to_lowercase()) as f64;

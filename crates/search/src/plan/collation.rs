@@ -50,7 +50,7 @@ impl Collation {
 }
 
 /// The strength a query asks for.
-pub(crate) fn asked(strength: Asked) -> Strength {
+pub(crate) fn asked_strength(strength: Asked) -> Strength {
     match strength {
         Asked::Primary => Strength::Primary,
         Asked::Secondary => Strength::Secondary,
@@ -61,7 +61,7 @@ pub(crate) fn asked(strength: Asked) -> Strength {
 }
 
 /// The strength that a grouping names, in capitals; the first of names that are not known.
-pub(crate) fn named(strength: &str) -> Strength {
+pub(crate) fn named_strength(strength: &str) -> Strength {
     match strength {
         "SECONDARY" => Strength::Secondary,
         "TERTIARY" => Strength::Tertiary,
@@ -72,7 +72,7 @@ pub(crate) fn named(strength: &str) -> Strength {
 }
 
 /// The strength a field declares.
-pub(crate) fn declared(strength: Declared) -> Strength {
+pub(crate) fn declared_strength(strength: Declared) -> Strength {
     match strength {
         Declared::Primary => Strength::Primary,
         Declared::Secondary => Strength::Secondary,

@@ -14,7 +14,7 @@ use super::collapse::Collapse;
 use super::inputs::Inputs;
 use super::phases::{Phases, RERANK};
 use super::sorting::bind_order;
-use super::traced::traced;
+use super::traced::trace_plan;
 use super::{Plan, Presentation, SchemaPlan};
 use crate::asked::period::Period;
 use crate::asked::properties::Properties;
@@ -47,7 +47,7 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
     let (hits, offset) = window(query, properties)?;
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
-    let searched = with_summary(searched(deployed, query, properties)?, properties, &mut issues)?;
+    let searched = with_summary(searched_schemas(deployed, query, properties)?, properties, &mut issues)?;
     check_place(&searched, properties)?;
     let significance = significance_model(deployed, &searched, properties)?;
     for schema in &searched {
@@ -73,12 +73,12 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
             return Err(Rejection::new(Code::IllegalQuery, "Sorting is not supported with global phase"));
         }
     }
-    let fields = selected(&query.fields);
+    let fields = select_names(&query.fields);
     schemas.iter().for_each(|of| report_selections(of, &fields, &mut issues));
     let presentation = presentation(properties)?;
     let traced = match presentation.trace_level {
         ..=0 => Vec::new(),
-        _ => traced((query, properties), &schemas, &sorting, (hits, offset, timeout_ms)),
+        _ => trace_plan((query, properties), &schemas, &sorting, (hits, offset, timeout_ms)),
     };
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
@@ -105,7 +105,7 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
 const SOFT_TIMEOUT_FACTOR: f64 = 0.7;
 
 /// What the query selects: each field once, however often it names it.
-fn selected(names: &[String]) -> Vec<String> {
+fn select_names(names: &[String]) -> Vec<String> {
     let mut fields: Vec<String> = Vec::new();
     for name in names.iter().filter(|name| *name != "*") {
         if !fields.contains(name) {
@@ -126,7 +126,7 @@ fn soft_timeout(properties: &Properties, timeout_ms: u32) -> Result<Option<f64>,
 
 /// Milliseconds a request may take, before it is compiled: what has to be had first counts too.
 pub(crate) fn timeout_ms(deployed: &Deployed, query: &Query, properties: &Properties) -> Result<u32, Rejection> {
-    timeout_of_searched(deployed, query, &searched(deployed, query, properties)?, properties)
+    timeout_of_searched(deployed, query, &searched_schemas(deployed, query, properties)?, properties)
 }
 
 fn timeout_of_searched(
@@ -202,7 +202,11 @@ fn of_profile(properties: &Properties, name: &str, (otherwise, most): (usize, us
 }
 
 /// The schemas that sources and restrictions leave.
-fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Result<Vec<Rc<DeployedSchema>>, Rejection> {
+fn searched_schemas(
+    deployed: &Deployed,
+    query: &Query,
+    properties: &Properties,
+) -> Result<Vec<Rc<DeployedSchema>>, Rejection> {
     let list = |name: &str| {
         let names = properties.value(name).unwrap_or("").split(',').map(str::trim);
         names.filter(|name| !name.is_empty() && *name != "*").map(str::to_owned).collect::<Vec<_>>()

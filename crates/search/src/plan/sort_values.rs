@@ -76,12 +76,12 @@ pub(super) fn collect(value: &Value, parts: &[String], ordered: &dyn Fn(&str) ->
             }
         }
         (Value::WeightedSet(entries), []) => entries.iter().for_each(|(key, _)| collect(key, parts, ordered, out)),
-        (value, []) => out.extend(compared(value, ordered)),
+        (value, []) => out.extend(sort_value(value, ordered)),
         _ => {}
     }
 }
 
-fn compared(value: &Value, ordered: &dyn Fn(&str) -> Vec<u8>) -> Option<SortValue> {
+fn sort_value(value: &Value, ordered: &dyn Fn(&str) -> Vec<u8>) -> Option<SortValue> {
     Some(match value {
         Value::Byte(number) => SortValue::Integer((*number).into()),
         Value::Int(number) => SortValue::Integer((*number).into()),

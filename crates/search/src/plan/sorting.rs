@@ -167,7 +167,7 @@ fn bind_attribute(
         None if single && !descending => SortValue::First,
         None | Some(Missing::Last) => SortValue::Last,
         Some(Missing::First) => SortValue::First,
-        Some(Missing::As(text)) if kind == SortKind::Text => SortValue::Text(ordered(text, &order)),
+        Some(Missing::As(text)) if kind == SortKind::Text => SortValue::Text(order_key(text, &order)),
         Some(Missing::As(text)) => match kind.replacement(text) {
             Some(value) => value,
             None => {
@@ -202,14 +202,16 @@ fn text_order(key: &SortKey, field: &Field, language: Option<&str>) -> Result<Te
         (Some(SortFunction::Lowercase), _) | (None, Some(DeclaredFunction::Lowercase)) => {
             return Ok(TextOrder::Lowercase);
         }
-        (Some(SortFunction::Uca { locale, strength }), _) => (locale.as_deref(), strength.map(collation::asked)),
+        (Some(SortFunction::Uca { locale, strength }), _) => {
+            (locale.as_deref(), strength.map(collation::asked_strength))
+        }
         (None, _) => (None, None),
     };
     let known = asked.or(field.sorting.locale.as_deref()).or(language);
     let Some(locale) = known.or_else(|| key.function.is_some().then_some(LOCALE)) else {
         return Ok(TextOrder::Lowercase);
     };
-    let strength = strength.unwrap_or_else(|| collation::declared(field.sorting.strength));
+    let strength = strength.unwrap_or_else(|| collation::declared_strength(field.sorting.strength));
     Collation::new(locale, strength).map(TextOrder::Collated)
 }
 
@@ -254,7 +256,7 @@ impl BoundKey {
                 let segment = &spot.views[spot.view].segment;
                 let wanted = |field: &str| field == name;
                 let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.segment(segment))?;
-                document.field(name).map(|value| SortValue::Text(told(value).into_bytes()))
+                document.field(name).map(|value| SortValue::Text(value_text(value).into_bytes()))
             }
             BoundBy::Read { field, parts, order } => {
                 let segment = &spot.views[spot.view].segment;
@@ -262,7 +264,7 @@ impl BoundKey {
                 let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.segment(segment))?;
                 let mut values = Vec::new();
                 if let Some(value) = document.field(field) {
-                    collect(value, parts, &|text| ordered(text, order), &mut values);
+                    collect(value, parts, &|text| order_key(text, order), &mut values);
                 }
                 self.extreme(values)
             }
@@ -299,7 +301,7 @@ impl BoundKey {
         let ColumnKind::Strings { collection } = column.spec.kind else { return Ok(None) };
         if collection == Collection::Single {
             let text = single_string(column, spot, reads)?;
-            return Ok(text.map(|text| SortValue::Text(ordered(&text, order))));
+            return Ok(text.map(|text| SortValue::Text(order_key(&text, order))));
         }
         let [dictionary, part] = &column.parts[..] else { return Ok(None) };
         let index = part.index_of(spot.ordinal);
@@ -309,7 +311,7 @@ impl BoundKey {
         let mut values = Vec::new();
         for at in block.range((spot.ordinal - first) as usize) {
             let text = word_of(dictionary, block.values.integer(at) as u32, spot, reads)?;
-            values.push(SortValue::Text(ordered(&text, order)));
+            values.push(SortValue::Text(order_key(&text, order)));
         }
         Ok(self.extreme(values))
     }
@@ -351,7 +353,7 @@ fn integers_or_floats(
 
 /// A text as it is compared: lowercased and without accents, letter by letter; what folds to several letters is only
 /// lowercased.
-fn ordered(text: &str, order: &TextOrder) -> Vec<u8> {
+fn order_key(text: &str, order: &TextOrder) -> Vec<u8> {
     match order {
         TextOrder::Raw => return text.as_bytes().to_vec(),
         TextOrder::Collated(collation) => return collation.key(text),
@@ -400,7 +402,7 @@ fn compare_mixed(integer: i64, float: f64) -> Ordering {
 }
 
 /// A value as text that no other value of the field has.
-fn told(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Byte(number) => number.to_string(),

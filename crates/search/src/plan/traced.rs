@@ -7,7 +7,7 @@ use super::SchemaPlan;
 use crate::asked::properties::Properties;
 
 /// The messages: of the query as it was read, then of each searched schema.
-pub(super) fn traced(
+pub(super) fn trace_plan(
     (query, properties): (&Query, &Properties),
     schemas: &[SchemaPlan],
     sorting: &[SortKey],

@@ -140,7 +140,7 @@ pub(crate) fn count(
         }
     }
     let mut gaps = Gaps::default();
-    for field in searched(plan) {
+    for field in searched_fields(plan) {
         if let Some(lengths) = gaps.note(lengths_of(plan, field, views, reads))? {
             statistics.lengths.extend(lengths.map(|lengths| (field, lengths)));
         }
@@ -160,7 +160,7 @@ fn count_alive(found: &LeafHits, view: &View) -> u64 {
 }
 
 /// The fields that terms search, each once.
-fn searched(plan: &SchemaPlan) -> Vec<FieldId> {
+fn searched_fields(plan: &SchemaPlan) -> Vec<FieldId> {
     let mut fields: Vec<FieldId> = plan.terms.all().iter().flat_map(|term| term.fields.iter().copied()).collect();
     sort(&mut fields);
     fields.dedup();

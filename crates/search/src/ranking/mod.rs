@@ -317,7 +317,7 @@ impl Ranker {
 
     /// What later phases want to know of a hit.
     pub(crate) fn later(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<PhaseInputs, Halt> {
-        let mut inputs = self.listed(List::PhaseInputs, spot, reads)?;
+        let mut inputs = self.list_values(List::PhaseInputs, spot, reads)?;
         let second = match self.second {
             None => 0.0,
             Some(_) => match inputs.remove(0) {
@@ -335,15 +335,15 @@ impl Ranker {
 
     /// Values of the profile's match-features.
     pub(crate) fn match_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
-        self.listed(List::Match, spot, reads)
+        self.list_values(List::Match, spot, reads)
     }
 
     /// Values of the profile's summary-features.
     pub(crate) fn summary_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
-        self.listed(List::Summary, spot, reads)
+        self.list_values(List::Summary, spot, reads)
     }
 
-    fn listed(&mut self, list: List, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
+    fn list_values(&mut self, list: List, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
         if self.uses_match_data {
             self.fill(0, spot, reads)?;
         }

@@ -220,7 +220,7 @@ fn add_term(
             let mut kept = Vec::new();
             postings.for_each(|ordinal, count| kept.extend(counts(ordinal).then_some([ordinal, count])));
             lengths.each_with(&kept, |ordinal, count, length| {
-                sums[ordinal as usize] += bm25.counted(term, count, length);
+                sums[ordinal as usize] += bm25.count_term(term, count, length);
             })?
         }
         LeafHits::Words { postings, .. } => match &**postings {
@@ -228,7 +228,7 @@ fn add_term(
                 bm25.saturation(term).add_all(counts, lengths.dampings(bm25, sums.len())?, sums);
             }
             Postings::Listed(listed) => lengths.each_with(listed, |ordinal, count, length| {
-                sums[ordinal as usize] += bm25.counted(term, count, length);
+                sums[ordinal as usize] += bm25.count_term(term, count, length);
             })?,
         },
         LeafHits::Places(places) => {
@@ -236,7 +236,7 @@ fn add_term(
             for of_document in documents {
                 let ordinal = of_document[0].0;
                 let length = lengths.of_document(ordinal)?;
-                sums[ordinal as usize] += bm25.counted(term, of_document.len() as u32, length);
+                sums[ordinal as usize] += bm25.count_term(term, of_document.len() as u32, length);
             }
         }
         _ => {}

@@ -83,8 +83,8 @@ pub(crate) struct Rendering {
 
 impl Rendering {
     /// That of a request whose parameters cannot be read.
-    pub(crate) fn accepted(accept: &str) -> Rendering {
-        Rendering { shape: negotiated(accept), callback: None }
+    pub(crate) fn of_accept_header(accept: &str) -> Rendering {
+        Rendering { shape: negotiate(accept), callback: None }
     }
 
     /// That of a request.
@@ -93,7 +93,7 @@ impl Rendering {
     /// If the request names a format there is not.
     pub(crate) fn new(properties: &Properties, accept: &str) -> Result<Rendering, Rejection> {
         let shape = match properties.value("presentation.format") {
-            None => negotiated(accept),
+            None => negotiate(accept),
             Some("") => {
                 return Err(properties.refuse("presentation.format", "Illegal component specification: ''"));
             }
@@ -158,7 +158,7 @@ fn charset(properties: &Properties) -> Result<Charset, Rejection> {
 
 /// CBOR if the header names it by its full name and prefers it no less than JSON; a header that is malformed anywhere
 /// prefers nothing.
-fn negotiated(accept: &str) -> Shape {
+fn negotiate(accept: &str) -> Shape {
     let mut cbor: Option<f64> = None;
     let mut json: Option<f64> = None;
     for range in accept.split(',') {
@@ -202,7 +202,7 @@ mod tests {
             serde_json::from_str(include_str!("../../../../test-vectors/rendering/accept.json")).unwrap();
         for row in rows.as_array().unwrap() {
             let accept = row["accept"].as_str().unwrap();
-            assert_eq!(negotiated(accept).content_type(), row["contentType"].as_str().unwrap(), "{accept}");
+            assert_eq!(negotiate(accept).content_type(), row["contentType"].as_str().unwrap(), "{accept}");
         }
         assert!(rows.as_array().unwrap().len() >= 15);
     }

@@ -24,7 +24,7 @@ pub(super) fn answer(answer: &Answer<'_>, issues: &[Issue], charset: &str) -> Ve
     first_error(issues, &mut out);
     trace(answer.trace, &mut out);
     if let Some(explanation) = answer.explanation {
-        let json = Format::Json.written(|json| explanation.write(json));
+        let json = Format::Json.write_with(|json| explanation.write(json));
         out.element("meta", &[("type", "explanation")], &String::from_utf8_lossy(&json));
     }
     error_details(issues, &mut out);
@@ -86,12 +86,12 @@ fn trace(children: &[Tree], out: &mut Markup) {
         return;
     }
     out.begin("meta", &[("type", "context")]);
-    children.iter().for_each(|child| traced(child, out));
+    children.iter().for_each(|child| render_trace(child, out));
     out.end();
 }
 
 /// A message, or a list of them.
-fn traced(of: &Tree, out: &mut Markup) {
+fn render_trace(of: &Tree, out: &mut Markup) {
     let Tree::Object(members) = of else { return };
     let member = |name: &str| members.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     out.begin("p", &[]);
@@ -102,7 +102,7 @@ fn traced(of: &Tree, out: &mut Markup) {
         }
     }
     if let Some(Tree::List(children)) = member("children") {
-        children.iter().for_each(|child| traced(child, out));
+        children.iter().for_each(|child| render_trace(child, out));
     }
     out.end();
 }

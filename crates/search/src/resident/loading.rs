@@ -91,7 +91,7 @@ impl Loading {
         let batch = std::mem::replace(batch, Batch { operations: Vec::new(), segments: Vec::new() });
         let mut settled = (**partition).clone();
         settled.push(batch);
-        let partition = Rc::new(settled.joined(deployed));
+        let partition = Rc::new(settled.join_partition(deployed));
         reads.residency().keep_partition(&partition);
         self.stage = Stage::Done(partition);
         Ok(Want::Nothing)
@@ -103,7 +103,7 @@ impl Loading {
         let mut partition = self.nothing();
         partition.layout = manifest.layout;
         match (&manifest.segments, &self.known) {
-            (Some(segments), _) => partition.stored = segments.iter().map(stored).collect(),
+            (Some(segments), _) => partition.stored = segments.iter().map(load_stored).collect(),
             (None, Some(known)) => {
                 partition.stored = known.stored.clone();
                 partition.batches = known.batches.clone();
@@ -124,7 +124,7 @@ impl Loading {
 }
 
 /// A stored segment as it is read, with its documents that are alive.
-pub(crate) fn stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
+pub(crate) fn load_stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
     let resident = ResidentSegment { number: Some(segment.number), header: segment.header.clone(), memory: Vec::new() };
     (Rc::new(resident), segment.liveness.clone())
 }
@@ -155,13 +155,16 @@ impl Batch {
         let mut lives: Vec<String> = operations.iter().map(|operation| removed_of(&operation.schema)).collect();
         sort(&mut lives);
         lives.dedup();
-        segments.extend(lives.iter().flat_map(|life| removed(life, &operations)));
+        segments.extend(lives.iter().flat_map(|life| removed_segments(life, &operations)));
         Batch { operations, segments }
     }
 }
 
 /// Segments, of the name that those of removed documents have, of what some operations remove.
-pub(crate) fn removed(name: &str, operations: &[StoredOperation]) -> Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)> {
+pub(crate) fn removed_segments(
+    name: &str,
+    operations: &[StoredOperation],
+) -> Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)> {
     let removes = operations.iter().filter(|operation| matches!(operation.operation, Operation::Remove(_)));
     let removes = removes.filter(|operation| removed_of(&operation.schema) == name);
     let left = removes.map(|remove| (Document { id: remove.id().to_owned(), fields: Vec::new() }, remove.time));
@@ -216,7 +219,7 @@ impl ResidentPartition {
     }
 
     /// Joins the newest batches while the older is not larger than the newer: sizes then fall by half at least.
-    pub(crate) fn joined(mut self, deployed: &Deployed) -> ResidentPartition {
+    pub(crate) fn join_partition(mut self, deployed: &Deployed) -> ResidentPartition {
         while let [.., older, newer] = &self.batches[..] {
             if older.operations.len() > newer.operations.len() {
                 break;

@@ -9,7 +9,7 @@ use brooklet_segment::{
 };
 use brooklet_task::{Rejection, Want};
 
-use super::loading::{in_memory, stored};
+use super::loading::{in_memory, load_stored};
 use super::partition::ResidentSegment;
 use super::reads::Reads;
 use crate::deployed::DeployedSchema;
@@ -120,7 +120,7 @@ impl Lookup {
             None => {
                 let of_schema = |name: &str| name == self.schema.stored.name;
                 let segments = outline.segments().iter().filter(|segment| of_schema(&segment.header.schema));
-                Stage::Segments(segments.map(|segment| stored(segment)).collect())
+                Stage::Segments(segments.map(|segment| load_stored(segment)).collect())
             }
         };
         self.outlines.borrow_mut().keep(&self.name, outline);

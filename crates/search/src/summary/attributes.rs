@@ -58,7 +58,7 @@ pub(super) fn read(
             let Some(part) = column.parts.first() else { return Ok(ColumnValue::Value(None)) };
             let (numbers, weights) = numbers(part, *number, *collection, spot, reads)?;
             let values = numbers.into_iter().map(|number| number_of(number, of.element()));
-            Ok(ColumnValue::Value(collected(values.collect(), &weights, *collection)))
+            Ok(ColumnValue::Value(collect_values(values.collect(), &weights, *collection)))
         }
         (ColumnKind::Strings { collection }, _) => strings(column, *collection, spot, reads),
         _ => Ok(ColumnValue::Value(None)),
@@ -73,7 +73,7 @@ enum Stored {
     Float64(f64),
 }
 
-fn stored(values: &Values<'_>, index: usize) -> Stored {
+fn stored_value(values: &Values<'_>, index: usize) -> Stored {
     match values {
         Values::Float32(floats) => Stored::Float32(floats[index]),
         Values::Float64(floats) => Stored::Float64(floats[index]),
@@ -105,13 +105,13 @@ fn numbers(
     let at = (spot.ordinal - first) as usize;
     if collection == Collection::Single {
         let block = SingleBlock::read(block.bytes(), rows, number)?;
-        let values = if block.has(at) { vec![stored(&block.values, at)] } else { Vec::new() };
+        let values = if block.has(at) { vec![stored_value(&block.values, at)] } else { Vec::new() };
         return Ok((values, Vec::new()));
     }
     let block = SeveralBlock::read(block.bytes(), rows, number, collection)?;
     let range = block.range(at);
     let weights = block.weights.get(range.clone()).unwrap_or_default().to_vec();
-    Ok((range.map(|index| stored(&block.values, index)).collect(), weights))
+    Ok((range.map(|index| stored_value(&block.values, index)).collect(), weights))
 }
 
 fn strings(
@@ -134,10 +134,10 @@ fn strings(
         }
     }
     gaps.check()?;
-    Ok(ColumnValue::Value(collected(values, &weights, collection)))
+    Ok(ColumnValue::Value(collect_values(values, &weights, collection)))
 }
 
-fn collected(mut values: Vec<Value>, weights: &[i32], collection: Collection) -> Option<Value> {
+fn collect_values(mut values: Vec<Value>, weights: &[i32], collection: Collection) -> Option<Value> {
     if values.is_empty() {
         return None;
     }

@@ -14,7 +14,7 @@ use crate::resident::reads::Reads;
 
 /// The elements of a field, by their number, that the query matched: in the field itself or in a part of it. What is
 /// asked for not to match does not count.
-pub(super) fn matched(
+pub(super) fn matched_elements(
     plan: &SchemaPlan,
     field: &str,
     spot: Spot<'_>,
@@ -44,7 +44,7 @@ pub(super) fn matched(
 }
 
 /// The elements that are labels of a tensor's first mapped dimension. Labels that are no numbers select nothing.
-pub(super) fn selected(feature: &Feature) -> BTreeSet<u32> {
+pub(super) fn selected_elements(feature: &Feature) -> BTreeSet<u32> {
     let Feature::Tensor(tensor) = feature else { return BTreeSet::new() };
     let labels = tensor.addresses.iter().filter_map(|address| address.first());
     labels.filter_map(|label| label.parse().ok()).collect()

@@ -2,7 +2,7 @@
 use brooklet_document::Value;
 use brooklet_document::json::encode_base64;
 
-use crate::markup::{Markup, double_text, escaped, float_text};
+use crate::markup::{Markup, double_text, escape, float_text};
 
 /// What stands for marks of a text while it is not escaped yet, and what is written for them.
 const MARKS: [(char, &str); 3] = [('\u{2}', "<hi>"), ('\u{3}', "</hi>"), ('\u{1e}', "<sep />")];
@@ -12,7 +12,7 @@ pub(super) fn field(name: &str, value: &Value, out: &mut Markup) {
     out.begin("field", &[("name", name)]);
     match value {
         // Marks in a text of its own are markup; in elements and members they are text.
-        Value::String(text) => out.raw(&marked(text)),
+        Value::String(text) => out.raw(&mark_text(text)),
         Value::Raw(bytes) => out.text(&encode_base64(bytes)),
         value => contents(value, out),
     }
@@ -71,7 +71,7 @@ fn contents(value: &Value, out: &mut Markup) {
 /// An entry of a map, on one line if its value is plain.
 fn entry(key: &Value, value: &Value, out: &mut Markup) {
     out.begin("item", &[]);
-    out.raw(&format!("<key>{}</key><value>", escaped(&scalar(key).unwrap_or_default())));
+    out.raw(&format!("<key>{}</key><value>", escape(&scalar(key).unwrap_or_default())));
     match scalar(value) {
         Some(text) => out.text(&text),
         None => {
@@ -99,15 +99,15 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A text with its marks as markup, and all else escaped.
-fn marked(text: &str) -> String {
+fn mark_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(|c| MARKS.iter().any(|(mark, _)| *mark == c)) {
-        out.push_str(&escaped(&rest[..at]));
+        out.push_str(&escape(&rest[..at]));
         let mark = rest[at..].chars().next().unwrap_or_default();
         out.extend(MARKS.iter().filter(|(known, _)| *known == mark).map(|(_, written)| *written));
         rest = &rest[at + mark.len_utf8()..];
     }
-    out.push_str(&escaped(rest));
+    out.push_str(&escape(rest));
     out
 }

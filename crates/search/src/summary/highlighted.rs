@@ -34,12 +34,12 @@ pub(super) fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter 
 }
 
 /// A value with its marks.
-pub(super) fn highlighted(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: Marks) -> Value {
+pub(super) fn highlight(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: Marks) -> Value {
     match value {
         Value::String(text) if dynamic => Value::String(highlighter.dynamic(text, marks)),
-        Value::String(text) => Value::String(highlighter.bolded(text, marks)),
+        Value::String(text) => Value::String(highlighter.embolden(text, marks)),
         Value::Array(elements) => {
-            Value::Array(elements.iter().map(|element| highlighted(element, highlighter, dynamic, marks)).collect())
+            Value::Array(elements.iter().map(|element| highlight(element, highlighter, dynamic, marks)).collect())
         }
         other => other.clone(),
     }

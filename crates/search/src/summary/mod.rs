@@ -34,9 +34,9 @@ use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
 use attributes::ColumnValue;
 use class_fields::{DOCUMENT_ID, shown_fields};
-use elements::{is_empty, only, selected};
+use elements::{is_empty, only, selected_elements};
 use field_markup::text_field;
-use highlighted::{highlighted, highlighter};
+use highlighted::{highlight, highlighter};
 use snippet::Highlighter;
 pub(crate) use snippet::Marks;
 use sources::{SEPARATOR, parts_of_field, pieces, top_of, value_of, with_parts};
@@ -195,7 +195,7 @@ impl Summarizer {
         }
         let presentation = &self.presentation;
         let mut any = false;
-        let written = format.written(|out| {
+        let written = format.write_with(|out| {
             out.begin_object();
             if self.with_type {
                 out.key("sddocname");
@@ -228,7 +228,7 @@ impl Summarizer {
             content.features.iter().partition(|(name, ..)| *name == MATCH_FEATURES);
         let objects = |features: Vec<&(&'static str, Vec<String>, Vec<Feature>)>, out: &mut Markup| {
             for (name, names, values) in features {
-                let json = Format::Json.written(|json| write_features(names, values, &self.presentation, json));
+                let json = Format::Json.write_with(|json| write_features(names, values, &self.presentation, json));
                 text_field(name, &String::from_utf8_lossy(&json), out);
             }
         };
@@ -271,12 +271,14 @@ impl Summarizer {
             }
             None => Ok(None),
         };
-        let matched: Vec<_> = self.fields.iter().map(|shown| shown.matched(of, spot, reads)).collect();
+        let matched: Vec<_> = self.fields.iter().map(|shown| shown.matched_elements_of(of, spot, reads)).collect();
         let (document, summary_features) = (document?, summary_features?);
         let mut elements = Vec::with_capacity(self.fields.len());
         for (shown, matched) in self.fields.iter().zip(matched) {
             elements.push(match shown.how {
-                How::Selected(Some(index)) => Some(summary_features.get(index).map(selected).unwrap_or_default()),
+                How::Selected(Some(index)) => {
+                    Some(summary_features.get(index).map(selected_elements).unwrap_or_default())
+                }
                 _ => matched?,
             });
         }
@@ -336,9 +338,14 @@ fn attribute_values(
 
 impl ShownField {
     /// The elements that are shown because they matched; nothing if it is not that which decides.
-    fn matched(&self, of: &SchemaPlan, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<BTreeSet<u32>>, Halt> {
+    fn matched_elements_of(
+        &self,
+        of: &SchemaPlan,
+        spot: Spot<'_>,
+        reads: &mut Reads,
+    ) -> Result<Option<BTreeSet<u32>>, Halt> {
         match (&self.how, self.field.sources.first()) {
-            (How::Matched, Some(source)) => elements::matched(of, source, spot, reads).map(Some),
+            (How::Matched, Some(source)) => elements::matched_elements(of, source, spot, reads).map(Some),
             _ => Ok(None),
         }
     }
@@ -399,13 +406,13 @@ impl ShownField {
         match &self.how {
             How::Highlighted(highlighter, dynamic) if several => {
                 let text = pieces(values, SEPARATOR)?;
-                let marked = highlighted(&Value::String(text), highlighter, *dynamic, presentation.marks);
+                let marked = highlight(&Value::String(text), highlighter, *dynamic, presentation.marks);
                 let separator = presentation.marks.separator().unwrap_or(if *dynamic { "..." } else { "" });
                 let Value::String(text) = marked else { return None };
                 Some(Cow::Owned(Value::String(text.replace(SEPARATOR, separator))))
             }
             How::Highlighted(highlighter, dynamic) => {
-                values.next().map(|value| Cow::Owned(highlighted(&value, highlighter, *dynamic, presentation.marks)))
+                values.next().map(|value| Cow::Owned(highlight(&value, highlighter, *dynamic, presentation.marks)))
             }
             How::AsItIs if several => pieces(values, " ").map(|text| Cow::Owned(Value::String(text))),
             How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| Cow::Owned(tokens(&value, field))),

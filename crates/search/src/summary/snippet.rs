@@ -87,7 +87,7 @@ impl Highlighter {
     }
 
     /// `bolding: on`: the whole text.
-    pub(crate) fn bolded(&self, text: &str, marks: Marks) -> String {
+    pub(crate) fn embolden(&self, text: &str, marks: Marks) -> String {
         let markup = Markup::bolding(marks);
         match &self.pattern {
             Some(pattern) if marks != Marks::None => {

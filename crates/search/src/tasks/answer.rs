@@ -47,7 +47,7 @@ pub(crate) fn final_hits<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Re
 /// Renders an answer whose hits are settled.
 pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, rendering: &Rendering) -> Vec<u8> {
     if let Some(refusal) = &found.refusal {
-        return framed(&render::refusal(refusal, rendering), found.bytes_read, found.bytes_scanned);
+        return frame(&render::refusal(refusal, rendering), found.bytes_read, found.bytes_scanned);
     }
     let traced = trace(plan, found, elapsed_ms);
     let sources: Vec<&str> = plan.schemas.iter().map(|of| of.schema.cluster.as_str()).collect();
@@ -55,7 +55,7 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
         Ok(groups) => groups,
         Err(rejection) => return refuse(&rejection, rendering),
     };
-    let shown: Vec<ShownHit> = found.hits.iter().map(|hit| shown(plan, hit)).collect();
+    let shown: Vec<ShownHit> = found.hits.iter().map(|hit| hit_of(plan, hit)).collect();
     let timing =
         Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned, stages: &found.stages };
     let answer = Answer {
@@ -75,15 +75,15 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
         timing: plan.presentation.timing.then_some(timing),
         trace: &traced,
     };
-    framed(&render::answer(&answer, rendering), found.bytes_read, found.bytes_scanned)
+    frame(&render::answer(&answer, rendering), found.bytes_read, found.bytes_scanned)
 }
 
 /// A refusal, rendered.
 pub(crate) fn refuse(rejection: &Rejection, rendering: &Rendering) -> Vec<u8> {
-    framed(&render::refusal(rejection, rendering), 0, 0)
+    frame(&render::refusal(rejection, rendering), 0, 0)
 }
 
-fn shown(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
+fn hit_of(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
     ShownHit {
         id: shown_id(hit.id.as_deref().unwrap_or_default()).into_owned(),
         relevance: hit.score,
@@ -142,7 +142,7 @@ fn results_traced(plan: &Plan, found: &Partial) -> Vec<(i32, String)> {
 }
 
 /// An answer as the host takes it (docs/abi.md, search).
-fn framed(rendered: &Rendered, bytes_read: u64, bytes_scanned: u64) -> Vec<u8> {
+fn frame(rendered: &Rendered, bytes_read: u64, bytes_scanned: u64) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.u16(rendered.status);
     writer.text(rendered.content_type);

@@ -76,7 +76,7 @@ impl Evaluate {
             return Ok(Want::ModelRuns { anew: false, runs: wanted.to_bytes() });
         }
         let answer = match std::mem::replace(format, Ok(Form::Text)) {
-            Ok(form) => written(&value, form),
+            Ok(form) => write_value(&value, form),
             Err(refused) => refused,
         };
         self.state = State::Answered(answer);
@@ -88,13 +88,13 @@ impl Asked<'_> {
     fn state(&self, deployed: &Deployed) -> Result<State, Answer> {
         if deployed.application.model_evaluation.is_none() {
             let message = "Models are not evaluated by themselves here: services.xml has no <model-evaluation/> in its <container>";
-            return Err(unknown(message.to_owned()));
+            return Err(unknown_model(message.to_owned()));
         }
         let models = deployed.models();
         let Some((name, rest)) = self.segments.split_first() else { return Err(self.all(models)) };
-        let model = named(models, name, |model| &model.name).ok_or_else(|| {
-            let known = listed(models.iter().map(|model| model.name.as_str()));
-            unknown(format!("No model named '{}'. Available models: {known}", Rejection::quote(name)))
+        let model = find_named(models, name, |model| &model.name).ok_or_else(|| {
+            let known = list_names(models.iter().map(|model| model.name.as_str()));
+            unknown_model(format!("No model named '{}'. Available models: {known}", Rejection::quote(name)))
         })?;
         let evaluates = rest.iter().rposition(|segment| segment.eq_ignore_ascii_case(EVALUATE));
         let function = &rest[..evaluates.unwrap_or(rest.len())];
@@ -117,23 +117,25 @@ impl Asked<'_> {
 
     /// The function that a path names, and how it is called there.
     fn function<'m>(&self, model: &'m Model, names: &[&str]) -> Result<(&'m Rc<ModelFunction>, String), Answer> {
-        let known = || listed(model.functions.iter().map(|function| function.name.as_str()));
+        let known = || list_names(model.functions.iter().map(|function| function.name.as_str()));
         let about = Rejection::quote(&model.name);
         if names.len() > 2 {
             let given = names.iter().map(|name| Rejection::quote(name)).collect::<Vec<_>>().join(", ");
-            return Err(unknown(format!("No more than 2 names can be given when choosing a function, got [{given}]")));
+            return Err(unknown_model(format!(
+                "No more than 2 names can be given when choosing a function, got [{given}]"
+            )));
         }
         if names.is_empty() {
             return match model.functions.as_slice() {
                 [only] => Ok((only, only.name.clone())),
-                _ => Err(unknown(format!(
+                _ => Err(unknown_model(format!(
                     "More than one function is available in model '{about}', but no name is given. Available functions: {}",
                     known()
                 ))),
             };
         }
         let name = names.join(".");
-        let find = |name: &str| named(&model.functions, name, |function| &function.name);
+        let find = |name: &str| find_named(&model.functions, name, |function| &function.name);
         if let Some(function) = find(&name) {
             return Ok((function, function.name.clone()));
         }
@@ -143,19 +145,19 @@ impl Asked<'_> {
             return Ok((function, format!("{DEFAULT}{}", function.name)));
         }
         let shown = Rejection::quote(&name);
-        Err(unknown(format!("No function '{shown}' in model '{about}'. Available functions: {}", known())))
+        Err(unknown_model(format!("No function '{shown}' in model '{about}'. Available functions: {}", known())))
     }
 
     fn evaluation(&self, function: &ModelFunction) -> Result<State, Answer> {
         let missing = match self.parameter("missing-value") {
             Some(text) => {
                 let value = parse_literal(text, None, Code::InvalidQueryParameter);
-                Some(value.map_err(|rejection| unknown(rejection.message))?)
+                Some(value.map_err(|rejection| unknown_model(rejection.message))?)
             }
             None => None,
         };
         let given = |name: &str| self.parameter(name).map(str::to_owned);
-        let bound = function.bind(&given, missing.as_ref()).map_err(|rejection| refused(&rejection))?;
+        let bound = function.bind(&given, missing.as_ref()).map_err(|rejection| refusal(&rejection))?;
         Ok(State::Evaluating { bound, format: self.form() })
     }
 
@@ -167,7 +169,7 @@ impl Asked<'_> {
             ("short" | "long" | "short-value" | "long-value", Some(format)) => Ok(Form::Json(format)),
             _ => {
                 let message = format!("Unknown tensor format 'Optional[{}]'", Rejection::quote(name));
-                Err(refused(&Rejection::new(Code::InvalidQueryParameter, message)))
+                Err(refusal(&Rejection::new(Code::InvalidQueryParameter, message)))
             }
         }
     }
@@ -222,12 +224,12 @@ impl Asked<'_> {
 const DEFAULT: &str = "default.";
 
 /// That of a name; its letters may be of any case where none has it as it is: the reference reads paths in lower case.
-fn named<'t, T>(all: &'t [T], name: &str, of: impl Fn(&T) -> &String) -> Option<&'t T> {
+fn find_named<'t, T>(all: &'t [T], name: &str, of: impl Fn(&T) -> &String) -> Option<&'t T> {
     let exact = all.iter().find(|one| of(one) == name);
     exact.or_else(|| all.iter().find(|one| of(one).eq_ignore_ascii_case(name)))
 }
 
-fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+fn list_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -240,7 +242,7 @@ fn found(json: JsonWriter) -> Answer {
     Answer { status: 200, body: json.finish() }
 }
 
-fn written(value: &Value, form: Form) -> Answer {
+fn write_value(value: &Value, form: Form) -> Answer {
     let tensor = match value {
         Value::Number(number) => Rc::new(Tensor::scalar(*number)),
         Value::Tensor(tensor) => tensor.clone(),
@@ -255,11 +257,11 @@ fn written(value: &Value, form: Form) -> Answer {
     }
 }
 
-fn unknown(message: String) -> Answer {
+fn unknown_model(message: String) -> Answer {
     failure(404, "NOT_FOUND", &message)
 }
 
-fn refused(rejection: &Rejection) -> Answer {
+fn refusal(rejection: &Rejection) -> Answer {
     failure(rejection.code.status(), rejection.code.name(), &rejection.message)
 }
 
@@ -307,7 +309,7 @@ impl FeatureSource for Source<'_> {
 impl Task for Evaluate {
     fn wants(&mut self) -> Result<Want, Rejection> {
         self.evaluate().or_else(|rejection| {
-            self.state = State::Answered(refused(&rejection));
+            self.state = State::Answered(refusal(&rejection));
             Ok(Want::Nothing)
         })
     }
@@ -319,7 +321,7 @@ impl Task for Evaluate {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let late = || refused(&Rejection::new(Code::TimedOut, "Timeout while evaluating the model"));
+        let late = || refusal(&Rejection::new(Code::TimedOut, "Timeout while evaluating the model"));
         let answer = match self.state {
             State::Answered(answer) => answer,
             State::Evaluating { .. } => late(),

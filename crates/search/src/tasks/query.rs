@@ -17,12 +17,12 @@ use crate::asked::parse::parse;
 use crate::asked::properties::Properties;
 use crate::asked::request::Request;
 use crate::asked::scope::Scope;
-use crate::asked::statements::parsed;
+use crate::asked::statements::parse_statement;
 use crate::deployed::Deployed;
 use crate::found::group_facts::GroupFacts;
 use crate::found::model_runs::GivenOutputs;
 use crate::found::stages::Spent;
-use crate::grouping::{Clock, unknown, zone_offset};
+use crate::grouping::{Clock, unknown_zone, zone_offset};
 use crate::plan::Plan;
 use crate::plan::compile::{Asking, compile, timeout_ms};
 use crate::render::Rendering;
@@ -88,7 +88,7 @@ impl Query {
         reader.end()?;
         let readable = refusal.map_or(Ok(()), Err);
         let scope = readable.clone().and_then(|()| Scope::from_properties(&deployed, &properties));
-        let wanted = readable.and_then(|()| embedded_inputs::wanted(&deployed, &properties));
+        let wanted = readable.and_then(|()| embedded_inputs::embeddings_wanted(&deployed, &properties));
         Ok(Query {
             deployed,
             residency,
@@ -187,9 +187,9 @@ impl Query {
         let Some(Ok(planned)) = plan.as_mut() else { return Ok(()) };
         let Some(name) = planned.zone.clone() else { return Ok(()) };
         match zone_offset(answer)? {
-            Some(offset) => unshared(planned)?.set_zone(offset),
+            Some(offset) => plan_alone(planned)?.set_zone(offset),
             None => {
-                let message = format!("Could not set 'timezone': {}", unknown(&name));
+                let message = format!("Could not set 'timezone': {}", unknown_zone(&name));
                 *plan = Some(Err(Rejection::new(Code::IllegalQuery, message)));
             }
         }
@@ -199,7 +199,7 @@ impl Query {
     /// Sets the zone to what it was where a partial result was found.
     pub(crate) fn set_zone(&self, clock: Clock) -> Result<(), Rejection> {
         match self.plan.borrow_mut().as_mut() {
-            Some(Ok(plan)) if plan.zone.is_some() => unshared(plan).map(|plan| plan.set_zone(clock.zone)),
+            Some(Ok(plan)) if plan.zone.is_some() => plan_alone(plan).map(|plan| plan.set_zone(clock.zone)),
             _ => Ok(()),
         }
     }
@@ -207,7 +207,7 @@ impl Query {
     pub(crate) fn tree(&self) -> &Result<Rc<brooklet_query::Query>, Rejection> {
         self.tree.get_or_init(|| {
             self.scope.as_ref().map_err(Rejection::clone)?;
-            parsed(&self.deployed.statements, &self.properties, || parse(&self.deployed, &self.properties))
+            parse_statement(&self.deployed.statements, &self.properties, || parse(&self.deployed, &self.properties))
         })
     }
 
@@ -238,6 +238,6 @@ impl Query {
 }
 
 /// Tasks take the plan anew at every step, so nobody else holds it between them.
-fn unshared(plan: &mut Rc<Plan>) -> Result<&mut Plan, Rejection> {
+fn plan_alone(plan: &mut Rc<Plan>) -> Result<&mut Plan, Rejection> {
     Rc::get_mut(plan).ok_or_else(|| Rejection::new(Code::Internal, "a plan in use"))
 }

@@ -247,12 +247,12 @@ impl Run {
     /// The documents of a view that match, where an unresolved neighbour operator holds for every document.
     fn matching(&self, view: usize) -> Bitmap {
         let alive = &self.views[view].alive;
-        let mut documents = evaluate(&self.plan.root, &self.plan, &self.known(view));
+        let mut documents = evaluate(&self.plan.root, &self.plan, &self.known_view(view));
         documents.and(alive);
         documents
     }
 
-    fn known(&self, view: usize) -> MatchedView<'_> {
+    fn known_view(&self, view: usize) -> MatchedView<'_> {
         MatchedView {
             unresolved: &self.unresolved,
             resolved: &self.resolved,
@@ -315,7 +315,7 @@ impl Run {
         let matching: Vec<Bitmap> = (0..self.views.len()).map(|view| self.matching(view)).collect();
         self.ranker.expect(matching.iter().map(Bitmap::count).collect());
         if Counted::is_needed(&self.plan) {
-            let counted = (0..self.views.len()).map(|view| Counted::new(&self.plan, &self.known(view)));
+            let counted = (0..self.views.len()).map(|view| Counted::new(&self.plan, &self.known_view(view)));
             let counted: Vec<Counted> = counted.collect();
             self.matches.iter_mut().zip(counted).for_each(|(matches, counted)| matches.counted = counted);
         }
@@ -377,7 +377,7 @@ impl Run {
         self.score_batch(end, reads)?;
         if self.keys.is_empty() {
             (self.next..end).for_each(|index| self.admit(index, Vec::new()));
-            self.ranked(end, reads);
+            self.rank_until(end, reads);
             return Ok(());
         }
         // Nothing is admitted before all of the batch can be: a batch that halts is begun again.
@@ -385,12 +385,12 @@ impl Run {
         for (index, values) in (self.next..end).zip(sort_values) {
             self.admit(index, values);
         }
-        self.ranked(end, reads);
+        self.rank_until(end, reads);
         Ok(())
     }
 
     /// Ends a batch.
-    fn ranked(&mut self, end: usize, reads: &mut Reads) {
+    fn rank_until(&mut self, end: usize, reads: &mut Reads) {
         self.next = end;
         reads.relax();
         if end == self.documents.len() {

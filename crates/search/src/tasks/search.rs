@@ -371,7 +371,7 @@ impl Task for Search {
             Stage::Wait(stage) => {
                 self.query.give_outputs(answer.bytes())?;
                 self.found.wanted = Default::default();
-                self.stage = renewed(*stage, &*self.query.plan()?, self.query.now)?;
+                self.stage = renew(*stage, &*self.query.plan()?, self.query.now)?;
                 return Ok(());
             }
             other => self.stage = other,
@@ -443,7 +443,7 @@ impl Query {
 
 /// A stage that lacked outputs of models, once they are given.
 #[inline(never)]
-pub(crate) fn renewed(stage: Stage, plan: &Plan, now: i64) -> Result<Stage, Rejection> {
+pub(crate) fn renew(stage: Stage, plan: &Plan, now: i64) -> Result<Stage, Rejection> {
     Ok(match stage {
         Stage::Run(mut running, schema) => {
             running.renew(plan, now)?;

@@ -188,7 +188,7 @@ impl Number for i8 {
     }
 
     fn in_range(low: i64, high: i64) -> impl Fn(i8) -> bool {
-        let (low, high) = narrowed(low, high, (i8::MIN, i8::MAX), (1, 0));
+        let (low, high) = narrow(low, high, (i8::MIN, i8::MAX), (1, 0));
         move |value| (low <= value) & (value <= high)
     }
 }
@@ -203,7 +203,7 @@ impl Number for i32 {
     }
 
     fn in_range(low: i64, high: i64) -> impl Fn(i32) -> bool {
-        let (low, high) = narrowed(low, high, (i32::MIN, i32::MAX), (1, 0));
+        let (low, high) = narrow(low, high, (i32::MIN, i32::MAX), (1, 0));
         move |value| (low <= value) & (value <= high)
     }
 }
@@ -252,7 +252,7 @@ impl Number for f64 {
 
 /// The ends of what a range has of the numbers between two others, as numbers like these: compared as they are stored, more of
 /// them fit into a register. `nothing` if it has none of them.
-fn narrowed<N>(low: i64, high: i64, (least, most): (N, N), nothing: (N, N)) -> (N, N)
+fn narrow<N>(low: i64, high: i64, (least, most): (N, N), nothing: (N, N)) -> (N, N)
 where
     N: TryFrom<i64> + Into<i64> + Copy,
 {

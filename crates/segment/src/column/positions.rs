@@ -86,7 +86,7 @@ impl ByWord {
 /// # Errors
 /// If the list has a place that is not of a word, or is not one. What comes before may have been told.
 pub fn read_positions(list: &[u8], words: u32, each: impl FnMut(u32)) -> Result<(), Rejection> {
-    checked(brooklet_kernel::each_place(list, words, each))
+    check_kind(brooklet_kernel::each_place(list, words, each))
 }
 
 /// Appends where a word stands, ascending.
@@ -94,7 +94,7 @@ pub fn read_positions(list: &[u8], words: u32, each: impl FnMut(u32)) -> Result<
 /// # Errors
 /// As [`read_positions`].
 pub fn collect_positions(list: &[u8], words: u32, places: &mut Vec<u32>) -> Result<(), Rejection> {
-    checked(brooklet_kernel::collect_places(list, words, places))
+    check_kind(brooklet_kernel::collect_places(list, words, places))
 }
 
 /// Tells `each` the numbers of a set that a word stands so much behind, ascending.
@@ -107,9 +107,9 @@ pub fn positions_among(
     wanted: (&Bitmap, u32),
     each: impl FnMut(u32),
 ) -> Result<(), Rejection> {
-    checked(brooklet_kernel::each_place_of(list, words, wanted, each))
+    check_kind(brooklet_kernel::each_place_of(list, words, wanted, each))
 }
 
-fn checked(is_list: bool) -> Result<(), Rejection> {
+fn check_kind(is_list: bool) -> Result<(), Rejection> {
     if is_list { Ok(()) } else { Err(Rejection::corrupt("a word stands where no words are")) }
 }

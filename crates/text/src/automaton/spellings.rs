@@ -1,6 +1,6 @@
 //! Words that are spellings of another one: for each of its letters those that may stand for it, with any accents.
 use super::path::Automaton;
-use crate::spelling::{Spelling, accented, unaccented};
+use crate::spelling::{Spelling, accents_of, without_accents};
 
 /// Letters that are followed. Behind them all is accepted.
 const LETTERS_MAX: usize = 120;
@@ -25,7 +25,7 @@ struct Letter {
 
 impl Letter {
     fn new(first: char, seconds: Vec<char>) -> Letter {
-        Letter { first, accented: accented(first), seconds }
+        Letter { first, accented: accents_of(first), seconds }
     }
 }
 
@@ -94,7 +94,7 @@ impl Automaton for Spellings {
         let mut state = self.state();
         let mut bytes = [0; 4];
         // Nothing, where it is an accent of the letter before it; two, of which the second may be behind the beginning.
-        for letter in unaccented(letter.encode_utf8(&mut bytes)).chars() {
+        for letter in without_accents(letter.encode_utf8(&mut bytes)).chars() {
             let is_begun = (self.begins || self.is_cut) && self.is_at_end(state);
             state = if is_begun { state } else { self.after(state, letter) };
         }
@@ -124,7 +124,7 @@ impl Automaton for Spellings {
         }
         for second in self.at(state.seconds).flat_map(|(_, own)| &own.seconds) {
             offer(*second);
-            accented(*second).chars().for_each(&mut offer);
+            accents_of(*second).chars().for_each(&mut offer);
         }
         least
     }

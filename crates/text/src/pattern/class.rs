@@ -30,7 +30,7 @@ impl Class {
     }
 
     /// Those that are not in it.
-    pub(super) fn negated(&self) -> Class {
+    pub(super) fn negate(&self) -> Class {
         let mut beyond = Vec::new();
         let mut from = 128;
         for (first, last) in &self.beyond {
@@ -83,7 +83,7 @@ mod tests {
         let ranges = [('é', 'ü'), ('a', 'f'), ('Y', 'b'), ('ü', 'ÿ'), ('~', '\u{85}'), ('\u{10fff0}', char::MAX)];
         let is_in = |c: char| ranges.iter().any(|(first, last)| (*first..=*last).contains(&c));
         let class = Class::new(ranges.iter().map(|(first, last)| (u32::from(*first), u32::from(*last))).collect());
-        let (negated, folded) = (class.negated(), class.clone().in_both_cases());
+        let (negated, folded) = (class.negate(), class.clone().in_both_cases());
         let mut both = Class::new(vec![(48, 57), (0x4e00, 0x4e02)]);
         both.add(&class);
         for c in ('\0'..=char::MAX).filter(|c| u32::from(*c) < 0x5000 || u32::from(*c) > 0x10_0000) {

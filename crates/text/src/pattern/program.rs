@@ -161,7 +161,7 @@ impl Reader {
             }
             Ast::Dot(_) => {
                 let line_end = Class::new(if self.dot_is_any { Vec::new() } else { vec![(10, 10)] });
-                self.number(line_end.negated())
+                self.number(line_end.negate())
             }
             Ast::Assertion(assertion) => Node::Look(self.look(&assertion.kind)),
             Ast::ClassUnicode(class) => return Err(unicode(&class.span)),
@@ -233,7 +233,7 @@ impl Reader {
     /// A class as it is written: both cases are in it before it is negated.
     fn class(&mut self, class: Class, negated: bool) -> Node {
         let class = if self.folds { class.in_both_cases() } else { class };
-        self.number(if negated { class.negated() } else { class })
+        self.number(if negated { class.negate() } else { class })
     }
 
     fn number(&mut self, class: Class) -> Node {
@@ -258,11 +258,11 @@ fn items(item: &ClassSetItem, set: &mut Class) -> Result<(), Fault> {
             ClassSetItem::Ascii(class) => {
                 let named =
                     Class::new(ascii(&class.kind).iter().map(|(a, b)| (u32::from(*a), u32::from(*b))).collect());
-                set.add(&if class.negated { named.negated() } else { named });
+                set.add(&if class.negated { named.negate() } else { named });
             }
             ClassSetItem::Perl(class) => {
                 let named = perl(&class.kind);
-                set.add(&if class.negated { named.negated() } else { named });
+                set.add(&if class.negated { named.negate() } else { named });
             }
             ClassSetItem::Unicode(class) => return Err(unicode(&class.span)),
             ClassSetItem::Bracketed(class) => {

@@ -1,7 +1,7 @@
 //! The members of the body of an operation, those of `fields` left out.
 use brooklet_task::{Code, Rejection};
 
-use super::refusal::{broken, check_key, refused};
+use super::refusal::{broken_json, check_key, refusal};
 use crate::OperationKind;
 use crate::json::{JsonKind, Lexer, UniqueNames};
 
@@ -16,13 +16,13 @@ pub(crate) struct Members {
 
 /// Stands before the object that a body must be.
 pub(crate) fn start(body: &[u8]) -> Result<Lexer<'_>, Rejection> {
-    let mut json = Lexer::from_bytes(body, Code::InvalidDocument).map_err(broken)?;
+    let mut json = Lexer::from_bytes(body, Code::InvalidDocument).map_err(broken_json)?;
     if json.at_end() {
-        return Err(refused("Could not read document, no document?"));
+        return Err(refusal("Could not read document, no document?"));
     }
-    let kind = json.kind().map_err(broken)?;
+    let kind = json.kind().map_err(broken_json)?;
     if kind != JsonKind::Object {
-        return Err(refused(&format!("expected start of root object, got {}", kind.noun())));
+        return Err(refusal(&format!("expected start of root object, got {}", kind.noun())));
     }
     Ok(json)
 }
@@ -41,7 +41,7 @@ pub(crate) fn read_members(
             "fields" => {
                 let kind = json.kind()?;
                 if kind != JsonKind::Object {
-                    return Err(refused(&format!("expected start of JSON object, but got {}", kind.noun())));
+                    return Err(refusal(&format!("expected start of JSON object, but got {}", kind.noun())));
                 }
                 members.has_fields = true;
                 read_fields(json)?;
@@ -65,7 +65,7 @@ pub(crate) fn read_condition(json: &mut Lexer) -> Result<Option<String>, Rejecti
     match json.kind()? {
         JsonKind::String => Ok(Some(json.string()?.into_owned())),
         JsonKind::Null => json.null().map(|()| None),
-        other => Err(refused(&format!("Expected 'condition' to be a string, but got {}", other.noun()))),
+        other => Err(refusal(&format!("Expected 'condition' to be a string, but got {}", other.noun()))),
     }
 }
 
@@ -76,6 +76,6 @@ pub(crate) fn read_condition(json: &mut Lexer) -> Result<Option<String>, Rejecti
 pub(crate) fn read_create(json: &mut Lexer) -> Result<bool, Rejection> {
     match json.kind()? {
         JsonKind::Bool => json.boolean(),
-        other => Err(refused(&format!("Expected 'create' to be a boolean, but got {}", other.noun()))),
+        other => Err(refusal(&format!("Expected 'create' to be a boolean, but got {}", other.noun()))),
     }
 }

@@ -1,7 +1,7 @@
 //! Integers as Java's `parseInt` and its kin read them: a sign, digits, nothing else.
 use brooklet_task::Rejection;
 
-use super::refusal::refused;
+use super::refusal::refusal;
 
 /// A 32-bit integer.
 pub(super) fn parse_int(text: &str) -> Result<i32, Rejection> {
@@ -17,9 +17,9 @@ pub(super) fn parse_long(text: &str) -> Result<i64, Rejection> {
 pub(super) fn parse_byte(text: &str) -> Result<i8, Rejection> {
     let wide = parse_int(text)?;
     i8::try_from(wide)
-        .map_err(|_| refused(&format!("Value out of range. Value:\"{}\" Radix:10", Rejection::quote(text))))
+        .map_err(|_| refusal(&format!("Value out of range. Value:\"{}\" Radix:10", Rejection::quote(text))))
 }
 
 fn not_a_number(text: &str) -> Rejection {
-    refused(&format!("For input string: \"{}\"", Rejection::quote(text)))
+    refusal(&format!("For input string: \"{}\"", Rejection::quote(text)))
 }

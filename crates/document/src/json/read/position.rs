@@ -2,7 +2,7 @@
 use brooklet_task::Rejection;
 
 use super::number::parse_int;
-use super::refusal::{check_key, refused};
+use super::refusal::{check_key, refusal};
 use crate::Value;
 use crate::json::number::parse_double;
 use crate::json::{Lexer, UniqueNames};
@@ -19,7 +19,7 @@ pub(super) fn read_position_object(json: &mut Lexer) -> Result<Value, Rejection>
         check_key(&mut seen, &key)?;
         let kind = json.kind()?;
         if !kind.is_scalar() {
-            return Err(refused(&format!(
+            return Err(refusal(&format!(
                 "Expected a coordinate '{}' but got {}",
                 Rejection::quote(&key),
                 kind.noun()
@@ -27,34 +27,34 @@ pub(super) fn read_position_object(json: &mut Lexer) -> Result<Value, Rejection>
         }
         let text = json.scalar_text()?;
         let before = match &*key {
-            "lat" | "latitude" => y.replace(rounded(&text)?),
-            "lng" | "longitude" => x.replace(rounded(&text)?),
+            "lat" | "latitude" => y.replace(round_degrees(&text)?),
+            "lng" | "longitude" => x.replace(round_degrees(&text)?),
             "x" => x.replace(parse_int(&text)?),
             "y" => y.replace(parse_int(&text)?),
             other => {
                 let shown = Rejection::quote(other);
-                return Err(refused(&format!("Unexpected attribute name in geo position field: '{shown}'")));
+                return Err(refusal(&format!("Unexpected attribute name in geo position field: '{shown}'")));
             }
         };
         if before.is_some() {
-            return Err(refused(&format!("A coordinate of a geo position is given twice, again as '{key}'")));
+            return Err(refusal(&format!("A coordinate of a geo position is given twice, again as '{key}'")));
         }
     }
-    let y = y.ok_or_else(|| refused("Missing 'lat' attribute in geo position field"))?;
-    let x = x.ok_or_else(|| refused("Missing 'lng' attribute in geo position field"))?;
+    let y = y.ok_or_else(|| refusal("Missing 'lat' attribute in geo position field"))?;
+    let x = x.ok_or_else(|| refusal("Missing 'lng' attribute in geo position field"))?;
     Ok(Value::Position { x, y })
 }
 
 /// Degrees as micro-degrees, rounded half up.
-fn rounded(text: &str) -> Result<i32, Rejection> {
+fn round_degrees(text: &str) -> Result<i32, Rejection> {
     let degrees =
-        parse_double(text).ok_or_else(|| refused(&format!("For input string: \"{}\"", Rejection::quote(text))))?;
+        parse_double(text).ok_or_else(|| refusal(&format!("For input string: \"{}\"", Rejection::quote(text))))?;
     fitting((degrees * MICRODEGREES + 0.5).floor(), text)
 }
 
 fn fitting(microdegrees: f64, text: &str) -> Result<i32, Rejection> {
     let fits = (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&microdegrees);
-    let outside = || refused(&format!("'{}' degrees are out of range", Rejection::quote(text)));
+    let outside = || refusal(&format!("'{}' degrees are out of range", Rejection::quote(text)));
     if fits { Ok(microdegrees as i32) } else { Err(outside()) }
 }
 
@@ -62,7 +62,7 @@ fn fitting(microdegrees: f64, text: &str) -> Result<i32, Rejection> {
 #[inline(never)]
 pub(super) fn read_position(text: &str) -> Result<Value, Rejection> {
     let wrong =
-        |cause: &str| refused(&format!("Could not parse '{}' as geo coordinates: {cause}", Rejection::quote(text)));
+        |cause: &str| refusal(&format!("Could not parse '{}' as geo coordinates: {cause}", Rejection::quote(text)));
     if let Some((x, y)) = text.split_once(';')
         && let (Ok(x), Ok(y)) = (parse_int(x.trim()), parse_int(y.trim()))
     {

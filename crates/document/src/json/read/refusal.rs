@@ -5,21 +5,21 @@ use brooklet_task::{Code, Rejection};
 use crate::json::UniqueNames;
 
 /// Marks what the lexer refused, which alone has a place.
-pub(crate) fn broken(rejection: Rejection) -> Rejection {
+pub(crate) fn broken_json(rejection: Rejection) -> Rejection {
     if rejection.span.is_some() { rejection.within("failed parsing document") } else { rejection }
 }
 
-pub(crate) fn refused(message: &str) -> Rejection {
+pub(crate) fn refusal(message: &str) -> Rejection {
     Rejection::new(Code::InvalidDocument, message)
 }
 
 /// Refuses a key that was seen before in its object, and objects with too many keys.
 pub(crate) fn check_key(seen: &mut UniqueNames, key: &str) -> Result<(), Rejection> {
     if !seen.first_time(key) {
-        return Err(refused(&format!("Duplicate key '{}'", Rejection::quote(key))));
+        return Err(refusal(&format!("Duplicate key '{}'", Rejection::quote(key))));
     }
     if seen.count() > JSON_KEYS {
-        return Err(refused(&format!("An object has more keys than the limit of {JSON_KEYS}")));
+        return Err(refusal(&format!("An object has more keys than the limit of {JSON_KEYS}")));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use brooklet_task::limits::{QUERY_TENSOR_CELLS, TENSOR_CELLS};
 use brooklet_task::{Code, Rejection};
 
-use super::refusal::{check_key, refused};
+use super::refusal::{check_key, refusal};
 use crate::json::{JsonKind, Lexer, UniqueNames};
 use crate::tensor::{GivenCell, Labels, parse_hex};
 use crate::{Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
@@ -94,13 +94,13 @@ pub(super) fn read_addresses(tensor_type: &Arc<TensorType>, json: &mut Lexer) ->
     while let Some(key) = json.next_key()? {
         check_key(&mut seen, &key)?;
         if &*key != "addresses" {
-            return Err(refused(&format!("Unknown JSON string '{}' in a remove update", Rejection::quote(&key))));
+            return Err(refusal(&format!("Unknown JSON string '{}' in a remove update", Rejection::quote(&key))));
         }
         expect(JsonKind::Array, "'addresses' to contain an array", json)?;
         json.begin_array()?;
         while json.next_element()? {
             if addresses.len() == TENSOR_CELLS {
-                return Err(refused(&format!("More addresses than the limit of {TENSOR_CELLS}")));
+                return Err(refusal(&format!("More addresses than the limit of {TENSOR_CELLS}")));
             }
             let labels = reader.address(json)?;
             let mut address = Vec::new();
@@ -112,11 +112,11 @@ pub(super) fn read_addresses(tensor_type: &Arc<TensorType>, json: &mut Lexer) ->
                         "Indexed dimension address '{}' should not be specified in remove update",
                         dimension.name
                     );
-                    return Err(refused(&message));
+                    return Err(refusal(&message));
                 }
             }
             if address.iter().all(Option::is_none) {
-                return Err(refused("An address of a remove update names no dimension"));
+                return Err(refusal("An address of a remove update names no dimension"));
             }
             addresses.push(address);
         }
@@ -161,7 +161,7 @@ impl TensorReader {
             JsonKind::Array if self.has_mapped && self.has_indexed => self.blocks(json),
             JsonKind::Array if self.has_mapped => self.cells(json),
             JsonKind::Array | JsonKind::String if !self.has_mapped => self.values(json),
-            other => Err(refused(&format!("Expected an object or an array, but got {}", other.noun()))),
+            other => Err(refusal(&format!("Expected an object or an array, but got {}", other.noun()))),
         }
     }
 
@@ -185,18 +185,18 @@ impl TensorReader {
                 _ => Form::Direct,
             };
             if form.is_some_and(|form| form != here) || (form == Some(here) && here != Form::Direct) {
-                return Err(refused("A tensor has only one of 'cells', 'values', 'blocks' and direct values"));
+                return Err(refusal("A tensor has only one of 'cells', 'values', 'blocks' and direct values"));
             }
             form = Some(here);
             match here {
                 Form::Cells => self.cells(json)?,
                 Form::Values => self.values(json)?,
                 Form::Blocks => self.blocks(json)?,
-                Form::Direct => self.labelled(key.into_owned(), json)?,
+                Form::Direct => self.read_labelled(key.into_owned(), json)?,
             }
         }
         if form.is_none() && !self.has_mapped && self.source == TensorSource::Query {
-            return Err(refused("Expected values to be an array, not an object"));
+            return Err(refusal("Expected values to be an array, not an object"));
         }
         Ok(())
     }
@@ -216,10 +216,10 @@ impl TensorReader {
         json.begin_array()?;
         while json.next_element()? {
             expect(JsonKind::Object, "the cells of a tensor to be objects", json)?;
-            let (address, value) = self.addressed("value", json, |reader, json| reader.number(json))?;
+            let (address, value) = self.read_address("value", json, |reader, json| reader.number(json))?;
             let missing = |field| format!("Expected an object in a tensor 'cells' array to contain {field} field");
-            let address = address.ok_or_else(|| refused(&missing("an 'address'")))?;
-            let value = value.ok_or_else(|| refused(&missing("a 'value'")))?;
+            let address = address.ok_or_else(|| refusal(&missing("an 'address'")))?;
+            let value = value.ok_or_else(|| refusal(&missing("a 'value'")))?;
             self.builder.cell(address, value)?;
         }
         Ok(())
@@ -228,7 +228,7 @@ impl TensorReader {
     /// `[{"address":…,"values":[…]},…]` or `{"a":[…],…}`
     fn blocks(&mut self, json: &mut Lexer) -> Reads<()> {
         if !(self.has_mapped && self.has_indexed) {
-            return Err(refused(
+            return Err(refusal(
                 "Blocks of values can only be used with mixed (sparse and dense) tensors. \
                  Use an array of cell values instead.",
             ));
@@ -236,7 +236,7 @@ impl TensorReader {
         if json.kind()? == JsonKind::Object {
             json.begin_object()?;
             while let Some(label) = json.next_key()? {
-                self.labelled(label.into_owned(), json)?;
+                self.read_labelled(label.into_owned(), json)?;
             }
             return Ok(());
         }
@@ -244,10 +244,10 @@ impl TensorReader {
         json.begin_array()?;
         while json.next_element()? {
             expect(JsonKind::Object, "an item in a blocks array to be an object", json)?;
-            let (address, cells) = self.addressed("values", json, |reader, json| reader.dense(json))?;
+            let (address, cells) = self.read_address("values", json, |reader, json| reader.dense(json))?;
             let missing = |field| format!("Expected a block of a tensor to contain {field} field");
-            let address = address.ok_or_else(|| refused(&missing("an 'address'")))?;
-            let cells = cells.ok_or_else(|| refused(&missing("a 'values'")))?;
+            let address = address.ok_or_else(|| refusal(&missing("an 'address'")))?;
+            let cells = cells.ok_or_else(|| refusal(&missing("a 'values'")))?;
             let address = self.mapped_only(address)?;
             self.builder.block(address, cells)?;
         }
@@ -260,7 +260,7 @@ impl TensorReader {
     }
 
     /// A value under a single label: a number, or a dense subspace for a type that also has indexed dimensions.
-    fn labelled(&mut self, label: String, json: &mut Lexer) -> Reads<()> {
+    fn read_labelled(&mut self, label: String, json: &mut Lexer) -> Reads<()> {
         if self.has_mapped && self.has_indexed {
             if self.builder.tensor_type().mapped().count() != 1 {
                 return Err(self.several_dimensions());
@@ -282,12 +282,12 @@ impl TensorReader {
     }
 
     fn several_dimensions(&self) -> Rejection {
-        refused(&format!("Expected a tensor with a single dimension but got {}", self.builder.tensor_type()))
+        refusal(&format!("Expected a tensor with a single dimension but got {}", self.builder.tensor_type()))
     }
 
     /// An object with `address` and another member, in any order.
     #[inline(never)]
-    fn addressed<T>(
+    fn read_address<T>(
         &self,
         member: &str,
         json: &mut Lexer,
@@ -315,18 +315,18 @@ impl TensorReader {
         while let Some(name) = json.next_key()? {
             let place = tensor_type.dimensions.iter().position(|dimension| dimension.name == *name);
             let unknown =
-                || refused(&format!("{tensor_type} does not contain dimension '{}'", Rejection::quote(&name)));
+                || refusal(&format!("{tensor_type} does not contain dimension '{}'", Rejection::quote(&name)));
             let place = place.ok_or_else(unknown)?;
             let kind = json.kind()?;
             // Of a document every scalar is read by its text, also `true` and `null`.
             if !(kind == JsonKind::String || (kind.is_scalar() && self.source == TensorSource::Document)) {
-                return Err(refused(&format!(
+                return Err(refusal(&format!(
                     "Expected a label of dimension '{name}' to be a string, not {}",
                     kind.noun()
                 )));
             }
             if labels[place].replace(json.scalar_text()?.into_owned()).is_some() {
-                return Err(refused(&format!("Duplicate key '{name}'")));
+                return Err(refusal(&format!("Duplicate key '{name}'")));
             }
         }
         Ok(labels)
@@ -342,11 +342,11 @@ impl TensorReader {
                 (false, None) => {}
                 (true, None) => {
                     let message = format!("Missing a label for dimension '{}' for {tensor_type}", dimension.name);
-                    return Err(refused(&message));
+                    return Err(refusal(&message));
                 }
                 (false, Some(_)) => {
                     let message = format!("The address of a block has no label for dimension '{}'", dimension.name);
-                    return Err(refused(&message));
+                    return Err(refusal(&message));
                 }
             }
         }
@@ -359,17 +359,17 @@ impl TensorReader {
             JsonKind::String => parse_hex(&json.string()?, &self.builder),
             JsonKind::Array => {
                 let mut cells = Vec::with_capacity(self.builder.dense_size());
-                self.nested(json, &mut cells)?;
+                self.read_nested(json, &mut cells)?;
                 if cells.is_empty() {
-                    return Err(refused("The 'values' array does not contain any values"));
+                    return Err(refusal("The 'values' array does not contain any values"));
                 }
                 Ok(cells)
             }
-            other => Err(refused(&format!("Expected values to be an array, not {}", other.noun()))),
+            other => Err(refusal(&format!("Expected values to be an array, not {}", other.noun()))),
         }
     }
 
-    fn nested(&self, json: &mut Lexer, cells: &mut Vec<f64>) -> Reads<()> {
+    fn read_nested(&self, json: &mut Lexer, cells: &mut Vec<f64>) -> Reads<()> {
         json.begin_array()?;
         loop {
             json.plain_numbers(self.builder.dense_size() - cells.len(), cells);
@@ -378,13 +378,13 @@ impl TensorReader {
             }
             match json.kind()? {
                 JsonKind::Number => cells.push(json.double()?),
-                JsonKind::Array => self.nested(json, cells)?,
+                JsonKind::Array => self.read_nested(json, cells)?,
                 _ => cells.push(self.number(json)?),
             }
             if cells.len() > self.builder.dense_size() {
                 let expected = self.builder.dense_size();
                 let more = self.builder.tensor_type();
-                return Err(refused(&format!("Expected {expected} values, but got more in a tensor of type {more}")));
+                return Err(refusal(&format!("Expected {expected} values, but got more in a tensor of type {more}")));
             }
         }
         Ok(())
@@ -396,10 +396,10 @@ impl TensorReader {
             JsonKind::Number => json.double(),
             JsonKind::String => {
                 let text = json.string()?;
-                parse_cell(&text).ok_or_else(|| refused(&format!("For input string: \"{}\"", Rejection::quote(&text))))
+                parse_cell(&text).ok_or_else(|| refusal(&format!("For input string: \"{}\"", Rejection::quote(&text))))
             }
             JsonKind::Null if self.source == TensorSource::Query => json.null().map(|()| f64::NAN),
-            other => Err(refused(&format!("Expected a number but got {}", other.noun()))),
+            other => Err(refusal(&format!("Expected a number but got {}", other.noun()))),
         }
     }
 }
@@ -407,7 +407,7 @@ impl TensorReader {
 fn expect(kind: JsonKind, what: &str, json: &mut Lexer) -> Reads<()> {
     match json.kind()? {
         found if found == kind => Ok(()),
-        found => Err(refused(&format!("Expected {what}, not {}", found.noun()))),
+        found => Err(refusal(&format!("Expected {what}, not {}", found.noun()))),
     }
 }
 

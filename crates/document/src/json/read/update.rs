@@ -5,7 +5,7 @@ use brooklet_task::limits::{ELEMENTS, FIELDS};
 use super::members::{read_members, start};
 use super::number::parse_int;
 use super::options::ReadOptions;
-use super::refusal::{broken, check_key, refused};
+use super::refusal::{broken_json, check_key, refusal};
 use super::tensor::{read_addresses, read_given_cells};
 use super::value::{ValueReader, read_weight, value_from_text};
 use crate::document_types::FieldTypes;
@@ -44,9 +44,9 @@ pub fn read_update(types: &dyn FieldTypes, id: &DocumentId, body: &[u8], options
         json.end()?;
         Ok(members)
     });
-    let members = members.map_err(broken)?;
+    let members = members.map_err(broken_json)?;
     if !members.has_fields {
-        return Err(refused("document is missing the required \"fields\" field"));
+        return Err(refusal("document is missing the required \"fields\" field"));
     }
     let ignored = reader.values.ignored;
     Ok(UpdateBody { update: reader.update, condition: members.condition, create: members.create, ignored })
@@ -60,7 +60,7 @@ pub(crate) fn read_update_fields(
     options: ReadOptions,
 ) -> Reads<Update> {
     let mut reader = UpdateReader::new(types, id, options);
-    reader.fields(json).map_err(broken)?;
+    reader.fields(json).map_err(broken_json)?;
     Ok(reader.update)
 }
 
@@ -82,13 +82,13 @@ impl<'a> UpdateReader<'a> {
         while let Some(name) = json.next_key()? {
             check_key(&mut seen, &name)?;
             if seen.count() > FIELDS {
-                return Err(refused(&format!("An update has more fields than the limit of {FIELDS}")));
+                return Err(refusal(&format!("An update has more fields than the limit of {FIELDS}")));
             }
             let kind = json.kind()?;
             if kind != JsonKind::Object {
                 return Err(within(
                     &name,
-                    refused(&format!(
+                    refusal(&format!(
                         "Expected start of JSON object, got {}: expected an operation such as {{\"assign\":…}}",
                         kind.noun()
                     )),
@@ -112,7 +112,7 @@ impl<'a> UpdateReader<'a> {
                 None => {
                     let of = self.id.document_type();
                     let message = format!("No field named '{}' in document type '{of}'", Rejection::quote(&name));
-                    return Err(within(&name, refused(&message)));
+                    return Err(within(&name, refusal(&message)));
                 }
             }
         }
@@ -131,37 +131,37 @@ impl<'a> UpdateReader<'a> {
                     FieldChange::Assign(None)
                 }
                 "assign" => FieldChange::Assign(Some(self.values.bare(field, data_type, json)?)),
-                "add" => FieldChange::Add(self.added(field, data_type, json)?),
-                "remove" => self.removed(field, data_type, json)?,
+                "add" => FieldChange::Add(self.read_add(field, data_type, json)?),
+                "remove" => self.read_remove(field, data_type, json)?,
                 "match" => {
-                    let (element, change) = self.matched(field, data_type, json)?;
+                    let (element, change) = self.read_match(field, data_type, json)?;
                     FieldChange::Match(element, change)
                 }
-                "modify" => FieldChange::Modify(modified(field, data_type, json)?),
+                "modify" => FieldChange::Modify(read_modify(field, data_type, json)?),
                 other => match Calculation::from_name(other) {
                     Some(calculation) => {
                         check_numeric(data_type)?;
                         FieldChange::Calculate(calculation, divisor(field, calculation, operand(json)?)?)
                     }
-                    None => return Err(refused(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
+                    None => return Err(refusal(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
                 },
             });
         }
         Ok(changes)
     }
 
-    fn added(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
+    fn read_add(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         match data_type {
             DataType::Array(_) | DataType::WeightedSet { .. } => self.values.bare(field, data_type, json),
             DataType::Tensor(of) => {
                 demand_mapped("An add", data_type)?;
                 let kind = json.kind()?;
                 if kind != JsonKind::Object {
-                    return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
+                    return Err(refusal(&format!("Expected start of JSON object, got {}", kind.noun())));
                 }
                 let tensor = read_tensor(of, json, TensorSource::Document)?;
                 if tensor.addresses.is_empty() {
-                    return Err(refused(&format!("Add update for field '{field}' does not contain tensor cells")));
+                    return Err(refusal(&format!("Add update for field '{field}' does not contain tensor cells")));
                 }
                 Ok(Value::Tensor(tensor))
             }
@@ -169,7 +169,7 @@ impl<'a> UpdateReader<'a> {
         }
     }
 
-    fn removed(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<FieldChange> {
+    fn read_remove(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<FieldChange> {
         match data_type {
             DataType::Array(_) => match self.values.bare(field, data_type, json)? {
                 Value::Array(elements) => Ok(FieldChange::Remove(elements)),
@@ -178,13 +178,13 @@ impl<'a> UpdateReader<'a> {
             DataType::WeightedSet { element, .. } => {
                 let kind = json.kind()?;
                 if kind != JsonKind::Object {
-                    return Err(refused(&format!("Expected an object of keys, got {}", kind.noun())));
+                    return Err(refusal(&format!("Expected an object of keys, got {}", kind.noun())));
                 }
                 let mut keys = Vec::new();
                 json.begin_object()?;
                 while let Some(key) = json.next_key()? {
                     if keys.len() == ELEMENTS {
-                        return Err(refused(&format!("More entries than the limit of {ELEMENTS}")));
+                        return Err(refusal(&format!("More entries than the limit of {ELEMENTS}")));
                     }
                     keys.push(value_from_text(element, &key)?);
                     // It does not matter which, but what is none was meant otherwise.
@@ -197,7 +197,7 @@ impl<'a> UpdateReader<'a> {
                 let addresses = read_addresses(of, json)?;
                 if addresses.is_empty() {
                     let message = format!("Remove update for field '{field}' does not contain tensor addresses");
-                    return Err(refused(&message));
+                    return Err(refusal(&message));
                 }
                 Ok(FieldChange::RemoveCells(addresses))
             }
@@ -206,15 +206,20 @@ impl<'a> UpdateReader<'a> {
     }
 
     /// `{"element":…,"increment":…}`, in any order.
-    fn matched(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<(MatchElement, ElementChange)> {
+    fn read_match(
+        &mut self,
+        field: &str,
+        data_type: &DataType,
+        json: &mut Lexer,
+    ) -> Reads<(MatchElement, ElementChange)> {
         let kind = json.kind()?;
         if kind != JsonKind::Object {
-            return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
+            return Err(refusal(&format!("Expected start of JSON object, got {}", kind.noun())));
         }
         let inner = match data_type {
             DataType::Array(of) => (**of).clone(),
             DataType::WeightedSet { .. } => DataType::Int,
-            other => return Err(refused(&format!("Container type {other} not supported for match update."))),
+            other => return Err(refusal(&format!("Container type {other} not supported for match update."))),
         };
         let (mut element, mut change) = (None, None);
         let mut seen = UniqueNames::default();
@@ -231,21 +236,21 @@ impl<'a> UpdateReader<'a> {
                     ElementChange::Remove
                 }
                 "assign" => ElementChange::Assign(self.values.bare(field, &inner, json)?),
-                "match" => ElementChange::Match(Box::new(self.matched(field, &inner, json)?)),
+                "match" => ElementChange::Match(Box::new(self.read_match(field, &inner, json)?)),
                 other => match Calculation::from_name(other) {
                     Some(calculation) => {
                         check_numeric(&inner)?;
                         ElementChange::Calculate(calculation, divisor(field, calculation, operand(json)?)?)
                     }
-                    None => return Err(refused(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
+                    None => return Err(refusal(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
                 },
             };
             if change.replace(found).is_some() {
-                return Err(refused("A match update has more than one operation"));
+                return Err(refusal("A match update has more than one operation"));
             }
         }
-        let element = element.ok_or_else(|| refused("Expected match element, got END_OBJECT"))?;
-        let change = change.ok_or_else(|| refused("Expected match action, got END_OBJECT"))?;
+        let element = element.ok_or_else(|| refusal("Expected match element, got END_OBJECT"))?;
+        let change = change.ok_or_else(|| refusal("Expected match action, got END_OBJECT"))?;
         Ok((element, change))
     }
 
@@ -255,7 +260,7 @@ impl<'a> UpdateReader<'a> {
         let of = self.id.document_type();
         let path = FieldPath::resolve(&field, &steps, self.types, of, brooklet_task::Code::InvalidDocument)?;
         if !is_changeable(&path) {
-            return Err(refused("Keys cannot be changed; remove the entry and add another"));
+            return Err(refusal("Keys cannot be changed; remove the entry and add another"));
         }
         let mut changes = Vec::new();
         let mut seen = UniqueNames::default();
@@ -275,7 +280,7 @@ impl<'a> UpdateReader<'a> {
                 "remove" => {
                     let kind = json.kind()?;
                     if !kind.is_scalar() {
-                        return Err(refused(&format!("Expected to be scalar value, got {}", kind.noun())));
+                        return Err(refusal(&format!("Expected to be scalar value, got {}", kind.noun())));
                     }
                     json.skip_value()?;
                     PathChange::Remove
@@ -287,7 +292,7 @@ impl<'a> UpdateReader<'a> {
                     }
                     None => {
                         let message = format!("Field path update type '{}' not supported.", Rejection::quote(other));
-                        return Err(refused(&message));
+                        return Err(refusal(&message));
                     }
                 },
             });
@@ -300,20 +305,20 @@ impl<'a> UpdateReader<'a> {
 fn divisor(field: &str, calculation: Calculation, operand: f64) -> Reads<f64> {
     if calculation == Calculation::Divide && operand == 0.0 {
         let update = "Could not execute update 'arithmetic divide 0.0'";
-        return Err(refused(&format!("{update} to field '{field}': Division by zero")));
+        return Err(refusal(&format!("{update} to field '{field}': Division by zero")));
     }
     Ok(operand)
 }
 
 /// `{"operation":"add","create":true,"cells":[…]}`
 #[inline(never)]
-fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<TensorModify> {
+fn read_modify(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<TensorModify> {
     let DataType::Tensor(of) = data_type else {
-        return Err(refused(&format!("A modify update can only be applied to tensor fields, not to type {data_type}")));
+        return Err(refusal(&format!("A modify update can only be applied to tensor fields, not to type {data_type}")));
     };
     let kind = json.kind()?;
     if kind != JsonKind::Object {
-        return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
+        return Err(refusal(&format!("Expected start of JSON object, got {}", kind.noun())));
     }
     let (mut operation, mut create, mut cells) = (None, false, None);
     let mut seen = UniqueNames::default();
@@ -324,7 +329,7 @@ fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Tensor
             "operation" => {
                 let text = json.scalar_text()?;
                 let unknown = || {
-                    refused(&format!(
+                    refusal(&format!(
                         "Unknown operation '{}' in modify update for field '{field}'",
                         Rejection::quote(&text)
                     ))
@@ -334,17 +339,17 @@ fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Tensor
             "create" => create = json.boolean()?,
             "cells" | "addresses" | "blocks" => {
                 if cells.is_some() {
-                    return Err(refused("A modify update has only one of 'cells', 'addresses' and 'blocks'"));
+                    return Err(refusal("A modify update has only one of 'cells', 'addresses' and 'blocks'"));
                 }
                 cells = Some(read_given_cells(of, &name, json)?);
             }
             other => {
                 let other = Rejection::quote(other);
-                return Err(refused(&format!("Unknown JSON string '{other}' in modify update for field '{field}'")));
+                return Err(refusal(&format!("Unknown JSON string '{other}' in modify update for field '{field}'")));
             }
         }
     }
-    let missing = |what: &str| refused(&format!("Modify update for field '{field}' does not contain {what}"));
+    let missing = |what: &str| refusal(&format!("Modify update for field '{field}' does not contain {what}"));
     let operation = operation.ok_or_else(|| missing("an operation"))?;
     // Cells that are given and none at all are as good as others: the update changes nothing.
     let cells = cells.ok_or_else(|| missing("tensor cells"))?;
@@ -355,7 +360,7 @@ fn demand_mapped(what: &str, data_type: &DataType) -> Reads<()> {
     match data_type {
         DataType::Tensor(of) if of.mapped().next().is_none() => {
             let message = "update can only be applied to tensors with at least one sparse dimension";
-            Err(refused(&format!("{what} {message}. Got type {data_type}")))
+            Err(refusal(&format!("{what} {message}. Got type {data_type}")))
         }
         _ => Ok(()),
     }
@@ -363,11 +368,11 @@ fn demand_mapped(what: &str, data_type: &DataType) -> Reads<()> {
 
 fn no_collection(data_type: &DataType) -> Rejection {
     let message = "Trying to add or remove from a field of a type the reader does not know how to handle";
-    refused(&format!("{message}: {data_type}"))
+    refusal(&format!("{message}: {data_type}"))
 }
 
 fn check_numeric(data_type: &DataType) -> Reads<()> {
-    if data_type.is_numeric() { Ok(()) } else { Err(refused(&format!("Expected numeric type, got {data_type}."))) }
+    if data_type.is_numeric() { Ok(()) } else { Err(refusal(&format!("Expected numeric type, got {data_type}."))) }
 }
 
 fn match_element(data_type: &DataType, text: &str) -> Reads<MatchElement> {
@@ -375,7 +380,7 @@ fn match_element(data_type: &DataType, text: &str) -> Reads<MatchElement> {
         DataType::WeightedSet { element, .. } => value_from_text(element, text).map(MatchElement::Key),
         _ => {
             let index = parse_int(text)?;
-            let negative = |_| refused(&format!("{index} is no index of an array"));
+            let negative = |_| refusal(&format!("{index} is no index of an array"));
             usize::try_from(index).map(MatchElement::Index).map_err(negative)
         }
     }
@@ -385,7 +390,7 @@ fn match_element(data_type: &DataType, text: &str) -> Reads<MatchElement> {
 fn operand(json: &mut Lexer) -> Reads<f64> {
     let text = json.scalar_text()?;
     let number = parse_double(&text).filter(|number| number.is_finite());
-    number.ok_or_else(|| refused(&format!("For input string: \"{}\"", Rejection::quote(&text))))
+    number.ok_or_else(|| refusal(&format!("For input string: \"{}\"", Rejection::quote(&text))))
 }
 
 /// `people[0].name`, `props{a b}`, `props{"a}b"}`: the field and the steps.
@@ -401,13 +406,13 @@ fn parse_path(text: &str) -> Reads<(String, Vec<WrittenStep>)> {
             '.' => {
                 let length = after.find(['.', '[', '{']).unwrap_or(after.len());
                 if length == 0 {
-                    return Err(refused("A field path has a '.' without a name"));
+                    return Err(refusal("A field path has a '.' without a name"));
                 }
                 (WrittenStep::Name(after[..length].to_owned()), length)
             }
             '[' => {
                 let Some(length) = after.find(']') else {
-                    return Err(refused(&format!(
+                    return Err(refusal(&format!(
                         "Array subscript '{}' is incomplete. No matching ']'",
                         Rejection::quote(rest)
                     )));
@@ -416,14 +421,14 @@ fn parse_path(text: &str) -> Reads<(String, Vec<WrittenStep>)> {
                 let step = match index.strip_prefix('$') {
                     Some(variable) => WrittenStep::IndexVariable(variable.to_owned()),
                     None => {
-                        let no_number = |_| refused(&format!("For input string: \"{}\"", Rejection::quote(index)));
+                        let no_number = |_| refusal(&format!("For input string: \"{}\"", Rejection::quote(index)));
                         WrittenStep::Index(index.parse().map_err(no_number)?)
                     }
                 };
                 (step, length + 1)
             }
             '{' => key_step(rest)?,
-            _ => return Err(refused(&format!("Unexpected '{}' in a field path", Rejection::quote(rest)))),
+            _ => return Err(refusal(&format!("Unexpected '{}' in a field path", Rejection::quote(rest)))),
         };
         steps.push(step);
         rest = &after[length..];
@@ -433,7 +438,7 @@ fn parse_path(text: &str) -> Reads<(String, Vec<WrittenStep>)> {
 
 /// The key in braces that `text` begins with, and the length of what follows the opening one.
 fn key_step(text: &str) -> Reads<(WrittenStep, usize)> {
-    let incomplete = || refused(&format!("Key '{}' is incomplete. No matching '}}'", Rejection::quote(text)));
+    let incomplete = || refusal(&format!("Key '{}' is incomplete. No matching '}}'", Rejection::quote(text)));
     let after = &text[1..];
     // Spaces before a key are no part of it, nor are those around its quotes.
     let written = after.trim_start_matches(' ');
@@ -451,7 +456,7 @@ fn key_step(text: &str) -> Reads<(WrittenStep, usize)> {
         match c {
             '\\' => match chars.next() {
                 Some((_, '"')) => key.push('"'),
-                _ => return Err(refused("Escape '\\' of a quoted key is only for '\"'")),
+                _ => return Err(refusal("Escape '\\' of a quoted key is only for '\"'")),
             },
             '"' => {
                 let rest = quoted[offset + 1..].trim_start_matches(' ').strip_prefix('}').ok_or_else(incomplete)?;

@@ -9,7 +9,7 @@ use brooklet_task::limits::ELEMENTS;
 use super::number::{parse_byte, parse_int, parse_long};
 use super::options::ReadOptions;
 use super::position::{read_position, read_position_object};
-use super::refusal::{check_key, refused};
+use super::refusal::{check_key, refusal};
 use super::tensor::{TensorSource, read_tensor};
 use crate::encode::encode_value;
 use crate::json::base64::decode_base64;
@@ -100,7 +100,7 @@ impl ValueReader {
     fn single(&self, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         let kind = json.kind()?;
         if !kind.is_scalar() {
-            return Err(refused(&format!("Expected a value of type {data_type} but got {}", kind.noun())));
+            return Err(refusal(&format!("Expected a value of type {data_type} but got {}", kind.noun())));
         }
         if self.options.strict {
             check_kind(data_type, kind, json)?;
@@ -123,7 +123,7 @@ impl ValueReader {
             self.at_index(elements.len());
             check_count(elements.len())?;
             if json.kind()? == JsonKind::Null {
-                return Err(refused("Illegal null value for array entry"));
+                return Err(refusal("Illegal null value for array entry"));
             }
             elements.push(self.value(element, json)?);
         }
@@ -174,13 +174,13 @@ impl ValueReader {
                     check_count(index)?;
                     let (key, value) = self.map_entry(key_type, value_type, json)?;
                     if !entries.add(key, value) {
-                        return Err(refused("Duplicate key in a map"));
+                        return Err(refusal("Duplicate key in a map"));
                     }
                 }
                 self.path.0.pop();
             }
             other => {
-                return Err(refused(&format!("Expected an object or an array of entries but got {}", other.noun())));
+                return Err(refusal(&format!("Expected an object or an array of entries but got {}", other.noun())));
             }
         }
         Ok(Value::Map(entries.values))
@@ -203,11 +203,11 @@ impl ValueReader {
                     self.path.0.pop();
                 }
                 other => {
-                    return Err(refused(&format!("Unexpected member '{}' of a map entry", Rejection::quote(other))));
+                    return Err(refusal(&format!("Unexpected member '{}' of a map entry", Rejection::quote(other))));
                 }
             }
         }
-        key.zip(value).ok_or_else(|| refused("Missing key or value for map entry."))
+        key.zip(value).ok_or_else(|| refusal("Missing key or value for map entry."))
     }
 
     #[inline(never)]
@@ -275,7 +275,7 @@ impl<T> Entries<T> {
     /// key (`1` and `01`) is not.
     fn add_text(&mut self, key: Cow<str>, key_type: &DataType, value: T) -> Reads<()> {
         if !self.texts.first_time(&key) {
-            return Err(refused(&format!("Duplicate key '{}'", Rejection::quote(&key))));
+            return Err(refusal(&format!("Duplicate key '{}'", Rejection::quote(&key))));
         }
         let key = single_from_text(key_type, key)?;
         self.add(key, value);
@@ -308,7 +308,7 @@ pub(crate) fn value_from_text(data_type: &DataType, text: &str) -> Reads<Value> 
 
 /// The value that a text stands for in a field of a single value.
 fn single_from_text(data_type: &DataType, text: Cow<str>) -> Reads<Value> {
-    let not_a_number = || refused(&format!("For input string: \"{}\"", Rejection::quote(&text)));
+    let not_a_number = || refusal(&format!("For input string: \"{}\"", Rejection::quote(&text)));
     Ok(match data_type {
         DataType::Int => Value::Int(parse_int(&text)?),
         DataType::Long => Value::Long(parse_long(&text)?),
@@ -316,19 +316,19 @@ fn single_from_text(data_type: &DataType, text: Cow<str>) -> Reads<Value> {
         DataType::Bool => Value::Bool(text.eq_ignore_ascii_case("true")),
         DataType::Float | DataType::Float16 => Value::Float(parse_float(&text).ok_or_else(not_a_number)?),
         DataType::Double => Value::Double(parse_double(&text).ok_or_else(not_a_number)?),
-        DataType::Raw => Value::Raw(decode_base64(&text).map_err(|error| refused(error.message()))?),
+        DataType::Raw => Value::Raw(decode_base64(&text).map_err(|error| refusal(error.message()))?),
         DataType::Position => read_position(&text)?,
         DataType::String | DataType::Predicate | DataType::Uri | DataType::Reference(_) => {
             check_text(data_type, &text)?;
             Value::String(text.into_owned())
         }
-        composite => return Err(refused(&format!("A value of type {composite} cannot be read from a text"))),
+        composite => return Err(refusal(&format!("A value of type {composite} cannot be read from a text"))),
     })
 }
 
 fn check_text(data_type: &DataType, text: &str) -> Reads<()> {
     if let Some(code) = first_illegal(text) {
-        return Err(refused(&format!("The string field value contains illegal code point 0x{code:X}")));
+        return Err(refusal(&format!("The string field value contains illegal code point 0x{code:X}")));
     }
     match data_type {
         DataType::Reference(target) if !text.is_empty() => {
@@ -340,7 +340,7 @@ fn check_text(data_type: &DataType, text: &str) -> Reads<()> {
                 "Can't assign document ID '{id}' (of type '{}') to reference of document type '{target}'",
                 id.document_type()
             );
-            Err(refused(&message))
+            Err(refusal(&message))
         }
         _ => Ok(()),
     }
@@ -350,7 +350,7 @@ fn check_text(data_type: &DataType, text: &str) -> Reads<()> {
 pub(super) fn read_weight(json: &mut Lexer) -> Reads<i32> {
     let kind = json.kind()?;
     if !kind.is_scalar() {
-        return Err(refused(&format!("Expected a weight but got {}", kind.noun())));
+        return Err(refusal(&format!("Expected a weight but got {}", kind.noun())));
     }
     parse_int(&json.scalar_text()?)
 }
@@ -370,22 +370,22 @@ fn check_kind(data_type: &DataType, kind: JsonKind, json: &Lexer) -> Reads<()> {
         _ => kind == JsonKind::String,
     };
     let message = || format!("Expected a value of type {data_type} but got {} (strict)", kind.noun());
-    if allowed { Ok(()) } else { Err(refused(&message())) }
+    if allowed { Ok(()) } else { Err(refusal(&message())) }
 }
 
 fn too_large(mut json: Lexer) -> Rejection {
-    refused(&format!("For input string: \"{}\" (out of range)", json.number().unwrap_or_default()))
+    refusal(&format!("For input string: \"{}\" (out of range)", json.number().unwrap_or_default()))
 }
 
 fn expect(kind: JsonKind, what: &str, json: &mut Lexer) -> Reads<()> {
     match json.kind()? {
         found if found == kind => Ok(()),
-        found => Err(refused(&format!("Expected {what} but got {}", found.noun()))),
+        found => Err(refusal(&format!("Expected {what} but got {}", found.noun()))),
     }
 }
 
 fn check_count(before: usize) -> Reads<()> {
-    if before < ELEMENTS { Ok(()) } else { Err(refused(&format!("More entries than the limit of {ELEMENTS}"))) }
+    if before < ELEMENTS { Ok(()) } else { Err(refusal(&format!("More entries than the limit of {ELEMENTS}"))) }
 }
 
 fn undefined_member(name: &str, of: &StructType) -> Rejection {
@@ -393,5 +393,5 @@ fn undefined_member(name: &str, of: &StructType) -> Rejection {
         Some(nearest) => format!(". Did you mean '{nearest}'?"),
         None => String::new(),
     };
-    refused(&format!("Field '{}' is not defined in struct type '{}'{hint}", Rejection::quote(name), of.name))
+    refusal(&format!("Field '{}' is not defined in struct type '{}'{hint}", Rejection::quote(name), of.name))
 }

@@ -31,12 +31,12 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    fn mapped(&self) -> usize {
+    fn mapped_dimensions(&self) -> usize {
         self.tensor.tensor_type.mapped().count()
     }
 
     fn content_name(&self) -> &'static str {
-        match (self.format.is_long(), self.mapped(), self.sizes.len()) {
+        match (self.format.is_long(), self.mapped_dimensions(), self.sizes.len()) {
             (true, ..) => "cells",
             (false, 0, _) => "values",
             (false, _, 0) => "cells",
@@ -45,10 +45,10 @@ impl Printer<'_> {
     }
 
     fn content(&self, out: &mut dyn ValueWriter) {
-        match (self.format.is_long(), self.mapped(), self.sizes.len()) {
+        match (self.format.is_long(), self.mapped_dimensions(), self.sizes.len()) {
             (true, ..) => self.addressed_cells(out),
             (false, 0, _) => self.dense(&self.tensor.cells, out),
-            (false, 1, indexed) => self.labelled(indexed > 0, out),
+            (false, 1, indexed) => self.write_labelled(indexed > 0, out),
             (false, _, 0) => self.addressed_cells(out),
             (false, ..) => self.addressed_blocks(out),
         }
@@ -83,7 +83,7 @@ impl Printer<'_> {
     }
 
     /// `{"a":1.0}` or `{"a":[…]}`
-    fn labelled(&self, blocks: bool, out: &mut dyn ValueWriter) {
+    fn write_labelled(&self, blocks: bool, out: &mut dyn ValueWriter) {
         out.begin_object();
         for (labels, cells) in self.tensor.subspaces() {
             out.key(labels.first().map_or("", String::as_str));
@@ -121,18 +121,18 @@ impl Printer<'_> {
             return out.string(&digits);
         }
         if self.sizes.is_empty() {
-            return self.nested(&[1], cells, out);
+            return self.write_nested(&[1], cells, out);
         }
-        self.nested(&self.sizes, cells, out);
+        self.write_nested(&self.sizes, cells, out);
     }
 
-    fn nested(&self, sizes: &[usize], cells: &[f64], out: &mut dyn ValueWriter) {
+    fn write_nested(&self, sizes: &[usize], cells: &[f64], out: &mut dyn ValueWriter) {
         let Some((_, inner)) = sizes.split_first() else {
             return cells.iter().for_each(|value| self.cell(*value, out));
         };
         out.begin_array();
         for part in cells.chunks(inner.iter().product::<usize>().max(1)) {
-            self.nested(inner, part, out);
+            self.write_nested(inner, part, out);
         }
         out.end_array();
     }

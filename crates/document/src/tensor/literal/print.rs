@@ -6,11 +6,11 @@ impl std::fmt::Display for Tensor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut out = format!("{}:", self.tensor_type);
         match self.tensor_type.mapped().count() {
-            0 if self.tensor_type.dimensions.is_empty() => braced(&mut out, self.cells.iter(), |out, value| {
+            0 if self.tensor_type.dimensions.is_empty() => print_braces(&mut out, self.cells.iter(), |out, value| {
                 print_cell(self.tensor_type.cell, *value, out);
             }),
             0 => self.print_dense(&self.cells, &mut out),
-            1 => braced(&mut out, self.subspaces(), |out, (address, cells)| {
+            1 => print_braces(&mut out, self.subspaces(), |out, (address, cells)| {
                 print_label(&address[0], out);
                 out.push(':');
                 self.print_dense(cells, out);
@@ -36,7 +36,7 @@ impl Tensor {
         let sizes = self.sizes();
         let cells =
             self.subspaces().flat_map(|(address, cells)| cells.iter().enumerate().map(move |cell| (address, cell)));
-        braced(out, cells, |out, (address, (offset, value))| {
+        print_braces(out, cells, |out, (address, (offset, value))| {
             let mut labels = address.iter();
             let mut indexes = indexes(&sizes, offset).into_iter();
             out.push('{');
@@ -70,7 +70,7 @@ pub(crate) fn indexes(sizes: &[usize], mut offset: usize) -> Vec<usize> {
     indexes
 }
 
-fn braced<T>(out: &mut String, items: impl Iterator<Item = T>, mut print: impl FnMut(&mut String, T)) {
+fn print_braces<T>(out: &mut String, items: impl Iterator<Item = T>, mut print: impl FnMut(&mut String, T)) {
     out.push('{');
     for (i, item) in items.enumerate() {
         out.push_str(if i > 0 { ", " } else { "" });

@@ -39,7 +39,7 @@ impl Setup {
             total_weight: 0.0,
             total_significance: 0.0,
         };
-        for ranked in call.environment.query.ranked() {
+        for ranked in call.environment.query.ranked_terms() {
             let (weight, significance) = (f64::from(ranked.term.weight), significance(&ranked, call.environment));
             let slot = ranked.slot(field);
             let words = if slot.is_some() { ranked.term.words.max(1) } else { 1 };

@@ -16,7 +16,7 @@ use brooklet_text::{FuzzyOptions, Pattern};
 use super::binder::Binder;
 use super::names::Searched;
 use super::number::{number_kind, number_of_text, numbers_of_word, range};
-use super::wording::{PhraseWord, Wording, how_words_match, misplaced, phrase_words};
+use super::wording::{PhraseWord, Wording, how_words_match, misplaced_operator, phrase_words};
 use crate::plan::condition::{
     How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
 };
@@ -61,9 +61,11 @@ impl Binder<'_> {
             Operator::In(list) => self.values(&list.field, &list.values),
             Operator::Fuzzy(fuzzy) => self.fuzzy(fuzzy),
             Operator::Regex(regex) => self.pattern(&regex.field, &regex.pattern),
-            Operator::WeightedSet(weighted) => self.weighted(weighted, Scoring::Weights),
-            Operator::DotProduct(weighted) => self.weighted(weighted, Scoring::DotProduct),
-            Operator::Wand(wand) => self.weighted(&wand.weighted, Scoring::Wand(wand.score_threshold.unwrap_or(0.0))),
+            Operator::WeightedSet(weighted) => self.weighted_targets(weighted, Scoring::Weights),
+            Operator::DotProduct(weighted) => self.weighted_targets(weighted, Scoring::DotProduct),
+            Operator::Wand(wand) => {
+                self.weighted_targets(&wand.weighted, Scoring::Wand(wand.score_threshold.unwrap_or(0.0)))
+            }
             Operator::GeoLocation(geo) => self.position(
                 &geo.field,
                 PositionTest::Circle {
@@ -82,7 +84,7 @@ impl Binder<'_> {
                     east: geo.east_microdegrees,
                 },
             ),
-            other => Err(misplaced(other)),
+            other => Err(misplaced_operator(other)),
         }
     }
 
@@ -107,7 +109,7 @@ impl Binder<'_> {
     }
 
     /// A phrase with words of CJK, written without anything between its words: there is no space between such words.
-    fn joined(&self, field: &Field, words: &[Vec<PhraseWord>], normalizing: Normalizing) -> Option<Test> {
+    fn joined_test(&self, field: &Field, words: &[Vec<PhraseWord>], normalizing: Normalizing) -> Option<Test> {
         if words.len() < 2 || !self.analysis.segments(field) {
             return None;
         }
@@ -177,7 +179,7 @@ impl Binder<'_> {
                 let edges = (place == 0, place == last);
                 of.iter().map(|word| self.phrase_word(searched.field, word, normalizing, edges)).collect()
             };
-            let joined = self.joined(searched.field, words, normalizing).filter(|_| !starts && !ends);
+            let joined = self.joined_test(searched.field, words, normalizing).filter(|_| !starts && !ends);
             let words: Vec<Vec<WordTest>> = words.iter().enumerate().map(of_place).collect();
             let test = if (starts || ends) && !words.is_empty() {
                 Test::Phrase(PhraseTest { words, starts, ends })
@@ -271,7 +273,7 @@ impl Binder<'_> {
         fields.iter().filter_map(target).collect()
     }
 
-    fn weighted(&mut self, weighted: &Weighted, scoring: Scoring) -> Result<Vec<Target>, Rejection> {
+    fn weighted_targets(&mut self, weighted: &Weighted, scoring: Scoring) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(&weighted.field)?;
         let normalizing = Self::normalizing(&fields);
         let mut targets = Vec::new();

@@ -168,18 +168,18 @@ pub(super) fn phrase_words(items: &[Item], stems: bool) -> Result<Vec<Vec<Phrase
                 for item in items {
                     match &phrase_words(std::slice::from_ref(item), stems)?[..] {
                         [one] => place.extend(one.iter().cloned()),
-                        _ => return Err(misplaced(&item.operator).within("In an equiv of a phrase")),
+                        _ => return Err(misplaced_operator(&item.operator).within("In an equiv of a phrase")),
                     }
                 }
                 words.push(place);
             }
-            other => return Err(misplaced(other).within("In a phrase")),
+            other => return Err(misplaced_operator(other).within("In a phrase")),
         }
     }
     Ok(words)
 }
 
-pub(crate) fn misplaced(operator: &Operator) -> Rejection {
+pub(crate) fn misplaced_operator(operator: &Operator) -> Rejection {
     let name = match operator {
         Operator::Near(near) if near.ordered => "onear",
         Operator::Near(_) => "near",

@@ -122,7 +122,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Box<dyn D
         }),
         Source::Query(name) => {
             let text = plan.rank_properties.values(&name).first().map_or("", |text| text.trim());
-            let cells = written(text, weighted).into_iter().enumerate().map(|(index, (label, cell))| {
+            let cells = write_labels(text, weighted).into_iter().enumerate().map(|(index, (label, cell))| {
                 (if with_offset { vec![label, index.to_string()] } else { vec![label] }, cell)
             });
             Box::new(GivenTensor(tensor(&made.of, &made.dimensions, cells.collect())))
@@ -131,7 +131,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Box<dyn D
 }
 
 /// The labels of a text `[a,b]` or `{a:1}`, and their cells.
-fn written(text: &str, weighted: bool) -> Vec<(String, f64)> {
+fn write_labels(text: &str, weighted: bool) -> Vec<(String, f64)> {
     let inside = text.trim_matches(['[', ']', '(', ')', '{', '}']);
     let parts = inside.split(',').map(str::trim).filter(|part| !part.is_empty());
     let entries = parts.filter_map(|part| match weighted {

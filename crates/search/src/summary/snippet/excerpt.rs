@@ -185,11 +185,11 @@ fn collect(mut segments: Vec<Range<usize>>, found: &SnippetMatches) -> Excerpt {
             }
         }
     }
-    Excerpt { segments: joined(segments), marks }
+    Excerpt { segments: join_segments(segments), marks }
 }
 
 /// The segments without those that touch others.
-pub(super) fn joined(segments: Vec<Range<usize>>) -> Vec<Range<usize>> {
+pub(super) fn join_segments(segments: Vec<Range<usize>>) -> Vec<Range<usize>> {
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(segments.len());
     for segment in segments {
         match joined.last_mut() {

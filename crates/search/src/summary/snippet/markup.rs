@@ -6,7 +6,7 @@ use brooklet_text::{Tokens, is_word};
 
 use brooklet_schema::SnippetSettings;
 
-use super::excerpt::{Excerpt, joined};
+use super::excerpt::{Excerpt, join_segments};
 use super::matches::SnippetMatches;
 use super::split::UNIT_SEPARATOR;
 
@@ -201,7 +201,7 @@ fn between_words(text: &str, segments: &[Range<usize>]) -> Vec<Range<usize>> {
         let end = if segment.end < limit { end_of_words(text, segment.end, limit) } else { limit };
         moved.push(start..end);
     }
-    joined(moved)
+    join_segments(moved)
 }
 
 /// The beginning of the word at a place, or of the next word if there is none.

@@ -160,10 +160,10 @@ impl Reducer<'_> {
         if kind == TermKind::Suffix || text.is_empty() || !(self.in_index)(field) {
             return None;
         }
-        Some(Branch::Word { text: self.normalised(text), kind, weight, written: None })
+        Some(Branch::Word { text: self.normalise(text), kind, weight, written: None })
     }
 
-    fn normalised(&self, text: &str) -> String {
+    fn normalise(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         match self.normalizing {
             Normalizing::None => out.push_str(text),
@@ -320,7 +320,7 @@ impl Term {
 }
 
 /// A token as terms are compared with it.
-pub(super) fn folded<'a>(token: &'a str, buffer: &'a mut String) -> &'a str {
+pub(super) fn fold_token<'a>(token: &'a str, buffer: &'a mut String) -> &'a str {
     if token.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
         return token;
     }

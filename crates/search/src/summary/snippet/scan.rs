@@ -2,7 +2,7 @@
 
 use brooklet_text::Tokens;
 
-use super::pattern::{Pattern, folded};
+use super::pattern::{Pattern, fold_token};
 
 /// A token of the text that is a word of the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(super) fn scan(text: &str, pattern: &Pattern, mut tell: impl FnMut(Hit, &[us
     let mut terms = Vec::new();
     let mut terms_max = usize::MAX;
     for (number, token) in Tokens::new(text).enumerate() {
-        pattern.terms_hit(folded(&text[token.start..token.end], &mut buffer), terms_max, &mut terms);
+        pattern.terms_hit(fold_token(&text[token.start..token.end], &mut buffer), terms_max, &mut terms);
         if !terms.is_empty() && !tell(Hit { start: token.start, end: token.end, token: number }, &terms) {
             terms_max = 1;
         }

@@ -49,7 +49,7 @@ fn dynamic(item: &Item, text: &str) -> String {
 }
 
 fn bolded(item: &Item, text: &str) -> String {
-    highlighter(item).bolded(text, Marks::Elements)
+    highlighter(item).embolden(text, Marks::Elements)
 }
 
 /// `count` words of three letters, each with a space after it.
@@ -115,9 +115,9 @@ mod tokens {
     fn case_and_accents_do_not_matter() {
         assert_eq!(bolded(&word("Ärger"), "AERGER über Ärger"), "<hi>AERGER</hi> über <hi>Ärger</hi>");
         let cased = Highlighter::new(&and("Fox red"), Normalizing::None, false, &|_| true);
-        assert_eq!(cased.bolded("Fox Red", Marks::Elements), "Fox <hi>Red</hi>");
+        assert_eq!(cased.embolden("Fox Red", Marks::Elements), "Fox <hi>Red</hi>");
         let lowercased = Highlighter::new(&and("CAFÉ Red"), Normalizing::Lowercase, false, &|_| true);
-        assert_eq!(lowercased.bolded("café Red", Marks::Elements), "café <hi>Red</hi>");
+        assert_eq!(lowercased.embolden("café Red", Marks::Elements), "café <hi>Red</hi>");
     }
 
     #[test]
@@ -140,8 +140,9 @@ mod tokens {
     fn pieces_of_words_are_marked_alone() {
         let piece = term("OBA", TermKind::Substring);
         assert_eq!(bolded(&piece, "Foobar, obaoba, bar"), "Fo<hi>oba</hi>r, <hi>obaoba</hi>, bar");
-        let field =
-            |text| Highlighter::new(&and("oba bar"), Normalizing::None, true, &|_| true).bolded(text, Marks::Elements);
+        let field = |text| {
+            Highlighter::new(&and("oba bar"), Normalizing::None, true, &|_| true).embolden(text, Marks::Elements)
+        };
         // The first piece wins where two overlap; what is left of a word is a word.
         assert_eq!(field("Foobar bars"), "Fo<hi>oba</hi>r <hi>bar</hi>s");
         assert_eq!(field("o\u{1}ba"), "<hi>oba</hi>");
@@ -154,7 +155,8 @@ mod tokens {
     #[test]
     fn pieces_that_end_within_a_folded_character() {
         let field = |piece, text| {
-            Highlighter::new(&word(piece), Normalizing::LowercaseAndFold, true, &|_| true).bolded(text, Marks::Elements)
+            Highlighter::new(&word(piece), Normalizing::LowercaseAndFold, true, &|_| true)
+                .embolden(text, Marks::Elements)
         };
         assert_eq!(field("ss", "Straße"), "Stra<hi>ß</hi>e");
         assert_eq!(field("ras", "Straße"), "Straße");
@@ -427,7 +429,7 @@ mod output {
         let text = format!("{}fox {}", filler(100), filler(100));
         let shown = highlighter(&word("fox")).dynamic(&text, Marks::None);
         assert_eq!(shown, format!("...{}fox {}...", filler(32), filler(32).trim_end()));
-        assert_eq!(highlighter(&word("fox")).bolded("a\u{1f}fox", Marks::None), "afox");
+        assert_eq!(highlighter(&word("fox")).embolden("a\u{1f}fox", Marks::None), "afox");
     }
 
     #[test]
@@ -499,11 +501,11 @@ mod always {
         #[test]
         fn bolding_only_adds_marks(item in any_item(), text in any_text(), substring in any::<bool>()) {
             let highlighter = Highlighter::new(&item, Normalizing::LowercaseAndFold, substring, &|_| true);
-            let shown = highlighter.bolded(&text, Marks::Elements);
+            let shown = highlighter.embolden(&text, Marks::Elements);
             let (plain, ordered) = without_marks(&shown);
             prop_assert_eq!(&plain, &text);
             prop_assert!(ordered && !shown.contains("</hi><hi>"), "{}", shown);
-            prop_assert_eq!(highlighter.bolded(&text, Marks::None), text);
+            prop_assert_eq!(highlighter.embolden(&text, Marks::None), text);
         }
 
         #[test]
@@ -535,7 +537,7 @@ mod always {
             let dynamic = highlighter.dynamic(&text, Marks::Controls);
             prop_assert!(!dynamic.contains("<hi>") && !dynamic.contains("<sep />"), "{dynamic:?}");
             prop_assert_eq!(elements(dynamic), highlighter.dynamic(&text, Marks::Elements));
-            prop_assert_eq!(elements(highlighter.bolded(&text, Marks::Controls)), highlighter.bolded(&text, Marks::Elements));
+            prop_assert_eq!(elements(highlighter.embolden(&text, Marks::Controls)), highlighter.embolden(&text, Marks::Elements));
         }
 
         /// 256 bytes and the three hits, and what they are taken for more or less: four separators, two gaps that are

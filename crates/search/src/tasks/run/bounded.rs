@@ -34,7 +34,7 @@ impl Run {
     pub(super) fn matching_without(&self, index: usize) -> Vec<Bitmap> {
         let unresolved = self.unresolved.iter().copied().filter(|other| *other != index).collect();
         let matching = |view| {
-            let known = MatchedView { unresolved: &unresolved, ..self.known(view) };
+            let known = MatchedView { unresolved: &unresolved, ..self.known_view(view) };
             let mut documents = evaluate(&self.plan.root, &self.plan, &known);
             documents.and(&self.views[view].alive);
             documents

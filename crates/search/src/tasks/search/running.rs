@@ -203,13 +203,13 @@ impl Running {
         reads: &mut Reads,
     ) -> Result<Vec<Ranked<Filled>>, Halt> {
         gather(hits, |hit| {
-            let content = self.filled(hit, explains, format, reads)?;
+            let content = self.fill_hits(hit, explains, format, reads)?;
             let Ranked { schema, keys, score, id, later, .. } = hit.clone();
             Ok(Ranked { schema, keys, score, id, later, content })
         })
     }
 
-    fn filled(
+    fn fill_hits(
         &mut self,
         hit: &Ranked<HitLocation>,
         explains: bool,
@@ -227,7 +227,7 @@ impl Running {
             None => Ok(None),
         };
         let fields = self.summarizers[hit.schema].fields(format, &of, id, spot, &mut run.ranker, reads)?;
-        let explanation = explanation?.map(|of_hit| format.written(|out| Tree::object(of_hit).write(out)));
+        let explanation = explanation?.map(|of_hit| format.write_with(|out| Tree::object(of_hit).write(out)));
         Ok(Filled { fields, explanation })
     }
 
