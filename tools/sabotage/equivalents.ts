@@ -15,8 +15,8 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     file: "packages/gateway/src/continuation.ts",
-    was: "if (bytes === undefined || bytes.length <= SEAL_BYTES) throw unknown(text);",
-    is: "if (bytes === undefined || bytes.length < SEAL_BYTES) throw unknown(text);",
+    was: "if (bytes === undefined || bytes.length <= SEAL_BYTES) throw unknownContinuation(text);",
+    is: "if (bytes === undefined || bytes.length < SEAL_BYTES) throw unknownContinuation(text);",
     because: "a seal of nothing, which nobody wrote, is refused the same where it is compared",
   },
   {

@@ -25,7 +25,7 @@ const parsed = new Map<string, ts.SourceFile>();
 
 scope.onmessage = async ({ data }) => {
   const { number, parts } = data;
-  const scripts = parts.map(({ text, isExpression }) => transpiled(isExpression === true ? `give(${text}\n);` : text));
+  const scripts = parts.map(({ text, isExpression }) => transpile(isExpression === true ? `give(${text}\n);` : text));
   scope.postMessage({ number, scripts });
   declarations ??= fetch(new URL("../types.json", import.meta.url)).then(
     async (answer) => (await answer.json()) as Record<string, string>,
@@ -38,7 +38,7 @@ scope.onmessage = async ({ data }) => {
   }
 };
 
-function transpiled(text: string): string {
+function transpile(text: string): string {
   return ts.transpile(text, { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext });
 }
 

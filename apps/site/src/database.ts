@@ -42,7 +42,7 @@ export class Playground {
     if (this.#made?.of !== of) await this.#make(of, schemaScript, documents);
     if (this.#made === undefined) throw new Error("There is no database");
     const { database, schema, documents: count } = this.#made;
-    const options = { ...(evaluated(search) as Search), timing: true, explain: true } as const;
+    const options = { ...(evaluateScript(search) as Search), timing: true, explain: true } as const;
     const yql = String(brooklet.query(schema, options));
     const before = performance.now();
     const result = (await database.group(GROUP).search(schema, options)) as unknown as Found["result"];
@@ -59,7 +59,7 @@ export class Playground {
       last = brooklet.schema(...all);
       return last;
     }) as typeof brooklet.schema;
-    evaluated(schemaScript, { schema: recorded });
+    evaluateScript(schemaScript, { schema: recorded });
     if (last === undefined) throw new Error('The schema is missing: schema("mail", { subject: text() })');
     const schema = last;
     const database = await brooklet.open({ memory: true, schemas: [schema] });
@@ -70,7 +70,7 @@ export class Playground {
 }
 
 /** Runs a script with all names of brooklet; gives what it gives. */
-function evaluated(script: string, instead: Partial<typeof brooklet> = {}): unknown {
+function evaluateScript(script: string, instead: Partial<typeof brooklet> = {}): unknown {
   let given: unknown;
   const names: Readonly<Record<string, unknown>> = { ...brooklet, ...instead };
   const give = (value: unknown): void => {
@@ -92,7 +92,7 @@ function readDocuments(
         .split(/\n(?=\{)/)
         .map((line) => line.replace(/[,;]\s*$/, ""))
         .join(",")}]`;
-  const documents = evaluated(`give(${list});`);
+  const documents = evaluateScript(`give(${list});`);
   if (!Array.isArray(documents)) throw new Error("Documents are a list: [{ id: 'm1', … }]");
   const times = Object.keys(schema.fields).filter(
     (name) => schema.fields[name]?.codec.zod.safeParse(new Date(0)).success,

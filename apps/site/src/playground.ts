@@ -3,7 +3,7 @@ import { addressOf, programOf } from "./address.ts";
 import { Compiler, type Part, type Problem } from "./compiling.ts";
 import { type Found, Playground } from "./database.ts";
 import { EXAMPLES, type Program } from "./example.ts";
-import { make, shown } from "./shown.ts";
+import { make, pictureOf } from "./shown.ts";
 
 const PARTS = ["schema", "documents", "search"] as const;
 const TITLES = {
@@ -121,8 +121,8 @@ class View {
     // Documents are JSON, which is a script as it stands.
     const found = await this.#playground.run({ schema, documents: this.#editors.documents.value, search });
     if (number !== this.#latest) return;
-    this.tell(told(found));
-    this.#found.replaceChildren(...shown(found));
+    this.tell(summaryOf(found));
+    this.#found.replaceChildren(...pictureOf(found));
   }
 
   /** What was typed, with what the type checker needs around it. */
@@ -181,7 +181,7 @@ function asList(text: string): string {
   return text.trim().startsWith("{") ? "[]" : text;
 }
 
-function told({ result, documents, totalMs }: Found): string {
+function summaryOf({ result, documents, totalMs }: Found): string {
   const { bytesRead = 0, bytesScanned = 0 } = result.timing ?? {};
   const matches = `${result.totalCount.toLocaleString("en")} of ${documents.toLocaleString("en")} ${documents === 1 ? "document" : "documents"}`;
   const blocks = `${bytesRead.toLocaleString("en")} bytes of segments read, ${bytesScanned.toLocaleString("en")} looked at`;

@@ -18,17 +18,17 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
 }
 
 /** Hits with why they are hits, facets, and what a server would be asked. */
-export function shown({ result, explanations, schema, yql }: Found): readonly Node[] {
+export function pictureOf({ result, explanations, schema, yql }: Found): readonly Node[] {
   const hits = result.hits.map((hit, index) => {
     const fields = Object.entries(hit.fields).map(([name, value]) =>
       make("div", {}, make("dt", {}, name), valueShown(value)),
     );
     const explanation = explanations[index];
-    const features = Object.entries(hit.matchFeatures ?? {}).map(([name, value]) => `${name} ${shortened(value)}`);
+    const features = Object.entries(hit.matchFeatures ?? {}).map(([name, value]) => `${name} ${shortText(value)}`);
     return make(
       "li",
       {},
-      make("h2", {}, hit.id, " ", make("span", {}, shortened(hit.relevance))),
+      make("h2", {}, hit.id, " ", make("span", {}, shortText(hit.relevance))),
       make("dl", {}, ...fields),
       ...(features.length === 0 ? [] : [make("p", { class: "features" }, features.join(" · "))]),
       ...(explanation === undefined ? [] : [why(explanation)]),
@@ -86,7 +86,7 @@ function textOf(value: unknown): string {
   return text.length > VALUE_CHARACTERS ? `${text.slice(0, VALUE_CHARACTERS)}…` : text;
 }
 
-function shortened(value: unknown): string {
+function shortText(value: unknown): string {
   return typeof value === "number" ? String(Number(value.toPrecision(DIGITS))) : JSON.stringify(value);
 }
 
@@ -110,7 +110,7 @@ function operator({ operator: name, matched, fields = [], children = [], closene
   const own = fields.map(({ field, asks, matched: found, count }) =>
     make("li", {}, `${found ? "✓" : "✗"} ${asks} in ${field}${found && count > 1 ? `, ${count} times` : ""}`),
   );
-  const near = closeness === undefined ? "" : `, closeness ${shortened(closeness)}`;
+  const near = closeness === undefined ? "" : `, closeness ${shortText(closeness)}`;
   const below = [...own, ...children.map(operator)];
   return make(
     "li",
@@ -121,6 +121,6 @@ function operator({ operator: name, matched, fields = [], children = [], closene
 }
 
 function formula({ expression, value, children = [] }: ExplainedExpression): HTMLElement {
-  const text = value === undefined ? expression : `${expression} = ${shortened(value)}`;
+  const text = value === undefined ? expression : `${expression} = ${shortText(value)}`;
   return make("li", {}, text, ...(children.length === 0 ? [] : [make("ul", {}, ...children.map(formula))]));
 }

@@ -35,17 +35,17 @@ export function scriptedAnswer({ prompt }: Pick<Asked, "prompt">): Said {
   const [, gone] = /^forget(?: that)? (.+)$/is.exec(words) ?? [];
   const last = prompt.at(-1);
   if (last?.role !== "tool") {
-    if (kept !== undefined) return said(call("remember", { fact: kept, about: "user" }));
-    return said(call("recall", { query: gone ?? words, limit: 3 }));
+    if (kept !== undefined) return turnOf(call("remember", { fact: kept, about: "user" }));
+    return turnOf(call("recall", { query: gone ?? words, limit: 3 }));
   }
   const [result] = last.content;
-  if (result?.type !== "tool-result") return said(text("That was not allowed."));
+  if (result?.type !== "tool-result") return turnOf(text("That was not allowed."));
   const value = "value" in result.output ? result.output.value : undefined;
-  if (result.toolName === "remember") return said(text("I shall remember that."));
-  if (result.toolName === "forget") return said(text("Forgotten."));
+  if (result.toolName === "remember") return turnOf(text("I shall remember that."));
+  if (result.toolName === "forget") return turnOf(text("Forgotten."));
   const [first] = value as unknown as readonly Recalled[];
-  if (first === undefined) return said(text("I do not know that."));
-  return said(gone === undefined ? text(`You told me: ${first.fields.fact}`) : call("forget", { id: first.id }));
+  if (first === undefined) return turnOf(text("I do not know that."));
+  return turnOf(gone === undefined ? text(`You told me: ${first.fields.fact}`) : call("forget", { id: first.id }));
 }
 
 function lastWords(prompt: Asked["prompt"]): string {
@@ -63,7 +63,7 @@ const call = (toolName: string, input: object): Content => ({
   input: JSON.stringify(input),
 });
 
-function said(content: Content): Said {
+function turnOf(content: Content): Said {
   const reason = content.type === "tool-call" ? "tool-calls" : "stop";
   return {
     content: [content],

@@ -64,7 +64,7 @@ function item({ title, body, tags, writtenAt, why }: Found, words: readonly stri
   const day = make("time", writtenAt.toLocaleDateString(undefined, { dateStyle: "medium" }));
   const about = make("p", day, ...tags.map((tag) => make("span", `#${tag}`)));
   about.className = "about";
-  const parts = [make("h2", ...marked(title, words)), make("p", ...marked(snippet(body, words), words)), about];
+  const parts = [make("h2", ...markWords(title, words)), make("p", ...markWords(snippet(body, words), words)), about];
   if (why.length > 0) {
     const list = make("ul", ...why.map((reason) => make("li", reason)));
     parts.push(make("details", make("summary", "Why this note"), list));
@@ -80,7 +80,7 @@ function snippet(text: string, words: readonly string[]): string {
   return `${begin > 0 ? "… " : ""}${piece}${begin + piece.length < text.length ? " …" : ""}`;
 }
 
-function marked(text: string, words: readonly string[]): (string | HTMLElement)[] {
+function markWords(text: string, words: readonly string[]): (string | HTMLElement)[] {
   const isLookedFor = (part: string): boolean => words.some((word) => part.toLowerCase().startsWith(word));
   return text.split(/([\p{L}\p{N}]+)/u).map((part) => (isLookedFor(part) ? make("mark", part) : part));
 }

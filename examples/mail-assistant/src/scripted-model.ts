@@ -23,7 +23,7 @@ export function scriptedModel(waitMs: number = TOKEN_MS): ChatEndpoint {
         readonly messages: readonly { readonly content: string }[];
       };
       const text = scriptedAnswer(messages.at(-1)?.content ?? "");
-      return new Response(streamed(text, waitMs), { headers: { "content-type": "text/event-stream" } });
+      return new Response(streamOf(text, waitMs), { headers: { "content-type": "text/event-stream" } });
     },
   };
 }
@@ -54,7 +54,7 @@ function wordsOf(text: string): string[] {
   return words.filter((word) => !SMALL.has(word)).map((word) => word.slice(0, 5));
 }
 
-function streamed(text: string, waitMs: number): ReadableStream<Uint8Array> {
+function streamOf(text: string, waitMs: number): ReadableStream<Uint8Array> {
   const utf8 = new TextEncoder();
   const tokens = text.match(/\S+\s*/g) ?? [];
   return new ReadableStream({

@@ -81,7 +81,7 @@ export function createServer(assistant: Assistant, { people, modelName, hosts = 
     if (question === "" || question.length > QUESTION_MAX) {
       return context.json({ message: `Ask in 1 to ${QUESTION_MAX} characters.` }, 400);
     }
-    return answered(context, assistant, context.req.param("person"), question);
+    return answerEvents(context, assistant, context.req.param("person"), question);
   });
   app.onError((error, context) => {
     const isTold = BrookletError.is(error);
@@ -102,7 +102,7 @@ function queryOf({ req }: Context): MailQuery & { readonly page: number } {
 }
 
 /** The parts of an answer as events. When the reader goes away, so does the question. */
-function answered(context: Context, assistant: Assistant, person: string, question: string): Response {
+function answerEvents(context: Context, assistant: Assistant, person: string, question: string): Response {
   return streamSSE(context, async (stream) => {
     const leaving = new AbortController();
     stream.onAbort(() => leaving.abort());

@@ -322,7 +322,7 @@ fn has_finite_cells(document: &Document) -> bool {
 
 /// The fields as `/document/v1` shows them.
 fn shown(document: &Document) -> Vec<u8> {
-    Format::Json.written(|out| render_fields(&document.fields, &Render::document(TensorFormat::Short), out))
+    Format::Json.write_with(|out| render_fields(&document.fields, &Render::document(TensorFormat::Short), out))
 }
 
 fn lossy(bytes: &[u8]) -> String {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded, embedded_array};
+use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded_array, tensor_of};
 use brooklet_document::{CellType, Dimension, TensorType};
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -269,7 +269,7 @@ fn embeddings() -> Target {
         };
         assert!(4 * found.iter().map(numbers).sum::<usize>() <= bytes.len(), "more numbers than bytes");
         for target in &types {
-            found.iter().for_each(|embedding| drop(black_box(embedded(target, embedding))));
+            found.iter().for_each(|embedding| drop(black_box(tensor_of(target, embedding))));
             let _ = black_box(embedded_array(target, "p", &found));
         }
     })

@@ -13,20 +13,20 @@ import {
   type VectorStoreQuery,
   type VectorStoreQueryResult,
 } from "@llamaindex/core/vector-store";
-import { type Comparison, compared } from "./store/comparison.ts";
+import { type Comparison, comparisonCondition } from "./store/comparison.ts";
 import {
   type BoundPlace,
   checkPlace,
   DOCUMENTS_MAX,
+  invalidArgument,
   metadataFields,
   putAll,
-  refused,
   removeIds,
   removeMatching,
   type StoredHit,
   type StorePlace,
   searchStore,
-  unsupported,
+  unsupportedError,
 } from "./store/documents.ts";
 
 /** Which fields of a schema are which parts of a node. */
@@ -100,7 +100,7 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
     this.#documentField = documentField;
     const { type, indexing } = this.#place.schema.fields[documentField]?.definition ?? {};
     if (type?.kind !== "primitive" || type.name !== "string" || !indexing?.includes("attribute"))
-      throw refused(`\`documentField\`: '${documentField}' of schema ${options.schema.name} is no string()`);
+      throw invalidArgument(`\`documentField\`: '${documentField}' of schema ${options.schema.name} is no string()`);
   }
 
   /** The group. */
@@ -138,10 +138,10 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
   /** Removes nodes by their ids, or all that filters let through. */
   async deleteNodes({ ids, filters }: NodeSelection): Promise<void> {
     if ((ids === undefined) === (filters === undefined))
-      throw refused("deleteNodes takes either { ids } or { filters }");
+      throw invalidArgument("deleteNodes takes either { ids } or { filters }");
     if (ids !== undefined) return await removeIds(this.#place, ids);
     const where = this.#condition(filters);
-    if (where === undefined) throw refused("the `filters` are empty, which is every node: say which");
+    if (where === undefined) throw invalidArgument("the `filters` are empty, which is every node: say which");
     await removeMatching(this.#place, where);
   }
 
@@ -149,20 +149,20 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
   async query(query: VectorStoreQuery): Promise<VectorStoreQueryResult> {
     const { queryEmbedding, queryStr, similarityTopK, mode, alpha, customParams } = query;
     for (const [name, value] of Object.entries({ alpha, customParams }))
-      if (value !== undefined) throw unsupported(`\`${name}\` of a query is not supported`);
-    if (queryEmbedding === undefined) throw refused("a query needs a `queryEmbedding`");
+      if (value !== undefined) throw unsupportedError(`\`${name}\` of a query is not supported`);
+    if (queryEmbedding === undefined) throw invalidArgument("a query needs a `queryEmbedding`");
     const asked = { vector: queryEmbedding, where: this.#whereOf(query), limit: similarityTopK, hasVectors: false };
     const kind: string = mode ?? "default";
     switch (kind) {
       case "default":
         return resultOf(await searchStore(this.#place, asked));
       case "hybrid":
-        if (queryStr === undefined) throw refused("a query of the mode 'hybrid' needs a `queryStr`");
+        if (queryStr === undefined) throw invalidArgument("a query of the mode 'hybrid' needs a `queryStr`");
         return resultOf(await searchStore(this.#place, { ...asked, text: queryStr }));
       case "mmr":
         return await this.#varied(query, queryEmbedding);
       default:
-        throw unsupported(`the mode '${kind}' of a query is not supported: default, hybrid and mmr are`);
+        throw unsupportedError(`the mode '${kind}' of a query is not supported: default, hybrid and mmr are`);
     }
   }
 
@@ -190,20 +190,24 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
   #condition(asked: MetadataFilters | undefined): Condition | undefined {
     const { filters = [], condition = "and" } = asked ?? {};
     if (filters.length === 0) return undefined;
-    if (filters.length > FILTERS_MAX) throw refused(`there are ${filters.length} filters: ${FILTERS_MAX} at most`);
+    if (filters.length > FILTERS_MAX)
+      throw invalidArgument(`there are ${filters.length} filters: ${FILTERS_MAX} at most`);
     const join: string = condition;
-    if (join !== "and" && join !== "or") throw unsupported(`filters are joined by 'and' or 'or', not by '${join}'`);
+    if (join !== "and" && join !== "or")
+      throw unsupportedError(`filters are joined by 'and' or 'or', not by '${join}'`);
     const parts = filters.map(({ key, operator, value }) => {
       const comparison = Object.hasOwn(COMPARISONS, operator) ? COMPARISONS[operator] : undefined;
       if (comparison === undefined)
-        throw unsupported(`'${operator}' of '${key}' is not supported: ${Object.keys(COMPARISONS).join(", ")} are`);
+        throw unsupportedError(
+          `'${operator}' of '${key}' is not supported: ${Object.keys(COMPARISONS).join(", ")} are`,
+        );
       return this.#compared(DOCUMENT_KEYS.includes(key) ? this.#documentField : key, comparison, value);
     });
     return join === "and" ? allOf(...parts) : anyOf(...parts);
   }
 
   #compared(name: string, comparison: Comparison, value: unknown): Condition {
-    return compared(this.#place.schema, name, comparison, value);
+    return comparisonCondition(this.#place.schema, name, comparison, value);
   }
 }
 

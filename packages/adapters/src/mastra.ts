@@ -5,14 +5,14 @@
 import { type AnySchema, BrookletError, refuseUnknown } from "@brooklet/client";
 import {
   checkPlace,
+  invalidArgument,
   metadataFields,
   putAll,
-  refused,
   removeIds,
   removeMatching,
   type StorePlace,
   searchStore,
-  unsupported,
+  unsupportedError,
   updateMatching,
   type Values,
 } from "./store/documents.ts";
@@ -181,7 +181,7 @@ class SchemaIndex {
     checkAsked(this.#bound, asked.indexName, sparseVector);
     const where = mastraCondition(this.#place.schema, filter);
     if (queryVector === undefined && where === undefined)
-      throw refused("a query needs a `queryVector`, or a `filter`: give one of them");
+      throw invalidArgument("a query needs a `queryVector`, or a `filter`: give one of them");
     const near = queryVector === undefined ? {} : { vector: queryVector };
     const found = await searchStore(this.#place, { ...near, where, limit: topK, hasVectors: includeVector });
     return found.map(({ id, score, text, metadata, vector }) => ({
@@ -198,7 +198,7 @@ class SchemaIndex {
     checkAsked(this.#bound, given.indexName, sparseVectors);
     for (const [what, list] of Object.entries({ metadata, ids: named }))
       if (list !== undefined && list.length > 0 && list.length !== vectors.length)
-        throw refused(`there are ${vectors.length} vectors and ${list.length} \`${what}\`: give as many`);
+        throw invalidArgument(`there are ${vectors.length} vectors and ${list.length} \`${what}\`: give as many`);
     const outdated = mastraCondition(this.#place.schema, deleteFilter);
     const ids = vectors.map((_, index) => named?.[index] ?? crypto.randomUUID());
     await putAll(
@@ -217,11 +217,11 @@ class SchemaIndex {
     checkAsked(this.#bound, asked.indexName);
     const { dimension, metric } = indexOf(this.#place);
     if (asked.dimension !== dimension)
-      throw refused(
+      throw invalidArgument(
         `'${this.#place.vectorField}' of schema ${this.#place.schema.name} has ${dimension} dimensions, not ${asked.dimension}`,
       );
     if (asked.metric !== undefined && asked.metric !== metric)
-      throw refused(
+      throw invalidArgument(
         `'${this.#place.vectorField}' of schema ${this.#place.schema.name} is compared by ${metric ?? "another metric"}, not by ${asked.metric}`,
       );
   }
@@ -245,7 +245,7 @@ class SchemaIndex {
     const { id, filter } = asked;
     const changes = changesOf(this.#bound, asked.update);
     if ((id === undefined) === (filter === undefined || filter === null))
-      throw refused("updateVector takes either { id } or { filter }");
+      throw invalidArgument("updateVector takes either { id } or { filter }");
     if (id === undefined) return await updateMatching(this.#place, someOf(this.#place.schema, filter), changes);
     await this.#place.group.update(this.#place.schema, id, changes as never);
   }
@@ -259,7 +259,7 @@ class SchemaIndex {
     checkAsked(this.#bound, asked.indexName);
     const { ids, filter } = asked;
     if ((ids === undefined) === (filter === undefined || filter === null))
-      throw refused("deleteVectors takes either { ids } or { filter }");
+      throw invalidArgument("deleteVectors takes either { ids } or { filter }");
     if (ids !== undefined) return await removeIds(this.#place, ids);
     await removeMatching(this.#place, someOf(this.#place.schema, filter));
   }
@@ -273,20 +273,22 @@ function checkAsked({ place }: Bound, indexName: string, sparse?: unknown): void
     throw new BrookletError("INVALID_ARGUMENT", message);
   }
   if (sparse !== undefined)
-    throw unsupported("sparse vectors are not supported: words are searched by `group.search` and `group.retrieve`");
+    throw unsupportedError(
+      "sparse vectors are not supported: words are searched by `group.search` and `group.retrieve`",
+    );
 }
 
 /** A filter that means something: what is empty would be everything. */
 function someOf(schema: AnySchema, filter: MastraFilter) {
   const where = mastraCondition(schema, filter);
-  if (where === undefined) throw refused("the `filter` is empty, which is every document: say which");
+  if (where === undefined) throw invalidArgument("the `filter` is empty, which is every document: say which");
   return where;
 }
 
 function fieldsOf({ place, textMetadata }: Bound, metadata: Values): Values {
   const { [textMetadata]: text, ...others } = metadata;
   if (text !== undefined && text !== null && typeof text !== "string")
-    throw refused(`metadata '${textMetadata}' are the text of a document: give a text`);
+    throw invalidArgument(`metadata '${textMetadata}' are the text of a document: give a text`);
   return { ...metadataFields(place, others), ...(typeof text === "string" ? { [place.textField]: text } : {}) };
 }
 
@@ -299,7 +301,7 @@ function changesOf(bound: Bound, { vector, metadata = {} }: Update): Values {
   const { metadataField = "" } = bound.place;
   const hasOthers = !["{}", '"{}"'].includes(JSON.stringify(fields[metadataField] ?? {}));
   const changes = Object.entries(fields).filter(([name]) => name !== metadataField || hasOthers);
-  if (changes.length === 0) throw refused("an update needs a `vector`, or `metadata`");
+  if (changes.length === 0) throw invalidArgument("an update needs a `vector`, or `metadata`");
   return Object.fromEntries(changes.map(([name, value]) => [name, { assign: value }]));
 }
 

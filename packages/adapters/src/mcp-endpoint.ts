@@ -59,14 +59,14 @@ export function mcpEndpoint(options: McpEndpointOptions): (asked: McpAsked) => P
   return async (asked) => {
     const served = servedTo(asked, options);
     if (served.length === 0 || served.length > SCHEMAS_MAX)
-      return refused(
+      return refusal(
         `There are ${served.length} schemas for this caller: a model is given tools of 1 to ${SCHEMAS_MAX}`,
       );
     const server = mcpServerOf({ name, version, served, verbs: asked.verbs, writes: false });
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     // The transport keeps an answer back that was cancelled by its client: then nobody would end this.
     const ended = new Promise<Response>((resolve) => {
-      const end = (): void => resolve(refused("The request was not answered in time"));
+      const end = (): void => resolve(refusal("The request was not answered in time"));
       if (asked.gone.aborted) end();
       else asked.gone.addEventListener("abort", end, { once: true });
     });
@@ -92,6 +92,6 @@ function servedTo({ group, schemas, fetch }: McpAsked, options: McpEndpointOptio
 }
 
 /** As the protocol's library refuses a request as a whole. */
-function refused(message: string): Response {
+function refusal(message: string): Response {
   return Response.json({ jsonrpc: "2.0", error: { code: -32_000, message }, id: null }, { status: 503 });
 }

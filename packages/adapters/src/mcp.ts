@@ -8,7 +8,7 @@ import { z } from "zod";
 import { documentsByName } from "./mcp/by-name.ts";
 import { documentsBySchema } from "./mcp/by-schema.ts";
 import type { McpDocuments, McpNamed, Told } from "./mcp/documents.ts";
-import { ID, mcpServerOf, told } from "./mcp/tools.ts";
+import { ID, mcpServerOf, toolResult } from "./mcp/tools.ts";
 import { storedInput } from "./model-field.ts";
 import { type ForgetRules, forget, type RememberRules, remember, WRITE_WARNING } from "./model-write.ts";
 
@@ -71,13 +71,13 @@ function documentsOf<S extends AnySchema>(options: McpOptions<S>): McpDocuments 
   const { client, group, schema, namespace, fields, near, filters, write } = options;
   if (typeof schema !== "string") {
     if (near !== undefined || namespace !== undefined || fields !== undefined)
-      throw refused(
+      throw invalidArgument(
         "`near`, `namespace` and `fields` are for a schema that is given by its name: this one says them itself",
       );
     return documentsBySchema({ group: client.group(group), schema, filters });
   }
   const typed = Object.entries({ filters, write }).find(([, value]) => value !== undefined)?.[0];
-  if (typed !== undefined) throw refused(`\`${typed}\` needs the schema itself, not its name`);
+  if (typed !== undefined) throw invalidArgument(`\`${typed}\` needs the schema itself, not its name`);
   const named = { client, group, schema };
   return documentsByName({
     ...named,
@@ -101,7 +101,7 @@ function addWrites<S extends AnySchema>(server: McpServer, options: McpOptions<S
       outputSchema: { id: z.string() },
       annotations: { readOnlyHint: false, destructiveHint: write.id !== undefined, openWorldHint: false },
     },
-    (filled, { signal }) => told(() => remember(place, write, filled as Told, signal)),
+    (filled, { signal }) => toolResult(() => remember(place, write, filled as Told, signal)),
   );
   server.registerTool(
     "forget",
@@ -112,10 +112,10 @@ function addWrites<S extends AnySchema>(server: McpServer, options: McpOptions<S
       outputSchema: { id: z.string(), isForgotten: z.boolean() },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     },
-    ({ id }, { signal }) => told(() => forget(place, write, id, signal)),
+    ({ id }, { signal }) => toolResult(() => forget(place, write, id, signal)),
   );
 }
 
-function refused(message: string): BrookletError {
+function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }

@@ -52,7 +52,7 @@ export function modelFilter(schema: AnySchema, names: readonly string[] | undefi
     const isCompared = kind !== undefined && field?.definition.indexing.includes("attribute") === true;
     if (isCompared) return [[name, kind]];
     if (names === undefined) return [];
-    throw refused(
+    throw invalidArgument(
       `a model cannot filter by '${name}' of schema ${schema.name}: give fields of texts that are values, numbers, dates or truth values`,
     );
   });
@@ -128,7 +128,7 @@ export function storedInput(
     })
     .map(([name]) => name);
   if (lacking.length > 0)
-    throw refused(
+    throw invalidArgument(
       `documents of schema ${schema.name} need ${lacking.join(", ")}: name them among \`fields\`, or give them as \`fixed\``,
     );
   return Object.fromEntries(
@@ -136,7 +136,7 @@ export function storedInput(
       const field = schema.fields[name];
       const kind = field === undefined ? undefined : kindOf(field);
       if (field === undefined || kind === undefined)
-        throw refused(
+        throw invalidArgument(
           `a model cannot write '${name}' of schema ${schema.name}: give fields of texts, numbers, dates or truth values`,
         );
       return [name, field.isOptional ? STORED[kind].optional() : STORED[kind]];
@@ -165,6 +165,6 @@ export function shownFields(schema: AnySchema, fields: Filled): Filled {
   return Object.fromEntries(shown.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]));
 }
 
-function refused(message: string): BrookletError {
+function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }

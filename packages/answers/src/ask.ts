@@ -85,7 +85,7 @@ export async function* answer(
   let reason = "";
   for await (const event of chat(model, { messages, ...(signal === undefined ? {} : { signal }) })) {
     if (event.type === "token") yield* parts(await text.push(event.text), passages, cited);
-    else if (event.type === "toolCall") yield removed("toolCall", event.name);
+    else if (event.type === "toolCall") yield removalPart("toolCall", event.name);
     else reason = event.reason;
   }
   yield* parts(await text.finish(), passages, cited);
@@ -114,10 +114,10 @@ function* parts(
 ): Generator<AnswerPart> {
   if (text !== "") yield { type: "text", text, citations: citationsOf(cited, passages) };
   for (const number of cited) if (!all.includes(number)) all.push(number);
-  for (const citation of gone) yield removed("citation", citation);
+  for (const citation of gone) yield removalPart("citation", citation);
 }
 
-function removed(what: "citation" | "toolCall", gone: string): AnswerPart {
+function removalPart(what: "citation" | "toolCall", gone: string): AnswerPart {
   return { type: "removed", text: "", citations: [], what, removed: gone };
 }
 

@@ -74,7 +74,7 @@ const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 export async function* chat(model: LanguageModel, request: ChatRequest): AsyncGenerator<ChatEvent> {
   const watch = new Watch(model, request.signal);
   try {
-    const events = "say" in model ? brought(model, request, watch) : answered(model, request, watch);
+    const events = "say" in model ? brought(model, request, watch) : chatEvents(model, request, watch);
     let left = model.answerCharactersMax ?? ANSWER_CHARACTERS_MAX;
     for await (const event of events) {
       left -= event.type === "token" ? event.text.length : 0;
@@ -89,10 +89,10 @@ export async function* chat(model: LanguageModel, request: ChatRequest): AsyncGe
   }
 }
 
-async function* answered(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): AsyncGenerator<ChatEvent> {
-  const response = await opened(endpoint, request, watch);
+async function* chatEvents(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): AsyncGenerator<ChatEvent> {
+  const response = await openResponse(endpoint, request, watch);
   const isStream = (response.headers.get("content-type") ?? "").includes("text/event-stream");
-  yield* isStream ? streamed(response, endpoint, watch) : whole(response, endpoint, watch);
+  yield* isStream ? streamEvents(response, endpoint, watch) : wholeEvents(response, endpoint, watch);
 }
 
 /** What a model says that the caller brought. It is not waited for after the end, even if it does not look at its signal. */
@@ -178,10 +178,10 @@ class Watch {
 }
 
 /** The first answer that is no passing refusal. */
-async function opened(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): Promise<Response> {
+async function openResponse(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): Promise<Response> {
   const { attempts = ATTEMPTS } = endpoint;
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await attempted(endpoint, request, watch);
+    const answer = await attemptResponse(endpoint, request, watch);
     if (answer instanceof Response) return answer;
     const isPassing = answer.failure === "unreachable" || PASSING.has(answer.status);
     if (!isPassing || attempt >= attempts) throw answer;
@@ -204,7 +204,11 @@ class Refusal extends ChatError {
   }
 }
 
-async function attempted(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): Promise<Response | Refusal> {
+async function attemptResponse(
+  endpoint: ChatEndpoint,
+  request: ChatRequest,
+  watch: Watch,
+): Promise<Response | Refusal> {
   const { signal } = watch;
   let response: Response;
   try {
@@ -254,7 +258,7 @@ export function completionsUrl(base: string): string {
   return `${base.replace(/\/+$/, "")}/chat/completions`;
 }
 
-async function* streamed(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
+async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
   const limited = new Limited(endpoint);
   if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
   let events = 0;
@@ -295,7 +299,7 @@ interface Said {
 }
 
 function* eventsOf({ data }: ServerEvent): Generator<ChatEvent> {
-  const chunk = parsed(data);
+  const chunk = parseCompletion(data);
   if (chunk.error !== undefined) {
     throw new ChatError(
       "refused",
@@ -319,7 +323,7 @@ interface Completion {
   readonly error?: { readonly message?: unknown };
 }
 
-function parsed(json: string): Completion {
+function parseCompletion(json: string): Completion {
   try {
     const value = JSON.parse(json) as Completion | null;
     if (typeof value === "object" && value !== null) return value;
@@ -330,7 +334,7 @@ function parsed(json: string): Completion {
 }
 
 /** An answer that is not streamed. */
-async function* whole(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
+async function* wholeEvents(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
   if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
   let text = "";
   try {
@@ -344,7 +348,7 @@ async function* whole(response: Response, endpoint: ChatEndpoint, watch: Watch):
   } catch (error) {
     throw failureOf(error, watch);
   }
-  const completion = parsed(text);
+  const completion = parseCompletion(text);
   if (completion.choices?.[0] === undefined)
     throw new ChatError("malformed", "The language model answered without a choice");
   yield* saidBy(completion.choices[0]);

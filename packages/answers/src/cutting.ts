@@ -18,7 +18,7 @@ function sentenceEnds(text: string): number[] {
 /** Ranges of whole sentences, of about so many code units; a sentence that is longer is cut at words. */
 export function passageRanges(text: string, aboutLength: number): Range[] {
   if (text.length <= aboutLength) {
-    const whole = trimmed(text, { start: 0, end: text.length });
+    const whole = trimRange(text, { start: 0, end: text.length });
     return whole.end > whole.start ? [whole] : [];
   }
   const ranges: Range[] = [];
@@ -37,11 +37,11 @@ export function passageRanges(text: string, aboutLength: number): Range[] {
     }
   }
   if (end > start) ranges.push({ start, end });
-  return ranges.map((range) => trimmed(text, range)).filter((range) => range.end > range.start);
+  return ranges.map((range) => trimRange(text, range)).filter((range) => range.end > range.start);
 }
 
 /** The range without white space around it. */
-export function trimmed(text: string, { start, end }: Range): Range {
+export function trimRange(text: string, { start, end }: Range): Range {
   const inside = text.slice(start, end);
   const before = inside.length - inside.trimStart().length;
   return { start: start + before, end: Math.max(start + before, end - (inside.length - inside.trimEnd().length)) };
@@ -56,7 +56,7 @@ function wordCut(text: string, start: number, most: number): number {
 }
 
 /** The longest beginning of a range, cut at sentences or else at words, of which `fits` is true; nothing if none is. */
-export function shortened(text: string, range: Range, fits: (range: Range) => boolean): Range | undefined {
+export function shortenRange(text: string, range: Range, fits: (range: Range) => boolean): Range | undefined {
   const inside = text.slice(range.start, range.end);
   const sentences = sentenceEnds(inside).map((end) => range.start + end);
   const words = [...inside.matchAll(/\s+/gu)].map((found) => range.start + found.index);
@@ -74,7 +74,7 @@ function longest(
   let best: Range | undefined;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const range = trimmed(text, { start, end: ends[middle] ?? start });
+    const range = trimRange(text, { start, end: ends[middle] ?? start });
     if (range.end > range.start && fits(range)) {
       best = range;
       low = middle + 1;

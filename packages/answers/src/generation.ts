@@ -93,7 +93,7 @@ export async function* generationEvents(generation: Generation): AsyncGenerator<
   if (hits !== undefined) yield { type: "hits", hits };
   const times = new Times();
   if (!stream) {
-    yield { type: "completion", completion: await completed(generation, times) };
+    yield { type: "completion", completion: await completionOf(generation, times) };
   } else {
     try {
       for await (const token of tokensOf(generation, times)) yield { type: "token", token };
@@ -120,7 +120,7 @@ async function* tokensOf(generation: Generation, times: Times): AsyncGenerator<s
   }
 }
 
-async function completed(generation: Generation, times: Times): Promise<string> {
+async function completionOf(generation: Generation, times: Times): Promise<string> {
   let completion = "";
   for await (const token of tokensOf(generation, times)) completion += token;
   return completion;

@@ -36,7 +36,7 @@ export function rerankEndpoint(endpoint: RerankEndpoint): Reranker {
     const timeout = AbortSignal.timeout(timeoutMs);
     const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
     try {
-      return scoresOf(await asked(endpoint, question, passages, either), passages.length);
+      return scoresOf(await askEndpoint(endpoint, question, passages, either), passages.length);
     } catch (error) {
       signal?.throwIfAborted();
       if (timeout.aborted) throw new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms`);
@@ -46,7 +46,7 @@ export function rerankEndpoint(endpoint: RerankEndpoint): Reranker {
   };
 }
 
-async function asked(
+async function askEndpoint(
   { url, model, apiKey, headers, fetch = globalThis.fetch }: RerankEndpoint,
   query: string,
   documents: readonly string[],

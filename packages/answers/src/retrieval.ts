@@ -87,12 +87,12 @@ function searchesOf(
 ): RetrievalSearch[] {
   const reader = new TextReader(schema, request, source);
   const { filter, timeoutMs, fusion } = request;
-  const common = { fields: reader.fields, ...given({ filter, timeoutMs }) };
+  const common = { fields: reader.fields, ...membersThere({ filter, timeoutMs }) };
   const search = (name: string, { text, near, profile }: Sides): RetrievalSearch => {
     const run: RetrievalSearch["run"] = async (page) => {
       // Deeper pages have further neighbours: what is too far is left out by the floor of passages.
       const targetHits = Math.max(NEIGHBOURS_MIN, page.limit + page.offset);
-      const sides = given({ text, near: near === undefined ? undefined : { targetHits, ...near }, profile });
+      const sides = membersThere({ text, near: near === undefined ? undefined : { targetHits, ...near }, profile });
       const written = searchParameters(schema, { ...common, ...sides, ...page });
       return await reader.readAll(await source.search({ ...written, "presentation.bolding": false }));
     };
@@ -143,12 +143,12 @@ function sidesOf(
   let text: ReturnType<typeof sidesOf>["text"];
   if (words !== false && hasWords) {
     const { profile, weight, ...how } = words;
-    text = { text: { query: question, ...how }, ...given({ profile, weight }) };
+    text = { text: { query: question, ...how }, ...membersThere({ profile, weight }) };
   }
   let near: ReturnType<typeof sidesOf>["near"];
   if (vector !== false && (vector.vector !== undefined || hasWords)) {
     const { profile, weight, ...how } = vector;
-    near = { near: how.vector === undefined ? { ...how, text: question } : how, ...given({ profile, weight }) };
+    near = { near: how.vector === undefined ? { ...how, text: question } : how, ...membersThere({ profile, weight }) };
   }
   return { text, near };
 }
@@ -168,7 +168,7 @@ function isOneSearch(schema: SearchedSchema, request: RetrievalRequest, field: s
   return !asksForTwo && hasProfile(schema, hybridProfileName(field));
 }
 
-function given<Members extends object>(
+function membersThere<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;

@@ -3,7 +3,7 @@
  * that of a fusion; their texts are cut into passages, or taken in the chunks they are stored in; near-duplicates folded;
  * and the best taken until the tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
-import { passageRanges, type Range, shortened, trimmed } from "./cutting.ts";
+import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts";
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
 import type { Passage, PassageScores } from "./passage.ts";
@@ -161,9 +161,9 @@ export async function retrieve(
     const candidates = floor <= 0 ? found : found.filter((candidate) => scoreOf(candidate) >= floor);
     const kept = foldDuplicates(candidates, settings);
     // Copies of one text may fill the first pages: what else there is must still be reached.
-    const isEnough = gathering.isOver(floor) || kept.length >= Math.min(candidates.length, wanted(settings));
+    const isEnough = gathering.isOver(floor) || kept.length >= Math.min(candidates.length, candidateCount(settings));
     if (!isEnough) continue;
-    const ordered = await reranked(question, kept, settings);
+    const ordered = await rerankCandidates(question, kept, settings);
     return withinBudget(ordered, settings);
   }
 }
@@ -175,10 +175,10 @@ function settingsOf(options: RetrievalOptions, searches: readonly RetrievalSearc
   const { passages = DEFAULTS.passages, rerank } = options;
   const isOne = searches.length < 2 && rerank === undefined;
   const candidates = isOne ? Math.max(CANDIDATES, passages) : CANDIDATES_FUSED;
-  return { ...DEFAULTS, candidates, ...defined(options) };
+  return { ...DEFAULTS, candidates, ...membersThere(options) };
 }
 
-function defined<Options extends object>(options: Options): Options {
+function membersThere<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
 }
 
@@ -195,7 +195,7 @@ function checkCounts(settings: Settings): void {
   if (!(settings.tokens >= 0)) throw new RangeError(`tokens is ${settings.tokens}: give a number that is not negative`);
 }
 
-function wanted({ passages, rerank, rerankCount }: Settings): number {
+function candidateCount({ passages, rerank, rerankCount }: Settings): number {
   return rerank === undefined ? passages : Math.max(passages, rerankCount);
 }
 
@@ -308,7 +308,7 @@ function candidatesOf(question: string, gathering: Gathering, settings: Settings
     for (const stored of texts.get(document.documentId) ?? []) {
       const ranges = stored.ranges ?? passageRanges(stored.text, settings.passageLength);
       ranges.forEach((whole, index) => {
-        const range = trimmed(stored.text, whole);
+        const range = trimRange(stored.text, whole);
         const text = stored.text.slice(range.start, range.end);
         const rangeScore = stored.rangeScores?.[index];
         if (text === "") return;
@@ -391,7 +391,7 @@ function comparePlaces(left: Candidate, right: Candidate): number {
 function foldDuplicates(candidates: readonly Candidate[], settings: Settings): Candidate[] {
   const kept: { readonly candidate: Candidate; readonly print: Fingerprint }[] = [];
   // Passages may not fit into the budget, so some more are kept than are returned.
-  const most = 2 * wanted(settings);
+  const most = 2 * candidateCount(settings);
   for (const candidate of candidates) {
     if (kept.length >= most) break;
     candidate.duplicates = undefined;
@@ -407,7 +407,7 @@ function foldDuplicates(candidates: readonly Candidate[], settings: Settings): C
   return kept.map(({ candidate }) => candidate);
 }
 
-async function reranked(
+async function rerankCandidates(
   question: string,
   kept: readonly Candidate[],
   settings: Settings,
@@ -443,7 +443,7 @@ function withinBudget(ordered: readonly Candidate[], settings: Settings): Retrie
     const { range } = candidate;
     const whole = fits(candidate.text) ? range : undefined;
     const fitting =
-      whole ?? (taken.length === 0 ? shortened(text, range, (it) => fits(text.slice(it.start, it.end))) : undefined);
+      whole ?? (taken.length === 0 ? shortenRange(text, range, (it) => fits(text.slice(it.start, it.end))) : undefined);
     if (fitting === undefined) continue;
     const passage = passageOf(candidate, fitting);
     joined = joinedWith(passage.text);

@@ -11,7 +11,7 @@ import { durableObject } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
 import {
   backupOf,
-  closed,
+  closedError,
   type ObjectBackup,
   type ObjectRestoration,
   type ObjectStorage,
@@ -139,7 +139,7 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
     },
     rest: () => objects.rest(),
     backup: () => backupOf(storage),
-    restore: (moment) => restoreTo(storage, moment, () => close(closed())),
+    restore: (moment) => restoreTo(storage, moment, () => close(closedError())),
     close: () => close(),
   };
 }

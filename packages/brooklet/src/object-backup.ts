@@ -38,11 +38,11 @@ const ending = new WeakSet<ObjectSqlStorage>();
 
 /** Refuses a storage whose session has to end first. */
 export function refuseEnding(storage: ObjectSqlStorage): void {
-  if (typeof storage === "object" && storage !== null && ending.has(storage)) throw closed();
+  if (typeof storage === "object" && storage !== null && ending.has(storage)) throw closedError();
 }
 
 /** What calls of a database are told that was restored. */
-export function closed(): BrookletError {
+export function closedError(): BrookletError {
   return new BrookletError(
     "CLOSED",
     "The object is being restored: end its session with ctx.abort(), and open it again",
@@ -51,8 +51,8 @@ export function closed(): BrookletError {
 
 /** The moment that is now: everything that was acknowledged is in it. */
 export async function backupOf(storage: ObjectStorage): Promise<ObjectBackup> {
-  if (storage.getCurrentBookmark === undefined) throw unsupported();
-  const bookmark = await asked(storage.getCurrentBookmark(), "The object cannot be backed up");
+  if (storage.getCurrentBookmark === undefined) throw unsupportedError();
+  const bookmark = await platformAnswer(storage.getCurrentBookmark(), "The object cannot be backed up");
   const takenAt = new Date();
   return { bookmark, takenAt, recoverableUntil: new Date(takenAt.getTime() + RECOVERABLE_MS) };
 }
@@ -67,12 +67,12 @@ export async function restoreTo(
   end: () => Promise<void>,
 ): Promise<ObjectRestoration> {
   const { onNextSessionRestoreBookmark } = storage;
-  if (onNextSessionRestoreBookmark === undefined) throw unsupported();
+  if (onNextSessionRestoreBookmark === undefined) throw unsupportedError();
   const bookmark = await bookmarkOf(storage, moment);
   ending.add(storage);
   await end();
   try {
-    const undo = await asked(
+    const undo = await platformAnswer(
       onNextSessionRestoreBookmark.call(storage, bookmark),
       `The object cannot be restored to ${bookmark}; it was left as it is, and the database closed: openIn() it again`,
     );
@@ -96,12 +96,12 @@ async function bookmarkAt(storage: ObjectStorage, time: Date): Promise<string> {
   if (ageMs < 0) throw wrong(`restore() cannot go to ${time.toISOString()}, which is to come`);
   if (ageMs > RECOVERABLE_MS)
     throw wrong(`restore() cannot go to ${time.toISOString()}: the platform keeps 30 days of an object`);
-  if (storage.getBookmarkForTime === undefined) throw unsupported();
-  return await asked(storage.getBookmarkForTime(time), `There is no bookmark for ${time.toISOString()}`);
+  if (storage.getBookmarkForTime === undefined) throw unsupportedError();
+  return await platformAnswer(storage.getBookmarkForTime(time), `There is no bookmark for ${time.toISOString()}`);
 }
 
 /** What the platform answers, or its failure in our words. */
-async function asked(answer: Promise<string>, failing: string): Promise<string> {
+async function platformAnswer(answer: Promise<string>, failing: string): Promise<string> {
   try {
     return await answer;
   } catch (error) {
@@ -114,7 +114,7 @@ function wrong(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }
 
-function unsupported(): BrookletError {
+function unsupportedError(): BrookletError {
   return new BrookletError(
     "UNSUPPORTED",
     "This storage has no point-in-time recovery: its class has to be one with SQLite",

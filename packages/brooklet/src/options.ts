@@ -73,19 +73,19 @@ export function checkOptions(
   checks: Readonly<Record<string, Check>>,
   required: Readonly<Record<string, string>> = {},
 ): void {
-  if (typeof options !== "object" || options === null) throw refused(`${call} takes an object of options`);
+  if (typeof options !== "object" || options === null) throw invalidArgument(`${call} takes an object of options`);
   refuseUnknown(call, options, Object.keys(checks));
   for (const [name, value] of Object.entries(options)) {
     const wanted = value === undefined ? undefined : checks[name]?.(value);
-    if (wanted !== undefined) throw refused(`${name} is ${shown(value)}: give ${wanted}`);
+    if (wanted !== undefined) throw invalidArgument(`${name} is ${excerpt(value)}: give ${wanted}`);
   }
   for (const [name, remedy] of Object.entries(required)) {
     if ((options as Readonly<Record<string, unknown>>)[name] === undefined)
-      throw refused(`${call} needs \`${name}\`: ${remedy}`);
+      throw invalidArgument(`${call} needs \`${name}\`: ${remedy}`);
   }
 }
 
-function refused(message: string): BrookletError {
+function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }
 
@@ -93,7 +93,7 @@ function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "codec" in value && "fields" in value && "name" in value;
 }
 
-function shown(value: unknown): string {
+function excerpt(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   return typeof value === "string" ? JSON.stringify(value) : String(value);

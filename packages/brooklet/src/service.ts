@@ -30,12 +30,12 @@ export async function startService(options: ServeOptions): Promise<RunningServic
 async function begin(options: ServeOptions): Promise<RunningService> {
   const { host = HOST_DEFAULT, port = PORT_DEFAULT, onProblem } = options;
   const { adminKeys = adminKeysOf(), tokens } = options;
-  const guard = { adminKeys, ...given({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
+  const guard = { adminKeys, ...membersThere({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
   // Said before a data directory is touched.
   const limits = limitsOf(options);
   await demandGuard(host, guard);
   demandGroupOfMcp(options, guard);
-  const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
+  const outbound = guardedOutbound({ ...membersThere({ origins: options.modelOrigins, secrets: options.secrets }) });
   const audit = await auditOf(options.audit, onProblem);
   const telemetry = new Telemetry(options.tracer);
   const cluster = await clusterOf(options, { outbound, stages: telemetry.stages, groups: limits.groups });
@@ -50,7 +50,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
       fetch: outbound.fetch,
       ...guard,
       stageTimes: telemetry.times,
-      ...given({
+      ...membersThere({
         traced: telemetry.requests,
         configPort: options.configPort,
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
@@ -128,20 +128,20 @@ async function clusterOf(
   const usual = {
     outbound,
     stages,
-    ...given({ quotas: quotasOf(groups) }),
-    ...given({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
-    ...given({ models: options.models, onProblem: options.onProblem }),
+    ...membersThere({ quotas: quotasOf(groups) }),
+    ...membersThere({ cacheBytes: options.cacheBytes, keepRemovesSeconds: options.keepRemovesSeconds }),
+    ...membersThere({ models: options.models, onProblem: options.onProblem }),
   };
   const { reserveBytes = "usual", shardBytes } = options;
   const encryptionKey = await encryptionKeyOf(options.encryptionKey);
   if (store === undefined)
-    return openCluster({ ...usual, reserveBytes, ...given({ path, threads, shardBytes, encryptionKey }) });
+    return openCluster({ ...usual, reserveBytes, ...membersThere({ path, threads, shardBytes, encryptionKey }) });
   if (shardBytes !== undefined) throw new Error(NOT_SHARDED);
   if (encryptionKey !== undefined) throw new Error(NOT_ENCRYPTED);
   if (path !== undefined || threads !== undefined)
     throw new Error("serve takes either store or path and threads: a store is shared, and read in one thread");
   const { openSharedCluster } = await import("./node/object-store.ts");
-  return await openSharedCluster({ store, ...usual, ...given({ buckets, peerAddress }) });
+  return await openSharedCluster({ store, ...usual, ...membersThere({ buckets, peerAddress }) });
 }
 
 /** Limits that are not the usual ones: what an option of its own says counts more than the list. */
@@ -156,7 +156,7 @@ function limitsOf(options: ServeOptions): ReadLimits {
     ...(requestsPerGroup !== undefined && {
       groupRate: { ...limits.groupRate, requestsPerSecond: requestsPerGroup },
     }),
-    ...given({ connectionsOfAddress: connectionsPerAddress, documentsPerGroup, bytesPerGroup }),
+    ...membersThere({ connectionsOfAddress: connectionsPerAddress, documentsPerGroup, bytesPerGroup }),
   });
 }
 
@@ -170,7 +170,7 @@ function quotasOf({
 }
 
 /** The members that are set. */
-function given<Members extends object>(
+function membersThere<Members extends object>(
   members: Members,
 ): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;

@@ -63,16 +63,16 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 }
 export async function groupToken(adminKey: string, options: GroupTokenOptions): Promise<string> {
   refuseUnknown("groupToken", options, Object.keys(OPTIONS));
   const problem = typeof adminKey === "string" ? adminKeyProblem(adminKey) : "it is no text";
-  if (problem !== undefined) throw refused(`The admin key cannot be used: ${problem}`);
+  if (problem !== undefined) throw invalidArgument(`The admin key cannot be used: ${problem}`);
   const { group, verbs, schemas, audience = TOKEN_AUDIENCE, id = crypto.randomUUID() } = options;
   const groups = groupsOf(group, options.groups);
   const known: readonly string[] = VERBS;
-  const all = listed("verbs", verbs, VERBS.length, (verb) =>
+  const all = distinctTexts("verbs", verbs, VERBS.length, (verb) =>
     known.includes(verb) ? undefined : `there are ${VERBS.join(", ")}`,
   );
   const ofSchemas =
     schemas &&
-    listed("schemas", schemas, TOKEN_SCHEMAS_MAX, (name) =>
+    distinctTexts("schemas", schemas, TOKEN_SCHEMAS_MAX, (name) =>
       /^[A-Za-z_]\w*$/.test(name) ? undefined : "it is no name of a schema",
     );
   const now = Math.floor(Date.now() / 1_000);
@@ -88,26 +88,26 @@ export async function groupToken(adminKey: string, options: GroupTokenOptions): 
 
 function groupsOf(group: string | undefined, groups: readonly string[] | undefined): readonly string[] {
   if ((group === undefined) === (groups === undefined))
-    throw refused("groupToken needs `group`, or `groups`, not both");
-  return listed("groups", groups ?? [group as string], TOKEN_GROUPS_MAX, (name) => {
+    throw invalidArgument("groupToken needs `group`, or `groups`, not both");
+  return distinctTexts("groups", groups ?? [group as string], TOKEN_GROUPS_MAX, (name) => {
     if (name.includes("*")) return "a token names groups one by one, and none with a star";
     return documentNameProblem("group", name);
   });
 }
 
 /** A list of texts, each of them once. */
-function listed(
+function distinctTexts(
   what: string,
   texts: readonly string[],
   most: number,
   problemOf: (text: string) => string | undefined,
 ): readonly string[] {
   if (!Array.isArray(texts) || texts.length === 0 || texts.length > most)
-    throw refused(`groupToken needs \`${what}\`: a list of 1 to ${most} texts`);
+    throw invalidArgument(`groupToken needs \`${what}\`: a list of 1 to ${most} texts`);
   const unlike = [...new Set(texts as readonly string[])];
   for (const text of unlike) {
     const problem = typeof text === "string" ? problemOf(text) : "it is no text";
-    if (problem !== undefined) throw refused(`'${String(text)}' cannot be one of ${what}: ${problem}`);
+    if (problem !== undefined) throw invalidArgument(`'${String(text)}' cannot be one of ${what}: ${problem}`);
   }
   return unlike;
 }
@@ -116,9 +116,11 @@ function secondsOf(ttl: number | string): number {
   const [, count = "", unit = ""] = typeof ttl === "string" ? (/^(\d{1,6})([smh])$/.exec(ttl) ?? []) : [];
   const seconds = typeof ttl === "number" ? ttl : Number(count || Number.NaN) * (UNIT_SECONDS[unit] ?? Number.NaN);
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= TOKEN_SECONDS_MAX) return seconds;
-  throw refused(`ttl is ${JSON.stringify(ttl)}: give whole seconds, or a text such as 90s, 15m or 8h; 24h at most`);
+  throw invalidArgument(
+    `ttl is ${JSON.stringify(ttl)}: give whole seconds, or a text such as 90s, 15m or 8h; 24h at most`,
+  );
 }
 
-function refused(message: string): BrookletError {
+function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }

@@ -62,7 +62,7 @@ export function clauseText(kind: string, place: string, write: () => unknown): s
 /** The text of what has to be a clause of this kind: `false` and nothing at all are no conditions. */
 export function textOfClause(kind: string, place: string, given: unknown): string {
   if (isClause(given) && given.kind === kind) return String(given);
-  const what = given instanceof Promise ? "a promise" : typeof given === "function" ? "a function" : shown(given);
+  const what = given instanceof Promise ? "a promise" : typeof given === "function" ? "a function" : excerpt(given);
   throw invalidArgument(`${place} is ${what}, which is no ${kind}: write one with the fields it is given`);
 }
 
@@ -70,6 +70,6 @@ function isClause(given: unknown): given is Clause {
   return typeof given === "object" && given !== null && (given as { [MARKER]?: unknown })[MARKER] === true;
 }
 
-function shown(given: unknown): string {
+function excerpt(given: unknown): string {
   return typeof given === "object" && given !== null ? "an object" : String(JSON.stringify(given) ?? given);
 }

@@ -20,12 +20,12 @@ export class Condition extends Clause<"condition"> {
 
   /** This one and all the others. */
   and(...others: readonly Condition[]): Condition {
-    return joined("and", [this, ...others]);
+    return joinConditions("and", [this, ...others]);
   }
 
   /** This one or any of the others. */
   or(...others: readonly Condition[]): Condition {
-    return joined("or", [this, ...others]);
+    return joinConditions("or", [this, ...others]);
   }
 
   /** Whatever does not fulfil this one. */
@@ -64,7 +64,7 @@ export const nothing: Condition = new Condition("false");
  * ```
  */
 export function allOf(...conditions: readonly Condition[]): Condition {
-  return conditions.length === 0 ? new Condition(String(everything)) : joined("and", conditions);
+  return conditions.length === 0 ? new Condition(String(everything)) : joinConditions("and", conditions);
 }
 
 /**
@@ -76,7 +76,7 @@ export function allOf(...conditions: readonly Condition[]): Condition {
  * ```
  */
 export function anyOf(...conditions: readonly Condition[]): Condition {
-  return conditions.length === 0 ? new Condition(String(nothing)) : joined("or", conditions);
+  return conditions.length === 0 ? new Condition(String(nothing)) : joinConditions("or", conditions);
 }
 
 /**
@@ -91,7 +91,7 @@ export function not(condition: Condition): Condition {
   return condition.not();
 }
 
-function joined(operator: "and" | "or", conditions: readonly Condition[]): Condition {
+function joinConditions(operator: "and" | "or", conditions: readonly Condition[]): Condition {
   const [first] = conditions;
   if (first !== undefined && conditions.length === 1) return first;
   return new Condition(`(${conditions.join(` ${operator} `)})`);

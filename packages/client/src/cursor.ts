@@ -242,7 +242,7 @@ function keyValue(name: string, { definition: { type } }: Field, shown: unknown)
 
 /** The position that `after` means. Throws if it is of another order. */
 function positionOf(after: string, order: string, sorted: readonly SortedField[]): Position {
-  const read = parsed(after);
+  const read = parseCursor(after);
   if (!Array.isArray(read) || read.length !== 3) throw invalidArgument("`after` is not what a page gave as `next`");
   const [of, values, id] = read as readonly unknown[];
   if (of !== order) throw invalidArgument("`after` is of a page in another order: give the same orderBy");
@@ -256,7 +256,7 @@ function isKeyValue(value: unknown): value is KeyValue {
   return value === null || ["string", "boolean", "number"].includes(typeof value);
 }
 
-function parsed(text: string): unknown {
+function parseCursor(text: string): unknown {
   const bytes = decodeBase64(String(text), "url");
   try {
     return bytes === undefined ? undefined : JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -88,7 +88,7 @@ async function selectionOf<S extends AnySchema>(schema: S, condition: WriteCondi
 }
 
 /** The fields of a document as they are stored, not decoded; nothing if it is not there. `fieldSet` stands in a URL. */
-export async function stored(
+export async function storedFields(
   place: DocumentPlace,
   schema: AnySchema,
   id: string,
@@ -121,7 +121,7 @@ export async function get<Fields extends FieldMap>(
   id: string,
   options: GetOptions,
 ): Promise<DocumentOf<Fields> | undefined> {
-  const fields = await stored(place, schema, id, options);
+  const fields = await storedFields(place, schema, id, options);
   if (fields === undefined) return undefined;
   try {
     return decodeMembers(schema.fields, fields, Object.keys(schema.fields)) as DocumentOf<Fields>;

@@ -91,7 +91,7 @@ export function refuseUnknown(what: string, given: object, known: readonly strin
 }
 
 /** @internal What a room below refuses, as the error of this package. */
-export function checked<Result>(work: () => Result): Result {
+export function withOwnErrors<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {

@@ -169,6 +169,6 @@ export async function* feed<Operation extends { readonly id: string }>(
   options: FeedOptions,
   surroundings: FeedSurroundings = {},
 ): AsyncGenerator<FeedOutcome, void, undefined> {
-  const { feedRun, promised } = await import("./group-verbs.ts");
-  yield* feedRun(source, promised(apply), options, surroundings);
+  const { feedRun, oneByOne } = await import("./group-verbs.ts");
+  yield* feedRun(source, oneByOne(apply), options, surroundings);
 }

@@ -3,7 +3,7 @@
  * searches never has it, and no call waits for more than one file (docs/decisions/0059).
  */
 export { chosenFeed } from "./bulk/chosen-feed.ts";
-export { feedRun, promised } from "./bulk/feed-run.ts";
+export { feedRun, oneByOne } from "./bulk/feed-run.ts";
 export { searchAll, searchPage } from "./cursor.ts";
 export { getMany } from "./document-list.ts";
 export { clearGroup, eraseGroup, groupNames } from "./group-list.ts";

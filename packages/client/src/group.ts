@@ -9,7 +9,7 @@ import type { Condition } from "./condition.ts";
 import type { Page } from "./cursor.ts";
 import { encodeDocument } from "./document.ts";
 import { shownId, wholeId } from "./document-id.ts";
-import { type DocumentPlace, documentSet, get, stored, write } from "./document-request.ts";
+import { type DocumentPlace, documentSet, get, storedFields, write } from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
@@ -159,7 +159,7 @@ export class Group {
    * ```
    */
   async exists(schema: AnySchema, id: string, options: GetOptions = {}): Promise<boolean> {
-    return (await stored(this.#place, schema, id, options, "%5Bid%5D")) !== undefined;
+    return (await storedFields(this.#place, schema, id, options, "%5Bid%5D")) !== undefined;
   }
 
   /**
@@ -419,7 +419,7 @@ export class Group {
         );
         return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
       },
-      stored: (documentId) => stored(this.#place, schema, documentId, options),
+      stored: (documentId) => storedFields(this.#place, schema, documentId, options),
     });
   }
 
@@ -445,7 +445,7 @@ export class Group {
       ...(instructions === undefined ? {} : { instructions }),
       ...(signal === undefined ? {} : { signal }),
       retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
-      isStored: async ({ documentId }) => (await stored(this.#place, schema, documentId, options)) !== undefined,
+      isStored: async ({ documentId }) => (await storedFields(this.#place, schema, documentId, options)) !== undefined,
     };
     return new Answer(async function* parts() {
       const { answerParts } = await import("./retrieval/answering.ts");

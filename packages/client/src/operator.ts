@@ -41,7 +41,7 @@ export class Term extends Clause<"term"> {
 type AnnotationValue = string | number | boolean | readonly number[] | { readonly [name: string]: number } | undefined;
 
 /** @internal An expression with what is said of it; nothing that is not said is written. */
-export function annotated(expression: string, options: object = {}): string {
+export function annotate(expression: string, options: object = {}): string {
   const said = Object.entries(options as Record<string, AnnotationValue>).filter(([, value]) => value !== undefined);
   if (said.length === 0) return expression;
   const wrong = said.find(([name]) => !/^[A-Za-z.]+$/.test(name));
@@ -68,7 +68,7 @@ function annotation(value: AnnotationValue): string {
 export function word(text: string, options: WordOptions = {}): Term {
   if (text === "") throw invalidArgument("a word may not be empty");
   const { part, ...others } = options;
-  return new Term(annotated(literal(text), part === undefined ? others : { [part]: true, ...others }));
+  return new Term(annotate(literal(text), part === undefined ? others : { [part]: true, ...others }));
 }
 
 /**
@@ -146,7 +146,7 @@ export function weakAnd(
   options: { readonly targetHits?: number; readonly totalTargetHits?: number } = {},
 ): Condition {
   if (conditions.length === 0) throw invalidArgument("weakAnd needs conditions");
-  return new Condition(annotated(`weakAnd(${conditions.join(", ")})`, options));
+  return new Condition(annotate(`weakAnd(${conditions.join(", ")})`, options));
 }
 
 /**
@@ -194,7 +194,7 @@ export interface InputOptions extends Omit<TermOptions, "id" | "connectivity" | 
  * ```
  */
 export function userInput(text: string, options: InputOptions = {}): Condition {
-  return new Condition(annotated(`userInput(${literal(text)})`, options));
+  return new Condition(annotate(`userInput(${literal(text)})`, options));
 }
 
 /**

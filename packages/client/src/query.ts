@@ -14,7 +14,7 @@ import {
 import { type CellDigits, suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
-import { checked, invalidArgument, refuseUnknown } from "./error.ts";
+import { invalidArgument, refuseUnknown, withOwnErrors } from "./error.ts";
 import type { Facet, FacetsOf } from "./grouping/facet.ts";
 import { CODE, type FacetCode } from "./grouping/grouped.ts";
 import type { Grouping } from "./grouping/grouping.ts";
@@ -137,7 +137,7 @@ export function query<
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? undefined : nearParameters(schema, asked.near);
   const parameters = Object.assign(commonParameters(schema, asked, profileFor(asked, text)), vector);
-  const typed = text === undefined ? undefined : checked(() => typedText(text));
+  const typed = text === undefined ? undefined : withOwnErrors(() => typedText(text));
   Object.assign(parameters, typed?.parameters, collapseParameters(asked));
   const zone = zoneOf(asked);
   const zoneMinutes = zone?.minutes;
@@ -148,7 +148,7 @@ export function query<
   const { facets, grouping } = asked;
   return {
     ...makeQuery(schema, writeYql(schema, asked, typed, zoneMinutes ?? 0), parameters, hitFields),
-    ...highlighted(asked),
+    ...checkHighlights(asked),
     ...(facets === undefined ? {} : { facets }),
     ...(grouping === undefined ? {} : { grouping }),
     ...(typed?.note === undefined ? {} : { note: typed.note }),
@@ -178,7 +178,7 @@ export function yqlQuery<
   refuseUnknown("a search in YQL", options, YQL_OPTIONS);
   const parameters = { ...options.parameters, ...commonParameters(schema, options as unknown as AnySearch, "default") };
   if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
-  return { ...makeQuery(schema, yql, parameters, undefined), ...highlighted(options) };
+  return { ...makeQuery(schema, yql, parameters, undefined), ...checkHighlights(options) };
 }
 
 /** A search, once the type checker is done with it. */
@@ -206,7 +206,7 @@ function makeQuery<S extends AnySchema, Fields>(
   return { schema, yql, parameters, hitFields, toString: () => yql, toJSON: () => ({ yql, ...parameters }) };
 }
 
-function highlighted({ highlights }: { readonly highlights?: HighlightForm }): Pick<Query, "highlights"> {
+function checkHighlights({ highlights }: { readonly highlights?: HighlightForm }): Pick<Query, "highlights"> {
   if (highlights === undefined) return {};
   if (FORMS.includes(highlights)) return { highlights };
   throw invalidArgument(`highlights is ${JSON.stringify(highlights)}: give ${FORMS.join(" or ")}`);
@@ -220,7 +220,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
     }
   }
   const parameters: Record<string, unknown> = { hits: limit, offset, timeout: `${timeoutMs}ms` };
-  parameters["ranking.profile"] = known(schema, options.profile ?? profile);
+  parameters["ranking.profile"] = checkProfile(schema, options.profile ?? profile);
   // What follows `from` may also be the name of a cluster, which would be all of its schemas.
   parameters["model.restrict"] = schema.name;
   for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
@@ -299,7 +299,7 @@ export function checkText(schema: AnySchema, text: TextQuery): void {
 function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<string, unknown>> {
   const { vector } = near;
   const asked = vector === undefined ? near : { ...near, vector: checkedVector(schema, { ...near, vector }) };
-  return checked(() => vectorParameters(searchedSchema(schema), asked));
+  return withOwnErrors(() => vectorParameters(searchedSchema(schema), asked));
 }
 
 /** A vector as JSON has it, if it is one of the field's. */
@@ -328,7 +328,7 @@ function profileFor(
   return text === undefined ? nearProfileName(options.near.field) : hybridProfileName(options.near.field);
 }
 
-function known(schema: AnySchema, profile: string): string {
+function checkProfile(schema: AnySchema, profile: string): string {
   if (schema.profiles.includes(profile)) return profile;
   throw invalidArgument(`schema ${schema.name} has no profile '${profile}'${suggestion(profile, schema.profiles)}`);
 }
@@ -343,7 +343,7 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undef
   const { matchBy } = options;
   const near = text === undefined ? nearOfPage(options) : options.near;
   const matching = { limit, ...(near === undefined ? {} : { near }), ...(matchBy === undefined ? {} : { matchBy }) };
-  const relevant = checked(() => relevantText(searchedSchema(schema), text?.condition, matching));
+  const relevant = withOwnErrors(() => relevantText(searchedSchema(schema), text?.condition, matching));
   const parts = relevant === undefined ? [] : [relevant];
   if (where !== undefined) parts.push(filterText(schema, where));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");

@@ -78,7 +78,7 @@ function operandOf(
     throw refuse(`'${operation}' is for lists and weighted sets; entries of maps are changed by their paths`);
   }
   if (!["assign", "add", "remove"].includes(operation)) throw refuse(`there is no operation '${operation}'`);
-  return checked(codec, operand, refuse);
+  return encodeValue(codec, operand, refuse);
 }
 
 function isNumber(type: DataType): boolean {
@@ -90,7 +90,7 @@ function isKeys(operand: unknown): operand is readonly string[] {
   return Array.isArray(operand) && operand.every((key) => typeof key === "string");
 }
 
-function checked(codec: Codec, value: unknown, refuse: (reason: string) => Error): unknown {
+function encodeValue(codec: Codec, value: unknown, refuse: (reason: string) => Error): unknown {
   const result = codec.zod.safeParse(value);
   if (result.success) return codec.encode(value);
   throw refuse(result.error.issues[0]?.message ?? "not a value of this field");

@@ -94,12 +94,12 @@ export async function* visit<S extends AnySchema>(
     for (const { id, fields: found = {} } of documents) {
       if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
       exchangeOptions.closed?.throwIfAborted();
-      yield { id: shownId(id), document: decoded(schema, id, found, fields) };
+      yield { id: shownId(id), document: decodeDocument(schema, id, found, fields) };
     }
   }
 }
 
-function decoded<S extends AnySchema>(
+function decodeDocument<S extends AnySchema>(
   schema: S,
   id: string,
   found: Readonly<Record<string, unknown>>,

@@ -52,7 +52,7 @@ export class CoreTask<Output> implements Task<Output> {
   finish(): Output {
     const raw = this.#open();
     const room = this.#room;
-    if (room === undefined) return this.#instance.call(finished, raw, this.#decode) as Output;
+    if (room === undefined) return this.#instance.call(finish, raw, this.#decode) as Output;
     return this.#instance.call(() => this.#decode(this.#result(raw, room)));
   }
 
@@ -90,7 +90,7 @@ function tellElapsed(raw: RawTask, milliseconds: number): void {
   raw.elapsed(milliseconds);
 }
 
-function finished(raw: RawTask, decode: (result: Uint8Array) => unknown): unknown {
+function finish(raw: RawTask, decode: (result: Uint8Array) => unknown): unknown {
   return decode(raw.finish());
 }
 

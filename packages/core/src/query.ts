@@ -23,10 +23,10 @@ export function encodeQuery(request: SearchRequest, nowSeconds: number): QueryBy
   const { vectors = [] } = request;
   if (vectors.length > 0) writer.varint(vectors.length);
   for (const [name, cells] of vectors) writer.text(name).f32s(cells);
-  return writer.finishFor(copied, undefined);
+  return writer.finishFor(copyQuery, undefined);
 }
 
-function copied(written: Uint8Array): QueryBytes {
+function copyQuery(written: Uint8Array): QueryBytes {
   return written.slice() as QueryBytes;
 }
 

@@ -115,10 +115,10 @@ interface Pieces {
 
 /** The same stages with all of their bytes in memory that threads share, so that they can be handed to them. */
 export function readAll(stages: Stages): Stages {
-  return { ...stages, later: stages.later.map(shared), data: stages.data.map(shared) };
+  return { ...stages, later: stages.later.map(shareBytes), data: stages.data.map(shareBytes) };
 }
 
-function shared<Of extends Later>(later: Of): Of {
+function shareBytes<Of extends Later>(later: Of): Of {
   if (typeof later.bytes !== "function") return later;
   const bytes = new Uint8Array(new SharedArrayBuffer(later.length));
   later.bytes(bytes);

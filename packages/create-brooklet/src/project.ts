@@ -56,7 +56,7 @@ export function createProject(folder: string, template: string = TEMPLATE_DEFAUL
   cpSync(join(dirname(own), "templates", template), target, { recursive: true });
   // npm leaves files of that name out of packages.
   renameSync(join(target, "gitignore"), join(target, ".gitignore"));
-  for (const file of ["package.json", "wrangler.jsonc"]) named(join(target, file), nameOf(target), version);
+  for (const file of ["package.json", "wrangler.jsonc"]) writeName(join(target, file), nameOf(target), version);
   const files = readdirSync(target, { recursive: true, encoding: "utf8", withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(target, join(entry.parentPath, entry.name)))
@@ -83,7 +83,7 @@ function nameOf(folder: string): string {
 }
 
 /** Writes name and version into a file of a template that has places for them. */
-function named(file: string, name: string, version: string): void {
+function writeName(file: string, name: string, version: string): void {
   if (!existsSync(file)) return;
   const text = readFileSync(file, "utf8");
   writeFileSync(

@@ -5,7 +5,7 @@
 import { ServiceError } from "@brooklet/wire";
 import { BodyLimit, type Call } from "./call.ts";
 import { echo } from "./echo.ts";
-import { type Gunzip, inflated, inflationFailure } from "./inflate.ts";
+import { type Gunzip, inflate, inflationFailure } from "./inflate.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /** What a body without a length is taken to need until it is read. */
@@ -43,7 +43,7 @@ export class Bodies {
 
   /** Reads and inflates the body of a call. */
   async read(call: Call, kind: BodyKind): Promise<HeldBody> {
-    const isCompressed = compressed(call.header("content-encoding"));
+    const isCompressed = isGzip(call.header("content-encoding"));
     const declared = call.header("content-length");
     const declaredBytes = declared === undefined ? UNKNOWN_LENGTH_BYTES : Number(declared);
     if (declared !== undefined && declaredBytes > kind.limitBytes) throw tooLarge(declaredBytes, kind);
@@ -61,7 +61,7 @@ export class Bodies {
 
   /** The body part by part, inflated. It is held by nobody here: whoever takes the parts limits what it holds of them. */
   stream(call: Call): AsyncIterable<Uint8Array> {
-    return compressed(call.header("content-encoding")) ? inflated(call.stream(), this.#limits) : call.stream();
+    return isGzip(call.header("content-encoding")) ? inflate(call.stream(), this.#limits) : call.stream();
   }
 
   async #inflate(sent: Uint8Array, limitBytes: number): Promise<Uint8Array> {
@@ -109,7 +109,7 @@ function tooLarge(receivedBytes: number, kind: BodyKind): ServiceError {
   return new ServiceError("TOO_LARGE", `${message} See limit ${kind.limit ?? "L-body"}.`);
 }
 
-function compressed(encoding: string | undefined): boolean {
+function isGzip(encoding: string | undefined): boolean {
   const name = encoding?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return false;
   if (name === "gzip" || name === "x-gzip") return true;

@@ -50,12 +50,12 @@ export class Continuations {
   /** The progress of a text. Throws if it was not made for the visit `scope`. */
   async read(scope: string, text: string): Promise<VisitProgress> {
     const bytes = decodeBase64(text, "url");
-    if (bytes === undefined || bytes.length <= SEAL_BYTES) throw unknown(text);
+    if (bytes === undefined || bytes.length <= SEAL_BYTES) throw unknownContinuation(text);
     // The last character may have bits that mean nothing: it is taken as it was written, or not at all.
-    if (encodeBase64(bytes, "url") !== text) throw unknown(text);
+    if (encodeBase64(bytes, "url") !== text) throw unknownContinuation(text);
     const payload = bytes.subarray(SEAL_BYTES);
     const seal = await this.#seal(scope, payload);
-    if (!timingSafeEqual(seal, bytes.subarray(0, SEAL_BYTES))) throw unknown(text);
+    if (!timingSafeEqual(seal, bytes.subarray(0, SEAL_BYTES))) throw unknownContinuation(text);
     const [nextBucket, ...rest] = JSON.parse(decoder.decode(payload)) as [number, ...(number | string)[]];
     const open: BucketProgress[] = [];
     for (let at = 0; at < rest.length; at += 3) {
@@ -78,6 +78,6 @@ export class Continuations {
   }
 }
 
-function unknown(text: string): ServiceError {
+function unknownContinuation(text: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `Failed parsing '${echo(text)}': not a continuation of this visit`);
 }

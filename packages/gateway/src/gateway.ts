@@ -53,7 +53,7 @@ export const ANY_REQUEST: Request = { method: "GET" } as Request;
 export function createGateway(options: GatewayOptions): Gateway {
   const house = houseOf(options);
   const routes = routesOf(house, options);
-  const app = routed(house, routes);
+  const app = appOf(house, routes);
   return {
     app,
     fetch: async (input, init) => {
@@ -70,7 +70,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     take: (call) => {
       const refused = refusedAtOnce(call, house);
       if (refused !== undefined) call.send(refused);
-      else void taken(app, call, house.onDefect);
+      else void takeCall(app, call, house.onDefect);
     },
     // What has to be asked with what the platform made goes the long way.
     answer: (url, request) =>
@@ -79,7 +79,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 }
 
 /** Answers a call that sends its answer itself. Whatever fails is answered: what is thrown here would end the process. */
-async function taken(
+async function takeCall(
   app: Gateway["app"],
   call: Call & Required<Pick<Call, "send">>,
   onDefect: DefectListener,
@@ -92,7 +92,7 @@ async function taken(
 }
 
 /** The application with all routes. */
-function routed(house: House, { all, nowhere }: Routes): Gateway["app"] {
+function appOf(house: House, { all, nowhere }: Routes): Gateway["app"] {
   // Its router looks at one route after the other: there are a dozen, and those that compile them take longer to load than they save.
   const app: Gateway["app"] = new SmallHono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
   for (const [path, route] of all) app.all(path, (honoContext) => respond(honoContext, route, house));

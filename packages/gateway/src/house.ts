@@ -173,12 +173,12 @@ function refusedSearch(refusal: ServiceError): WholeReply {
 
 /** What a call is answered with. Never rejects. */
 export function replyTo(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
-  if (house.traced === undefined) return answered(call, honoContext, route, house);
+  if (house.traced === undefined) return answerCall(call, honoContext, route, house);
   const method = METHODS.has(call.method) ? call.method : "other";
-  return house.traced(route.kind, method, () => answered(call, honoContext, route, house));
+  return house.traced(route.kind, method, () => answerCall(call, honoContext, route, house));
 }
 
-async function answered(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
+async function answerCall(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
   let audited: AuditedRequest | undefined;
   let reply: Reply;
   let isThrottled = false;

@@ -37,7 +37,7 @@ export interface InflationRatio {
 }
 
 /** Inflates gzip as it comes: what goes in is asked for when what came out was taken. */
-export async function* inflated(
+export async function* inflate(
   compressed: AsyncIterable<Uint8Array>,
   { inflationRatio, inflationFreeBytes }: InflationRatio,
 ): AsyncGenerator<Uint8Array> {

@@ -20,7 +20,7 @@ export async function withOwnBody<Shape extends z.ZodType, Result>(
 ): Promise<Result> {
   const body = await context.bodies.read(call, { name, limitBytes: context.limits.bodyBytes });
   try {
-    return await use(checked(shape, jsonOf(body.bytes), "The body"));
+    return await use(checkShape(shape, jsonOf(body.bytes), "The body"));
   } finally {
     body.release();
   }
@@ -33,7 +33,7 @@ export function ownParameters<Shape extends z.ZodType>(
   shape: Shape,
 ): z.output<Shape> {
   const given = parseParameters(splitTarget(call.target).query, limits.parameterCount);
-  return checked(shape, Object.fromEntries(given), "The URL");
+  return checkShape(shape, Object.fromEntries(given), "The URL");
 }
 
 function jsonOf(bytes: Uint8Array): unknown {
@@ -44,15 +44,18 @@ function jsonOf(bytes: Uint8Array): unknown {
   }
 }
 
-function checked<Shape extends z.ZodType>(shape: Shape, given: unknown, whole: string): z.output<Shape> {
+function checkShape<Shape extends z.ZodType>(shape: Shape, given: unknown, whole: string): z.output<Shape> {
   const read = shape.safeParse(given);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw new ServiceError("BAD_REQUEST", issue === undefined ? `${whole} cannot be used` : told(issue, given, whole));
+  throw new ServiceError(
+    "BAD_REQUEST",
+    issue === undefined ? `${whole} cannot be used` : issueText(issue, given, whole),
+  );
 }
 
 /** An issue in words. The shapes say what they expect, or which members there are; where, and what stands there, is added. */
-function told(issue: z.core.$ZodIssue, given: unknown, whole: string): string {
+function issueText(issue: z.core.$ZodIssue, given: unknown, whole: string): string {
   const inner = issue.code === "invalid_union" ? deepestOf(issue) : issue;
   const value = inner.path.reduce<unknown>((of, key) => (of as Readonly<Record<PropertyKey, unknown>>)[key], given);
   const place = inner.path.length === 0 ? whole : placeOf(inner.path);
@@ -61,7 +64,7 @@ function told(issue: z.core.$ZodIssue, given: unknown, whole: string): string {
     const hint = suggestion(name, inner.message.split(", "));
     return `${place} has no member '${echo(name)}'${hint === "" ? `: there are ${inner.message}` : hint}`;
   }
-  return `${place}: expected ${inner.message}, got ${value === undefined ? "nothing" : shown(value)}`;
+  return `${place}: expected ${inner.message}, got ${value === undefined ? "nothing" : excerpt(value)}`;
 }
 
 /** Of the ways a value could have been meant the one that fits furthest; an object was meant as one. */
@@ -80,6 +83,6 @@ function placeOf(path: readonly PropertyKey[]): string {
   );
 }
 
-function shown(value: unknown): string {
+function excerpt(value: unknown): string {
   return echo(JSON.stringify(value));
 }

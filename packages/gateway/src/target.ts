@@ -45,23 +45,23 @@ export function decodeForm(text: string): string {
     else if (code === 0x25) {
       code = hexByte(text, at);
       at += 2;
-    } else if (code > 0xff) throw malformed(text, `character beyond a byte at offset ${at}`);
+    } else if (code > 0xff) throw malformedTarget(text, `character beyond a byte at offset ${at}`);
     bytes[length] = code;
     length += 1;
   }
   try {
     return utf8.decode(bytes.subarray(0, length));
   } catch (cause) {
-    throw malformed(text, "not UTF-8", cause);
+    throw malformedTarget(text, "not UTF-8", cause);
   }
 }
 
 function hexByte(text: string, at: number): number {
   const digits = text.slice(at + 1, at + 3);
-  if (!/^[0-9a-fA-F]{2}$/.test(digits)) throw malformed(text, `malformed percent-encoding at offset ${at}`);
+  if (!/^[0-9a-fA-F]{2}$/.test(digits)) throw malformedTarget(text, `malformed percent-encoding at offset ${at}`);
   return Number.parseInt(digits, 16);
 }
 
-function malformed(text: string, reason: string, cause?: unknown): ServiceError {
+function malformedTarget(text: string, reason: string, cause?: unknown): ServiceError {
   return new ServiceError("BAD_REQUEST", `Cannot decode '${echo(text)}': ${reason}`, { cause });
 }

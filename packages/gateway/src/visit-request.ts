@@ -84,14 +84,14 @@ function effectiveSelection(selection: string | undefined, { type, namespace, gr
   if (selection === undefined) return "";
   const parts = [selection];
   if (type !== undefined) parts.push(type);
-  if (namespace !== undefined) parts.push(`id.namespace=='${quoted(namespace)}'`);
+  if (namespace !== undefined) parts.push(`id.namespace=='${quote(namespace)}'`);
   const [kind, name = ""] = group?.idPart.split(/=(.*)/s) ?? [];
-  if (kind === "g") parts.push(`id.group=='${quoted(name)}'`);
+  if (kind === "g") parts.push(`id.group=='${quote(name)}'`);
   if (kind === "n") parts.push(`id.user==${name}`);
   return parts.map((part) => `(${part})`).join(" and ");
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("'", "\\'");
 }
 

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { createGateway, type GatewayLimits } from "../src/index.ts";
-import { inflated } from "../src/inflate.ts";
+import { inflate } from "../src/inflate.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
 const URL_OF_FEED = "http://localhost/brooklet/v1/feed";
@@ -93,7 +93,7 @@ test("a feed may not become a hundred times as much as was sent of it (L-gzip)",
     const parts = (async function* () {
       for (let at = 0; at < compressed.length; at += 1_000) yield compressed.subarray(at, at + 1_000);
     })();
-    for await (const part of inflated(parts, { inflationRatio, inflationFreeBytes: 1 << 16 })) {
+    for await (const part of inflate(parts, { inflationRatio, inflationFreeBytes: 1 << 16 })) {
       bytes += part.length;
       // Nothing beyond it is handed on.
       expect(bytes).toBeLessThanOrEqual((1 << 16) + inflationRatio * compressed.length);

@@ -5,7 +5,7 @@
 import { ServiceError } from "@brooklet/wire";
 import { deadlineIn, type Embedder, type Embedding, type Purpose } from "./embedder.ts";
 import { MeasuredEmbedder } from "./measured-embedder.ts";
-import { kindOf, type ModelState, unopened } from "./model-state.ts";
+import { kindOf, type ModelState, stateOfUnopened } from "./model-state.ts";
 import { Embedders } from "./registry.ts";
 
 /** A text that is to be embedded. */
@@ -88,7 +88,7 @@ export class GivenEmbedders {
   async states(application: EmbeddingApplication): Promise<readonly ModelState[]> {
     const lacking = this.#components(application).map((component) => {
       const { id, type } = component;
-      return unopened({ id, kind: kindOf(type), type }, this.#refusal(component));
+      return stateOfUnopened({ id, kind: kindOf(type), type }, this.#refusal(component));
     });
     return [...this.#measured.map((embedder) => embedder.state()), ...lacking];
   }

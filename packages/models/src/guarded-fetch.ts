@@ -76,7 +76,7 @@ export function guardedFetch(origins: AddressRules, resolve: Resolve = lookUp): 
     if (origins.isNamed(url)) return await fetch(url, init);
     // Loaded when something is sent for the first time: few servers do.
     const { Agent: MakeAgent, fetch: fetchBy } = await import("undici");
-    agent ??= Promise.resolve(new MakeAgent({ connect: { lookup: guarded(resolve) } }));
+    agent ??= Promise.resolve(new MakeAgent({ connect: { lookup: guardLookup(resolve) } }));
     try {
       const how = { ...init, dispatcher: await agent } as Parameters<typeof fetchBy>[1];
       return (await fetchBy(url, how)) as unknown as Response;
@@ -105,7 +105,7 @@ export function guardedFetch(origins: AddressRules, resolve: Resolve = lookUp): 
 }
 
 /** Resolves a name for a connection, unless any of its addresses is none that is public. */
-function guarded(resolve: Resolve): LookupFunction {
+function guardLookup(resolve: Resolve): LookupFunction {
   return (name, options, done) => {
     const { family } = options;
     resolve(name, { all: true, ...(family === undefined ? {} : { family }) }, (error, addresses) => {

@@ -84,7 +84,7 @@ export class HttpEmbedder implements Embedder {
       const said = (await readAnswer(response)).slice(0, 300);
       const isPassing = response.status === 429 || response.status >= 500;
       const ms = askedWaitMs(response.headers) ?? waitMs(WAITS, attempt);
-      if (!isPassing || attempt === TRIES || ms >= deadline.leftMs()) throw refused(response.status, said);
+      if (!isPassing || attempt === TRIES || ms >= deadline.leftMs()) throw endpointRefusal(response.status, said);
       await pause(ms, deadline.signal);
     }
   }
@@ -130,7 +130,7 @@ function vectors(answer: string, count: number, dimensions: number): readonly Em
   }
   return Array.from({ length: count }, (_, index) => {
     const values = found.get(index);
-    if (values === undefined || !values.every(Number.isFinite)) throw malformed();
+    if (values === undefined || !values.every(Number.isFinite)) throw malformedAnswer();
     return { shape: "vector", values };
   });
 }
@@ -140,12 +140,12 @@ function entries(answer: string): readonly { index: number; embedding: number[] 
   try {
     data = (JSON.parse(answer) as { data?: unknown } | null)?.data;
   } catch (error) {
-    throw malformed(error);
+    throw malformedAnswer(error);
   }
   const isEntry = (entry: unknown): entry is { index: number; embedding: number[] } =>
     typeof (entry as { index?: unknown } | null)?.index === "number" &&
     Array.isArray((entry as { embedding?: unknown }).embedding);
-  if (!Array.isArray(data) || !data.every(isEntry)) throw malformed();
+  if (!Array.isArray(data) || !data.every(isEntry)) throw malformedAnswer();
   return data;
 }
 
@@ -154,7 +154,7 @@ async function readAnswer(response: Response): Promise<string> {
   let bytes = 0;
   for await (const part of response.body ?? []) {
     bytes += part.byteLength;
-    if (bytes > ANSWER_BYTES_MAX) throw malformed();
+    if (bytes > ANSWER_BYTES_MAX) throw malformedAnswer();
     parts.push(part);
   }
   return new TextDecoder().decode(join(parts, bytes));
@@ -170,7 +170,7 @@ function join(parts: readonly Uint8Array[], bytes: number): Uint8Array {
   return all;
 }
 
-function refused(status: number, said: string): ServiceError {
+function endpointRefusal(status: number, said: string): ServiceError {
   const text = `The embedding endpoint answered ${status}: ${said}`;
   const isElsewhere = status < 400;
   return new ServiceError(
@@ -179,7 +179,7 @@ function refused(status: number, said: string): ServiceError {
   );
 }
 
-function malformed(cause?: unknown): ServiceError {
+function malformedAnswer(cause?: unknown): ServiceError {
   return new ServiceError("INTERNAL", "The embedding endpoint answered something that is no list of embeddings", {
     cause,
   });

@@ -18,6 +18,6 @@ export {
   type ModelState,
   type Standing,
   stateOf,
-  unopened,
+  stateOfUnopened,
 } from "./model-state.ts";
 export { Embedders } from "./registry.ts";

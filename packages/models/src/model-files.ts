@@ -74,7 +74,7 @@ export class ModelFiles {
 
   /** What a file that is here has for a SHA-256 digest, as it was noted when it was downloaded. */
   digest(path: string): Promise<string> {
-    return kept(path);
+    return digestOf(path);
   }
 
   /** Every file that is here. */
@@ -89,7 +89,7 @@ export class ModelFiles {
         .sort()
         .map(async (name) => {
           const path = join(folder, name);
-          const [{ size }, sha256] = await Promise.all([stat(path), kept(path)]);
+          const [{ size }, sha256] = await Promise.all([stat(path), digestOf(path)]);
           const url = existsSync(`${path}.url`) ? { url: await readFile(`${path}.url`, "utf8") } : {};
           return { ...url, path, bytes: size, sha256 };
         }),
@@ -112,7 +112,7 @@ export class ModelFiles {
 
   async #pull(url: string, path: string, sha256: string | undefined, signal?: AbortSignal): Promise<string> {
     if (existsSync(path)) {
-      if (sha256 !== undefined) expectDigest(url, await kept(path), sha256);
+      if (sha256 !== undefined) expectDigest(url, await digestOf(path), sha256);
       return path;
     }
     await mkdir(join(path, ".."), { recursive: true });
@@ -171,7 +171,7 @@ export class ModelFiles {
 }
 
 /** The digest of a file that is there: as it was noted, or else computed. */
-async function kept(path: string): Promise<string> {
+async function digestOf(path: string): Promise<string> {
   if (existsSync(`${path}.sha256`)) return await readFile(`${path}.sha256`, "utf8");
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);

@@ -69,7 +69,7 @@ export function stateOf(name: ModelName, { waits, problem, ...counts }: ModelFig
 }
 
 /** The state of a model that was not opened, or could not be. */
-export function unopened(name: ModelName, problem: string | undefined): ModelState {
+export function stateOfUnopened(name: ModelName, problem: string | undefined): ModelState {
   if (problem === undefined) return { ...name, state: "unloaded", calls: [] };
   return { ...name, state: "failed", problem, calls: [] };
 }

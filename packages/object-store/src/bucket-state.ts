@@ -4,7 +4,7 @@
  */
 import { StoreError } from "@brooklet/store";
 import { decodeDirectory, decodePage } from "./directory.ts";
-import { damaged, decodeFrame } from "./log-object.ts";
+import { damagedError, decodeFrame } from "./log-object.ts";
 import { openObject, openSnapshot } from "./log-reader.ts";
 import type { ObjectFiles, ObjectLog } from "./object-store.ts";
 import { decodeRecord, type EncodedRecord } from "./record.ts";
@@ -102,7 +102,7 @@ async function segmentsOf(bytes: Uint8Array): Promise<readonly NamedSegment[]> {
     if (record.kind !== "commit") continue;
     record.change.newSegments.forEach(({ number }, index) => {
       const file = record.files[index];
-      if (file === undefined) throw damaged(`segment ${number} has no file`);
+      if (file === undefined) throw damagedError(`segment ${number} has no file`);
       named.push({ key: record.key, number, file });
     });
   }

@@ -13,9 +13,9 @@ export function testObjectStore(
 ): readonly (readonly [name: string, check: () => Promise<void>])[] {
   return [
     ["a place of a log is won once", () => wonOnce(open)],
-    ["of many that write one place one wins", () => raced(open)],
-    ["places behind another are listed in order, and can be removed", () => listed(open)],
-    ["a snapshot is replaced only by who read it", () => replaced(open)],
+    ["of many that write one place one wins", () => appendsRace(open)],
+    ["places behind another are listed in order, and can be removed", () => placesAreInOrder(open)],
+    ["a snapshot is replaced only by who read it", () => snapshotsAreReplaced(open)],
     ["of many that replace a snapshot one does", () => replacing(open)],
     ["files are read whole and in parts", () => parts(open)],
     ["names of files are listed in order, a part of them at a time", () => names(open)],
@@ -42,7 +42,7 @@ async function wonOnce(open: OpenObjectStore): Promise<void> {
   demand((await other.log.append(`${log}0`, 0, bytesOf("x"))) === "won", "logs are apart");
 }
 
-async function raced(open: OpenObjectStore): Promise<void> {
+async function appendsRace(open: OpenObjectStore): Promise<void> {
   const log = newName();
   const stores = await Promise.all([open(), open(), open()]);
   for (let place = 0; place < 8; place += 1) {
@@ -59,7 +59,7 @@ async function raced(open: OpenObjectStore): Promise<void> {
   }
 }
 
-async function listed(open: OpenObjectStore): Promise<void> {
+async function placesAreInOrder(open: OpenObjectStore): Promise<void> {
   const [store, log] = [await open(), newName()];
   for (const place of [11, 2, 100, 0]) await store.log.append(log, place, bytesOf(String(place)));
   demand((await store.log.after(log, 0)).join() === "0,2,11,100", "all places, in order");
@@ -73,7 +73,7 @@ async function listed(open: OpenObjectStore): Promise<void> {
   demand((await store.log.append(log, 11, bytesOf("anew"))) === "won", "its place is free");
 }
 
-async function replaced(open: OpenObjectStore): Promise<void> {
+async function snapshotsAreReplaced(open: OpenObjectStore): Promise<void> {
   const [one, other, log] = [await open(), await open(), newName()];
   demand((await one.log.snapshot(log)) === undefined, "there is none");
   demand((await one.log.replaceSnapshot(log, bytesOf("1"), undefined)) === "won", "the first is made");

@@ -3,7 +3,7 @@
  * partition is found by reading one page, and a snapshot writes anew the pages of partitions that changed.
  */
 import { bucketOf, type NextNumbers, type PartitionRows } from "@brooklet/store";
-import { damaged, type Framed } from "./log-object.ts";
+import { damagedError, type Framed } from "./log-object.ts";
 import { integer, integers, list, type SegmentFile, text } from "./record.ts";
 
 /** Where the pages of partitions are. */
@@ -40,8 +40,8 @@ export function decodeDirectory(snapshot: Framed | undefined): Directory {
   const bits = integer(said, "bits");
   const pages = said["pages"];
   if (bits > BITS_MAX || !Array.isArray(pages) || pages.length !== 2 ** bits)
-    throw damaged("its pages are not as they are written");
-  if (!pages.every((name) => typeof name === "string")) throw damaged("its pages have no names");
+    throw damagedError("its pages are not as they are written");
+  if (!pages.every((name) => typeof name === "string")) throw damagedError("its pages have no names");
   const numbers = record(said["numbers"]);
   return {
     bits,
@@ -85,7 +85,7 @@ export function decodePage({ value, blobs }: Framed): DirectoryPage {
   let at = 0;
   const next = (): Uint8Array => {
     const blob = blobs[at];
-    if (blob === undefined) throw damaged("byte strings are missing");
+    if (blob === undefined) throw damagedError("byte strings are missing");
     at += 1;
     return blob;
   };
@@ -108,6 +108,6 @@ export function decodePage({ value, blobs }: Framed): DirectoryPage {
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null) throw damaged("it is no object");
+  if (typeof value !== "object" || value === null) throw damagedError("it is no object");
   return value as Readonly<Record<string, unknown>>;
 }

@@ -6,7 +6,7 @@
 import { Core, instantiate } from "@brooklet/core";
 import { StoreError } from "@brooklet/store";
 import { filesOf, inOrder } from "./bucket-state.ts";
-import { damaged, decodeFrame, encodeFrame } from "./log-object.ts";
+import { damagedError, decodeFrame, encodeFrame } from "./log-object.ts";
 import { openSnapshot, sameBytes } from "./log-reader.ts";
 import type { ObjectStore } from "./object-store.ts";
 import { cut, type NamedSegment, readSegmentFile } from "./segment-file.ts";
@@ -106,13 +106,13 @@ class Fork {
   async begin(): Promise<void> {
     const bytes = await encodeFrame({ value: { of: this.#id }, blobs: [] });
     const there = await this.#again(() => this.#target.files.read(FORK));
-    if (there !== undefined && !sameBytes(there, bytes)) throw taken("another fork was begun there");
+    if (there !== undefined && !sameBytes(there, bytes)) throw takenError("another fork was begun there");
     await this.#again(() => this.#target.files.put(FORK, bytes));
   }
 
   async bucket(bucket: number): Promise<void> {
     const kept = await readKept(this.#source.files, this.#id, bucket, this.#again);
-    if (kept === undefined) throw damaged(`bucket ${bucket} of snapshot ${this.#id} is gone`);
+    if (kept === undefined) throw damagedError(`bucket ${bucket} of snapshot ${this.#id} is gone`);
     const { pages, segments } = await filesOf(kept, this.#source.files, this.#again);
     await inOrder(segments, FILES_AT_ONCE, (segment) => this.#segment(segment));
     await inOrder(pages, FILES_AT_ONCE, (page) => this.#page(page));
@@ -121,10 +121,10 @@ class Fork {
 
   async #segment({ key, number, file }: NamedSegment): Promise<void> {
     const bytes = await readSegmentFile(this.#source.files, file, this.#again);
-    if (bytes === undefined) throw damaged(`segment ${number} is gone: ${file.name}`);
+    if (bytes === undefined) throw damagedError(`segment ${number} is gone: ${file.name}`);
     cut(bytes, file.blocks).forEach((block, index) => {
       if (!this.#core.isSealed(key, number, index, block))
-        throw damaged(`block ${index} of segment ${number} is not what was written: ${file.name}`);
+        throw damagedError(`block ${index} of segment ${number} is not what was written: ${file.name}`);
     });
     await this.#put(file.name, bytes);
     this.segments += 1;
@@ -132,7 +132,7 @@ class Fork {
 
   async #page(name: string): Promise<void> {
     const bytes = await this.#again(() => this.#source.files.read(name));
-    if (bytes === undefined) throw damaged(`${name} is gone`);
+    if (bytes === undefined) throw damagedError(`${name} is gone`);
     await decodeFrame(bytes);
     await this.#put(name, bytes);
   }
@@ -148,13 +148,13 @@ class Fork {
     if (snapshot !== undefined) {
       const outcome = await this.#again(() => log.replaceSnapshot(name, snapshot, undefined));
       if (outcome === "taken" && !sameBytes((await this.#again(() => log.snapshot(name)))?.bytes ?? NOTHING, snapshot))
-        throw taken(`a snapshot of ${name} is there`);
+        throw takenError(`a snapshot of ${name} is there`);
     } else if ((await this.#again(() => log.snapshot(name))) !== undefined)
-      throw taken(`a snapshot of ${name} is there`);
+      throw takenError(`a snapshot of ${name} is there`);
     for (const [index, bytes] of objects.entries()) await this.#append(name, first + index, bytes);
     const { upTo } = await openSnapshot(await this.#again(() => log.snapshot(name)));
     const places = await this.#again(() => log.after(name, upTo + 1 + objects.length));
-    if (places.length > 0) throw taken(`${name} goes on there`);
+    if (places.length > 0) throw takenError(`${name} goes on there`);
     this.bytes += snapshot?.length ?? 0;
   }
 
@@ -162,14 +162,14 @@ class Fork {
     const { log } = this.#target;
     const outcome = await this.#again(() => log.append(name, place, bytes));
     if (outcome === "taken" && !sameBytes((await this.#again(() => log.read(name, place))) ?? NOTHING, bytes))
-      throw taken(`place ${place} of ${name} is another's`);
+      throw takenError(`place ${place} of ${name} is another's`);
     this.bytes += bytes.length;
   }
 
   async application(): Promise<void> {
     const kept = await keptApplication(this.#source.files, this.#id, this.#again);
     const places = await this.#again(() => this.#target.log.after(APPLICATION, 0));
-    if (places.some((place) => place !== kept?.number)) throw taken("an application is there");
+    if (places.some((place) => place !== kept?.number)) throw takenError("an application is there");
     if (kept === undefined) return;
     const value = { number: kept.number, writer: `fork of ${this.#id}` };
     await this.#append(APPLICATION, kept.number, await encodeFrame({ value, blobs: [kept.bytes] }));
@@ -180,13 +180,13 @@ class Fork {
     const bytes = await newAbout(buckets);
     const outcome = await this.#again(() => this.#target.log.append(ABOUT, 0, bytes));
     if (outcome === "taken" && !sameBytes((await this.#again(() => this.#target.log.read(ABOUT, 0))) ?? NOTHING, bytes))
-      throw taken("a store was made there meanwhile");
+      throw takenError("a store was made there meanwhile");
     await this.#again(() => this.#target.files.remove(FORK));
   }
 }
 
 const NOTHING = new Uint8Array();
 
-function taken(why: string): StoreError {
+function takenError(why: string): StoreError {
   return new StoreError("refused", `the target is not empty: ${why}. Take another place, or remove what is there`);
 }

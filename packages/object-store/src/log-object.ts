@@ -39,20 +39,20 @@ export async function encodeFrame({ value, blobs }: Framed): Promise<UnsharedByt
 /** What a frame holds. Throws a `StoreError` of the kind "damaged" if it is none, or not as it was written. */
 export async function decodeFrame(bytes: Uint8Array): Promise<Framed> {
   const start = DIGEST_BYTES + LENGTH_BYTES;
-  if (bytes.length < start) throw damaged("it is too short");
+  if (bytes.length < start) throw damagedError("it is too short");
   const digest = await digestOf(bytes.slice(DIGEST_BYTES));
-  if (!digest.every((byte, index) => byte === bytes[index])) throw damaged("its digest is another");
+  if (!digest.every((byte, index) => byte === bytes[index])) throw damagedError("its digest is another");
   const headLength = new DataView(bytes.buffer, bytes.byteOffset).getUint32(DIGEST_BYTES);
-  if (headLength > bytes.length - start) throw damaged("its head is longer than it is");
+  if (headLength > bytes.length - start) throw damagedError("its head is longer than it is");
   const { value, blobs } = headOf(bytes.subarray(start, start + headLength));
   let at = start + headLength;
   const cut = blobs.map((length) => {
     const blob = bytes.subarray(at, at + length);
-    if (blob.length !== length) throw damaged("a byte string ends behind it");
+    if (blob.length !== length) throw damagedError("a byte string ends behind it");
     at += length;
     return blob;
   });
-  if (at !== bytes.length) throw damaged("there is more in it than it says");
+  if (at !== bytes.length) throw damagedError("there is more in it than it says");
   return { value, blobs: cut };
 }
 
@@ -61,17 +61,17 @@ function headOf(bytes: Uint8Array): { readonly value: unknown; readonly blobs: r
   try {
     head = JSON.parse(decoder.decode(bytes));
   } catch (error) {
-    throw damaged("its head is no JSON", error);
+    throw damagedError("its head is no JSON", error);
   }
-  if (typeof head !== "object" || head === null) throw damaged("its head is no object");
+  if (typeof head !== "object" || head === null) throw damagedError("its head is no object");
   const { value, blobs } = head as { readonly value?: unknown; readonly blobs?: unknown };
   if (!Array.isArray(blobs) || !blobs.every((length) => Number.isSafeInteger(length) && length >= 0))
-    throw damaged("it does not say how long its byte strings are");
+    throw damagedError("it does not say how long its byte strings are");
   return { value, blobs: blobs as readonly number[] };
 }
 
 /** An object of the store that is not what was written. */
-export function damaged(why: string, cause?: unknown): StoreError {
+export function damagedError(why: string, cause?: unknown): StoreError {
   return new StoreError("damaged", `an object of the store is damaged: ${why}`, cause);
 }
 
@@ -80,7 +80,7 @@ async function digestOf(bytes: UnsharedBytes): Promise<Uint8Array> {
 }
 
 /** Byte strings, one after the other. */
-export function joined(blocks: readonly Uint8Array[]): Uint8Array {
+export function concatenate(blocks: readonly Uint8Array[]): Uint8Array {
   const bytes = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const block of blocks) {

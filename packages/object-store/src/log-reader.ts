@@ -1,5 +1,5 @@
 /** What the objects of a log and its snapshot say of themselves: who wrote them, and up to where. */
-import { damaged, decodeFrame, type Framed } from "./log-object.ts";
+import { damagedError, decodeFrame, type Framed } from "./log-object.ts";
 import type { TaggedBytes } from "./object-store.ts";
 
 /** The head of each object: who wrote it. */
@@ -16,7 +16,7 @@ export async function openObject(bytes: Uint8Array): Promise<{ readonly written:
   const frame = await decodeFrame(bytes);
   const { writer, nonce, records } = (frame.value ?? {}) as Partial<Written>;
   if (typeof writer !== "string" || typeof nonce !== "number" || !Array.isArray(records))
-    throw damaged("it does not say who wrote it");
+    throw damagedError("it does not say who wrote it");
   return { written: frame.value as Written, frame };
 }
 
@@ -35,7 +35,7 @@ export async function openSnapshot(stored: TaggedBytes | undefined): Promise<Sna
   const { value, blobs } = await decodeFrame(stored.bytes);
   const { upTo, writer, state } = (value ?? {}) as Readonly<Record<"upTo" | "writer" | "state", unknown>>;
   if (!Number.isSafeInteger(upTo) || typeof writer !== "string")
-    throw damaged("a snapshot does not say up to where it goes");
+    throw damagedError("a snapshot does not say up to where it goes");
   return { upTo: upTo as number, writer, frame: { value: state, blobs } };
 }
 

@@ -21,7 +21,7 @@ import { bucketOf, type SqlConnection, type Storage, type StoredApplication, Sto
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
 import { closeBucket, closeInTime } from "./close.ts";
-import { joined } from "./log-object.ts";
+import { concatenate } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
 import { certain, inTime, isOutdated, lateError, meaningOf, unlessFenced } from "./outcomes.ts";
@@ -473,7 +473,7 @@ export class ObjectStoreCluster implements Cluster {
           blocks: blocks.map(({ length }) => length),
         };
         replica.add(segment, file);
-        const bytes = joined(blocks);
+        const bytes = concatenate(blocks);
         return { file, stored: again(() => files.put(file.name, bytes)) };
       },
       lose: (error) => log.lose(error),

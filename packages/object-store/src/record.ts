@@ -1,7 +1,7 @@
 /** What a log says of a bucket: each change of its partitions, in the form of the port that makes it, so that whoever does the same
  * changes in the same order has the same rows. Blocks are in files; a record names them. */
 import type { StoredChange, TailEntry } from "@brooklet/store";
-import { damaged } from "./log-object.ts";
+import { damagedError } from "./log-object.ts";
 
 /** A file with the blocks of a segment behind each other. */
 export interface SegmentFile {
@@ -154,5 +154,5 @@ function blobAt(blobs: readonly Uint8Array[], index: number): Uint8Array {
 }
 
 function wrong(name: string): Error {
-  return damaged(`its ${name} are not as they are written`);
+  return damagedError(`its ${name} are not as they are written`);
 }

@@ -110,7 +110,7 @@ class Bucket {
     const service = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
     const isInPath = options.pathStyle ?? endpoint !== undefined;
     this.#origin = isInPath ? service.origin : `${service.protocol}//${bucket}.${service.host}`;
-    this.#path = isInPath ? `/${encoded(bucket)}/` : "/";
+    this.#path = isInPath ? `/${encodeRfc3986(bucket)}/` : "/";
   }
 
   /** Nothing: there is no such object. */
@@ -137,8 +137,8 @@ class Bucket {
 
   async names(prefix: string, after: string): Promise<readonly string[]> {
     this.costs.lists += 1;
-    const start = after === "" ? "" : `&start-after=${encoded(`${this.#root}${after}`)}`;
-    const target = `${this.#path}?list-type=2&prefix=${encoded(`${this.#root}${prefix}`)}${start}`;
+    const start = after === "" ? "" : `&start-after=${encodeRfc3986(`${this.#root}${after}`)}`;
+    const target = `${this.#path}?list-type=2&prefix=${encodeRfc3986(`${this.#root}${prefix}`)}${start}`;
     const { bytes } = demand(await this.#ask("GET", target, {}), `the names below ${prefix}`);
     const listed = decoder.decode(bytes).matchAll(LISTED_NAME);
     return Array.from(listed, ([, name = ""]) => name.slice(this.#root.length));
@@ -158,12 +158,12 @@ class Bucket {
   }
 
   #pathOf(name: string): string {
-    return `${this.#path}${`${this.#root}${name}`.split("/").map(encoded).join("/")}`;
+    return `${this.#path}${`${this.#root}${name}`.split("/").map(encodeRfc3986).join("/")}`;
   }
 }
 
 /** As RFC 3986 has it, which is what is signed. */
-function encoded(text: string): string {
+function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (it) => `%${it.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 

@@ -1,7 +1,7 @@
 /** What a store says of itself and of the applications that were deployed to it: logs, too, of which each place is written once. */
 import { asPackage, type UnsharedBytes } from "@brooklet/core";
 import { type StoredApplication, StoreError } from "@brooklet/store";
-import { damaged, decodeFrame, encodeFrame } from "./log-object.ts";
+import { damagedError, decodeFrame, encodeFrame } from "./log-object.ts";
 import { sameBytes } from "./log-reader.ts";
 import type { ObjectFiles, ObjectStore } from "./object-store.ts";
 import { integer } from "./record.ts";
@@ -43,7 +43,7 @@ export async function readAbout(store: ObjectStore, buckets: number, again: Agai
   const bytes = await newAbout(buckets);
   await again(() => store.log.append(ABOUT, 0, bytes));
   const there = await foundAbout(store, again);
-  if (there === undefined) throw damaged("what it says of itself is gone");
+  if (there === undefined) throw damagedError("what it says of itself is gone");
   return there;
 }
 
@@ -70,7 +70,7 @@ export async function foundAbout(store: ObjectStore, again: Again): Promise<Abou
   if (format !== FORMAT)
     throw new StoreError("refused", `the store has format ${format}; this release reads ${FORMAT}`);
   const [secret] = blobs;
-  if (secret?.length !== SECRET_BYTES) throw damaged("it has no secret");
+  if (secret?.length !== SECRET_BYTES) throw damagedError("it has no secret");
   return { buckets: integer(said, "buckets"), secret: secret.slice() };
 }
 
@@ -85,7 +85,7 @@ export async function readNewest(
     const last = places.at(-1);
     if (last === undefined) return newest;
     const read = await readApplication(store, last, again);
-    if (read === undefined) throw damaged("an application is gone");
+    if (read === undefined) throw damagedError("an application is gone");
     newest = read.application;
     from = last + 1;
   }
@@ -116,7 +116,7 @@ async function readApplication(
   if (bytes === undefined) return undefined;
   const { value, blobs } = await decodeFrame(bytes);
   const [stored] = blobs;
-  if (stored === undefined) throw damaged("an application without a package");
+  if (stored === undefined) throw damagedError("an application without a package");
   return { application: { number, bytes: asPackage(stored.slice()) }, writer: (value as { writer?: unknown }).writer };
 }
 

@@ -8,7 +8,7 @@
  */
 import { type StoredBackup, StoreError } from "@brooklet/store";
 import { type BucketFiles, type BucketState, filesOf, inOrder, PageGone, readBucketState } from "./bucket-state.ts";
-import { damaged, decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
+import { damagedError, decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
 import type { ObjectFiles, ObjectStore } from "./object-store.ts";
 import { integer, text } from "./record.ts";
 import {
@@ -126,10 +126,10 @@ async function finish({ log }: ObjectStore, id: string, again: Again): Promise<v
 
 /** The snapshots of a store, the latest last; those that are not whole among them. */
 export async function listSnapshots(store: ObjectStore): Promise<readonly StoreSnapshot[]> {
-  return await listed(store, againWith(sleep));
+  return await readSnapshots(store, againWith(sleep));
 }
 
-async function listed(store: ObjectStore, again: Again): Promise<readonly StoreSnapshot[]> {
+async function readSnapshots(store: ObjectStore, again: Again): Promise<readonly StoreSnapshot[]> {
   const all = await readAll(store, again);
   return all.flatMap(({ state, ...one }) => (state === "removed" ? [] : [{ ...one, isWhole: state === "whole" }]));
 }
@@ -205,7 +205,7 @@ export async function backupsOf(store: ObjectStore): Promise<readonly StoredBack
 
 /** A snapshot of which all is there. Throws a `StoreError` of the kind "refused" if there is none. */
 export async function demandSnapshot(store: ObjectStore, id: string, again: Again): Promise<StoreSnapshot> {
-  const found = (await listed(store, again)).find((one) => one.id === id);
+  const found = (await readSnapshots(store, again)).find((one) => one.id === id);
   if (found === undefined) throw new StoreError("refused", `there is no snapshot ${id}`);
   if (!found.isWhole) throw new StoreError("refused", `snapshot ${id} is not whole: it is being taken, or never was`);
   return found;
@@ -221,7 +221,7 @@ export async function keptApplication(
   if (stored === undefined) return undefined;
   const { value, blobs } = await decodeFrame(stored);
   const [bytes] = blobs;
-  if (bytes === undefined) throw damaged("an application without a package");
+  if (bytes === undefined) throw damagedError("an application without a package");
   return { number: integer(value as Readonly<Record<string, unknown>>, "number"), bytes };
 }
 
@@ -304,9 +304,10 @@ function decodeBucket({ value, blobs }: Framed): KeptBucket {
   if (format !== FORMAT)
     throw new StoreError("refused", `a snapshot has format ${format}; this release reads ${FORMAT}`);
   const [names, ...rest] = blobs;
-  if (names === undefined) throw damaged("a snapshot does not say which files it needs");
+  if (names === undefined) throw damagedError("a snapshot does not say which files it needs");
   const [snapshot] = said["hasSnapshot"] === true ? rest : [];
-  if (said["hasSnapshot"] === true && snapshot === undefined) throw damaged("a bucket of a snapshot has none itself");
+  if (said["hasSnapshot"] === true && snapshot === undefined)
+    throw damagedError("a bucket of a snapshot has none itself");
   const files = new Set(new TextDecoder().decode(names).split("\n"));
   files.delete("");
   return { snapshot, first: integer(said, "first"), objects: snapshot === undefined ? rest : rest.slice(1), files };

@@ -36,7 +36,7 @@ import type {
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { erasePartition } from "./erasing.ts";
-import { closed, tellingOnce } from "./failure.ts";
+import { closedError, tellingOnce } from "./failure.ts";
 import type { ThreadFigures } from "./health/figures.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS, UNSEEN_SECONDS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -161,7 +161,7 @@ export class BucketHost {
 
   /** Opens a query, which its caller disposes of. Throws if nothing is deployed. */
   query(bytes: QueryBytes): Query {
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw closedError();
     return this.#options.engine.query(bytes);
   }
 
@@ -249,7 +249,7 @@ export class BucketHost {
 
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): DeployReport {
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw closedError();
     // What was decided by the application before is committed before there is another.
     for (const bucket of this.#open.values()) bucket.flush();
     const report = this.#options.engine.restore(asPackage(application.bytes));
@@ -332,7 +332,7 @@ export class BucketHost {
 
   #bucketAt(number: number): Bucket {
     const { buckets, partitions, reserve, surroundings } = this.#options;
-    if (this.#isClosed) throw closed();
+    if (this.#isClosed) throw closedError();
     if (!(number >= 0 && number < buckets)) throw new RangeError(`bucket ${number} of ${buckets}`);
     let bucket = this.#open.get(number);
     if (bucket === undefined) {

@@ -59,7 +59,7 @@ export function serveBuckets({ port, makeHost, cancelled, surroundings, onClosed
         done.push(call.number);
       } else {
         const cause = causeText(result === undefined ? undefined : causeOf(result));
-        outbox.send({ kind: "result", number: call.number, result: packed(result, outbox), ...cause });
+        outbox.send({ kind: "result", number: call.number, result: packResult(result, outbox), ...cause });
       }
     } catch (thrown) {
       const error = serviceError(thrown);
@@ -141,7 +141,7 @@ function isDone(result: CallResult<CallName>): boolean {
 }
 
 /** The result with its bytes packed. */
-function packed(result: CallResult<CallName>, by: Packing): CallResult<CallName> {
+function packResult(result: CallResult<CallName>, by: Packing): CallResult<CallName> {
   if (result !== undefined && "partial" in result) {
     return { ...result, floor: by.copy(result.floor), partial: by.copy(result.partial) } as BucketFound;
   }

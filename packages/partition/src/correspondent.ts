@@ -2,7 +2,7 @@
 import { ServiceError } from "@brooklet/core";
 import { Cancellation } from "./cancellation.ts";
 import type { Outcome, PartitionKey } from "./cluster.ts";
-import { closed, withCause } from "./failure.ts";
+import { closedError, withCause } from "./failure.ts";
 import { Lane, type LaneLimits } from "./query/lane.ts";
 import type { Surroundings } from "./surroundings.ts";
 import {
@@ -68,7 +68,7 @@ export class Correspondent {
     timeoutMs: number,
     gone?: AbortSignal,
   ): Promise<CallResult<Name>> {
-    if (this.#closed) return Promise.reject(closed());
+    if (this.#closed) return Promise.reject(closedError());
     this.#thread ??= this.#begin();
     const { outbox } = this.#thread;
     const number = ++this.#calls;

@@ -153,7 +153,7 @@ async function applyEmbedded(
         return await partition.apply(embedded, deadline.remainingMs);
       }
       answers.push(encodeEmbeddings(await embed(wanted, deadline.remainingMs)));
-      embedded = { ...request, embeddings: joined(answers) };
+      embedded = { ...request, embeddings: concatenate(answers) };
     }
   } catch (error) {
     // Partitions tell what came of a write without throwing: this comes of what has to be had before.
@@ -192,7 +192,7 @@ async function updateEmbedded(
   return await apply(false);
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

@@ -66,7 +66,7 @@ export function tellingOnce(tell: (problem: unknown) => void): (problem: unknown
 }
 
 /** A call that came after the database was closed, or was not begun when it was. */
-export function closed(): ServiceError {
+export function closedError(): ServiceError {
   return serviceError(new StoreError("closed", "nothing is read or written after close()"));
 }
 

@@ -8,7 +8,7 @@ const KEY = "g:a";
 const OPERATION = new Uint8Array(100_000).fill(7);
 
 /** What waits when `count` operations were added. */
-function filled(queues: FeedQueues, count: number): ReturnType<ReturnType<FeedQueues["of"]>["take"]> {
+function takeFilled(queues: FeedQueues, count: number): ReturnType<ReturnType<FeedQueues["of"]>["take"]> {
   const queue = queues.of(KEY);
   const numbers = Array.from({ length: count }, (_, at) => [at, at + 1, 0, OPERATION.length]).flat();
   queue.add(0, OPERATION, { key: KEY, ids: "x".repeat(count), numbers: Uint32Array.from(numbers) });
@@ -17,18 +17,18 @@ function filled(queues: FeedQueues, count: number): ReturnType<ReturnType<FeedQu
 
 test("what one feed has loaded is room for the next feed, and holds what that adds", () => {
   const feed = new FeedQueues();
-  const first = filled(feed, 3);
+  const first = takeFilled(feed, 3);
   const memory = first.load.operations.buffer;
   feed.giveBack(first);
-  const { load } = filled(new FeedQueues(), 2);
+  const { load } = takeFilled(new FeedQueues(), 2);
   expect(load.operations.buffer).toBe(memory);
   expect(load.operations.length).toBe(2 * (OPERATION.length + 3));
-  const other = filled(new FeedQueues(), 2);
+  const other = takeFilled(new FeedQueues(), 2);
   expect(other.load.operations.buffer).not.toBe(memory);
 });
 
 test("what is loaded here is not copied; what is sent has a buffer of its own", async () => {
-  const { load } = filled(new FeedQueues(), 2);
+  const { load } = takeFilled(new FeedQueues(), 2);
   expect(load.operations.byteLength).toBeLessThan(load.operations.buffer.byteLength);
   const asked: Uint8Array[] = [];
   await loadShards(new ShardMaps(), KEY, load, async (_, sent) => {

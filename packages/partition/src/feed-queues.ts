@@ -104,7 +104,7 @@ export class FeedQueue {
   #makeRoom(bytes: number): void {
     const end = this.#length + bytes;
     if (end <= this.#buffer.length) return;
-    const wanted = rounded(Math.max(end, 2 * this.#buffer.length, this.#firstBytes));
+    const wanted = roundLength(Math.max(end, 2 * this.#buffer.length, this.#firstBytes));
     const larger = this.#spare.take(wanted) ?? new Uint8Array(wanted);
     larger.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = larger;
@@ -112,7 +112,7 @@ export class FeedQueue {
 }
 
 /** A length for a buffer: one of few, so that one queue can use what another one did. */
-function rounded(bytes: number): number {
+function roundLength(bytes: number): number {
   const step = Math.max(2 ** Math.floor(Math.log2(bytes)) / 4, 1);
   return Math.ceil(bytes / step) * step;
 }

@@ -7,7 +7,7 @@ import { type Change, type CompactReason, ResultRoom, type ShardBits } from "@br
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
-import { closed } from "./failure.ts";
+import { closedError } from "./failure.ts";
 import * as limits from "./limits.ts";
 import type { Attention } from "./maintenance/attention.ts";
 import { Folded } from "./maintenance/folded.ts";
@@ -51,7 +51,7 @@ export class Maintenance {
     this.#attention.delete(bucket);
     const gone = this.#queue.filter((job) => job.bucket === bucket);
     this.#queue = this.#queue.filter((job) => job.bucket !== bucket);
-    for (const job of gone) job.settle(closed());
+    for (const job of gone) job.settle(closedError());
   }
 
   /** Notes a committed write; folds the tail if it is long. Never fails: the write is done. */
@@ -79,7 +79,7 @@ export class Maintenance {
     const attention = this.#of(bucket);
     const job = this.#schedule(attention, key);
     if (job !== undefined) return job.done;
-    return Promise.reject(attention.retries.get(key)?.error ?? closed());
+    return Promise.reject(attention.retries.get(key)?.error ?? closedError());
   }
 
   /** Does now what is else done when a partition rests. Rejects if it failed, now or a moment ago. */
@@ -88,7 +88,7 @@ export class Maintenance {
     // Joins what is under way; that may be a fold, after which small segments are left.
     for (const reason of ["fold", "settle"] as const) {
       const job = this.#schedule(attention, key, reason);
-      if (job === undefined) throw attention.retries.get(key)?.error ?? closed();
+      if (job === undefined) throw attention.retries.get(key)?.error ?? closedError();
       await job.done;
     }
     this.#sweepErased(attention);
@@ -141,7 +141,7 @@ export class Maintenance {
       const isSame = (): boolean => !this.#stopped && this.#same(bucket, store) && bucket.application === application;
       const pace = { sliceMs: limits.SLICE_MS, turn: this.#options.turn, stop: () => !isSame() };
       const change = await driveInSlices(task, sourceOf(store, key), pace);
-      if (!isSame()) throw closed();
+      if (!isSame()) throw closedError();
       const note = noteOf();
       if (change === undefined) bucket.change((it) => it.note(key, note), 1);
       else this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs, note });

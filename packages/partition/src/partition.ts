@@ -118,7 +118,7 @@ export class Partition implements SearchedPartition {
         await deadline.wait(admission, tooLate);
       }
     } catch (error) {
-      return failed(this.#failure(error));
+      return failedStart(this.#failure(error));
     }
     return this.#start(request, deadline, run);
   }
@@ -133,7 +133,7 @@ export class Partition implements SearchedPartition {
       };
       return { decided: outcome.status, outcome: committed.then(done, (error) => failedOutcome(this.#failure(error))) };
     } catch (error) {
-      return failed(this.#failure(error));
+      return failedStart(this.#failure(error));
     }
   }
 
@@ -344,7 +344,7 @@ function together(all: readonly Begun[]): Begun {
   return { outcome: { status: 200, ...ignored }, committed, ...isWrite };
 }
 
-function failed(error: unknown): Started {
+function failedStart(error: unknown): Started {
   const outcome = failedOutcome(error);
   return { decided: outcome.status, outcome: Promise.resolve(outcome) };
 }

@@ -36,7 +36,7 @@ import { completePackage, deploymentUnderWay, hasStoredValue, objectionsTo, prep
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
-import { closed, failedOutcome, serviceError } from "./failure.ts";
+import { closedError, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { Health } from "./health/health.ts";
 import type { ModelState } from "./health/model-state.ts";
@@ -191,7 +191,7 @@ export class ThreadCluster implements Cluster {
   }
 
   query(request: SearchRequest): QueryHandle {
-    if (this.#closing !== undefined) throw closed();
+    if (this.#closing !== undefined) throw closedError();
     const startMs = beganMs(request);
     const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
     const query = this.#engine.query(bytes);

@@ -7,12 +7,12 @@ import { expect, test } from "vitest";
 import { gather, type ShardAnswer } from "../src/shards/gather.ts";
 import { type Moved, route } from "../src/shards/route.ts";
 import {
-  erased,
   filling,
   holdsHash,
   movingHalf,
   offspring,
-  prepared,
+  recordOfErased,
+  recordToFill,
   SHARD_BITS_MAX,
   type ShardName,
   type ShardRecord,
@@ -385,7 +385,7 @@ class SimulatedShard {
 
   async prepare(shard: { bits: number; number: number }, attempt: number): Promise<void> {
     const known = this.#world.is("a late attempt is prepared") ? undefined : this.disk.record;
-    this.disk.record = prepared(known, shard, attempt);
+    this.disk.record = recordToFill(known, shard, attempt);
     this.#copies = 0;
     this.disk.documents.clear();
     this.#guard = undefined;
@@ -426,7 +426,7 @@ class SimulatedShard {
     // Whatever of it is on its way comes too late.
     if (record === undefined || record.made < made) {
       if (!this.#world.is("what an attempt before began is not erased")) this.disk.documents.clear();
-      this.disk.record = erased({ ...WHOLE, number: this.#number, made });
+      this.disk.record = recordOfErased({ ...WHOLE, number: this.#number, made });
     }
     if (record?.made !== made) return;
     this.disk.record = { ...record, isErased: true };
@@ -434,7 +434,7 @@ class SimulatedShard {
     await this.#dropOffspring();
     if (this.#life !== life) throw new Lost("the object");
     this.#forget();
-    this.disk.record = erased(record);
+    this.disk.record = recordOfErased(record);
   }
 
   async #dropOffspring(): Promise<void> {

@@ -1,7 +1,7 @@
 /** What the notes of shards say together, and what of it is seen that is lost, older, or left over. */
 import type { NotedPartition } from "@brooklet/store";
 import { expect, test } from "vitest";
-import { afterSplit, objectName, prepared, type ShardName, type ShardRecord, WHOLE } from "../src/shards/shard.ts";
+import { afterSplit, objectName, recordToFill, type ShardName, type ShardRecord, WHOLE } from "../src/shards/shard.ts";
 import { mendedShards, shardDamage, shownPartition, storedShards } from "../src/shards/stored-shards.ts";
 
 const KEY = "g:large";
@@ -15,7 +15,7 @@ function splitBy(...splits: readonly (readonly [shard: number, at: number])[]): 
     const child = after.children.at(-1) as ShardName;
     records.set(shard, after);
     const bits = { bits: after.bits, number: child.number };
-    records.set(child.number, { ...prepared(undefined, bits, attempt), isOpen: true });
+    records.set(child.number, { ...recordToFill(undefined, bits, attempt), isOpen: true });
   }
   return records;
 }
@@ -48,7 +48,7 @@ test("what an attempt left, and what is being erased, answers nobody and is no f
   records.set(2, { ...parent, attempt: 50 });
   for (const isOpen of [false, true])
     for (const made of [45, 50]) {
-      const left = { ...prepared(undefined, { bits: parent.bits + 1, number: 6 }, made), isOpen };
+      const left = { ...recordToFill(undefined, { bits: parent.bits + 1, number: 6 }, made), isOpen };
       const { faults, unreached, groups } = storedShards(noted(new Map([...records, [6, left]])));
       expect([faults, [...unreached]]).toEqual([[], [objectName(KEY, 6)]]);
       expect(groups.get(KEY)?.length).toBe(5);
@@ -108,7 +108,7 @@ test("a home of which the note is lost is made anew of the others, but for what 
   const home = records.get(0) as ShardRecord;
   const lost = (more: readonly (readonly [number, ShardRecord])[] = []): NotedPartition[] =>
     noted(new Map<number, ShardRecord | undefined>([...records, ...more, [0, undefined]]));
-  const left = { ...prepared(undefined, { bits: 3, number: 4 }, 60), isOpen: false };
+  const left = { ...recordToFill(undefined, { bits: 3, number: 4 }, 60), isOpen: false };
   for (const all of [lost(), lost([[4, left]])]) {
     expect(storedShards(all).faults.map(({ isLoss }) => isLoss)).not.toContain(false);
     const [made, ...others] = mendedShards(all, 8).map(({ note }) => JSON.parse(note) as ShardRecord);

@@ -8,13 +8,13 @@ export function bucketOf(key: string, buckets: number): number {
   let at = 0;
   // Up to the first letter beyond ASCII, letters are bytes; after the last one there is none that is less than any.
   for (let code = key.charCodeAt(0); code < 0x80; code = key.charCodeAt(at)) {
-    hash = mixed(hash, code);
+    hash = mix(hash, code);
     at += 1;
   }
-  if (at < key.length) for (const byte of encoder.encode(key.slice(at))) hash = mixed(hash, byte);
+  if (at < key.length) for (const byte of encoder.encode(key.slice(at))) hash = mix(hash, byte);
   return (hash >>> 0) % buckets;
 }
 
-function mixed(hash: number, byte: number): number {
+function mix(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x01000193);
 }

@@ -11,7 +11,7 @@ import {
   type PartitionRow,
   type SegmentRow,
 } from "./heads.ts";
-import { followed, NOTHING } from "./mark.ts";
+import { followAll, NOTHING } from "./mark.ts";
 import { nextLayout, type PartitionState, type StoredManifest, type StoredSegment } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
@@ -159,7 +159,7 @@ export class KnownPartitions {
     const before = after === 0 ? 0 : this.#countOperations(number, after);
     if (before + found.length !== head.operations || found.at(-1)?.number !== head.lastOperation)
       throw lost(number, `${before + found.length} operations are there of ${head.operations}`);
-    const tail = before > 0 ? head.tail : found.reduce((mark, row) => followed(mark, row.number, row.bytes), NOTHING);
+    const tail = before > 0 ? head.tail : found.reduce((mark, row) => followAll(mark, row.number, row.bytes), NOTHING);
     if (!equalMarks(tail, head.tail)) throw lost(number, "an operation is not what was written at its place");
     return found;
   }

@@ -31,21 +31,21 @@ export function follow(mark: Mark, { number, length, end }: Told): Mark {
     first = view.getUint32(end.length - END_BYTES, true);
     second = view.getUint32(end.length - END_BYTES + 4, true);
   } else for (const byte of end) [first, second] = [second, Math.imul(second, 257) + byte + 1];
-  return mixed(mark, [number >>> 0, Math.floor(number / HALF), length, first, second]);
+  return mix(mark, [number >>> 0, Math.floor(number / HALF), length, first, second]);
 }
 
 /** The same for a thing of which all bytes are at hand. */
-export function followed(mark: Mark, number: number, bytes: Uint8Array): Mark {
+export function followAll(mark: Mark, number: number, bytes: Uint8Array): Mark {
   return follow(mark, { number, length: bytes.length, end: bytes });
 }
 
 /** The mark of a sequence with a text after it. */
 export function followText(mark: Mark, text: string): Mark {
-  return mixed(mark, [text.length, ...Array.from(text, (character) => character.codePointAt(0) ?? 0)]);
+  return mix(mark, [text.length, ...Array.from(text, (character) => character.codePointAt(0) ?? 0)]);
 }
 
 /** Two lanes of MurmurHash3's mixing with constants of their own. It holds against accidents; what is sealed holds against more. */
-function mixed({ high, low }: Mark, words: readonly number[]): Mark {
+function mix({ high, low }: Mark, words: readonly number[]): Mark {
   let [left, right] = [high, low];
   for (const word of words) {
     left = lane(left ^ lane(word, 0xcc9e2d51, 15), 0x1b873593, 13);

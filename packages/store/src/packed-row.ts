@@ -44,7 +44,7 @@ function pack(things: readonly Uint8Array[]): Uint8Array {
 
 /** How many things are in a row, of which at least the first four bytes are given. */
 export function countOfRow(bytes: Uint8Array): number {
-  if (bytes.length < LENGTH_BYTES) throw damaged();
+  if (bytes.length < LENGTH_BYTES) throw damagedError();
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.length).getUint32(0, true);
 }
 
@@ -52,19 +52,19 @@ export function countOfRow(bytes: Uint8Array): number {
 export function unpackRow(bytes: Uint8Array): Uint8Array[] {
   const count = countOfRow(bytes);
   let at = (count + 1) * LENGTH_BYTES;
-  if (at > bytes.length) throw damaged();
+  if (at > bytes.length) throw damagedError();
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const things: Uint8Array[] = [];
   for (let index = 1; index <= count; index += 1) {
     const end = at + view.getUint32(index * LENGTH_BYTES, true);
-    if (end > bytes.length) throw damaged();
+    if (end > bytes.length) throw damagedError();
     things.push(bytes.subarray(at, end));
     at = end;
   }
-  if (at !== bytes.length) throw damaged();
+  if (at !== bytes.length) throw damagedError();
   return things;
 }
 
-function damaged(): StoreError {
+function damagedError(): StoreError {
   return new StoreError("damaged", "a row of several things is not as long as it says");
 }

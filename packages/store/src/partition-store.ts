@@ -6,7 +6,7 @@
 import { givePagesBack } from "./free-pages.ts";
 import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./heads.ts";
 import { type Known, KnownPartitions } from "./known-partitions.ts";
-import { followed } from "./mark.ts";
+import { followAll } from "./mark.ts";
 import { alwaysHasNote, Notes } from "./notes.ts";
 import { type PartitionRows, writePartitionRows } from "./partition-rows.ts";
 import {
@@ -194,7 +194,7 @@ export class PartitionStore implements Partitions {
         const number = this.#nextOperation++;
         this.#sql.run(insert, number, one.known.state.number, bytes);
         const { operations, tail } = one.head;
-        const grown = { operations: operations + 1, lastOperation: number, tail: followed(tail, number, bytes) };
+        const grown = { operations: operations + 1, lastOperation: number, tail: followAll(tail, number, bytes) };
         one.head = { ...one.head, ...grown };
         one.bytes += bytes.length;
       }

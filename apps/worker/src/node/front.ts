@@ -91,14 +91,14 @@ function passOn(request: Asked, response: Answering, target: string, agent: http
     port,
     method: request.method ?? "GET",
     path: request.url ?? "/",
-    headers: { ...passed(request.headers), host },
+    headers: { ...headersThrough(request.headers), host },
   });
   asked.once("error", () => {
     if (response.headersSent) response.destroy();
     else response.writeHead(UNANSWERED.status, UNANSWERED.headers).end(UNANSWERED.body);
   });
   asked.once("response", (answer) => {
-    response.writeHead(answer.statusCode ?? 502, passed(answer.headers));
+    response.writeHead(answer.statusCode ?? 502, headersThrough(answer.headers));
     pipeline(answer, response as http.ServerResponse, () => undefined);
   });
   response.once("close", () => asked.destroy());
@@ -106,7 +106,7 @@ function passOn(request: Asked, response: Answering, target: string, agent: http
 }
 
 /** The headers that are about what is asked or answered. */
-function passed(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders {
+function headersThrough(headers: http.IncomingHttpHeaders): http.OutgoingHttpHeaders {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !name.startsWith(":") && !OF_CONNECTION.has(name)),
   );

@@ -82,7 +82,7 @@ export class AiSdkEmbedder implements Embedder {
       if (deadline.signal?.aborted === true) throw deadline.signal.reason;
       if (this.#closed.signal.aborted) throw this.#closed.signal.reason;
       if (timer.aborted) throw late(error);
-      throw ServiceError.is(error) ? error : failed(this.id, error);
+      throw ServiceError.is(error) ? error : embedderFailure(this.id, error);
     }
   }
 
@@ -101,7 +101,7 @@ function checkedValues(values: readonly number[], dimensions: number): Float32Ar
   return kept;
 }
 
-function failed(id: string, error: unknown): ServiceError {
+function embedderFailure(id: string, error: unknown): ServiceError {
   const { status, message } = providerFailure(error);
   const isPassing = status === 0 || status >= 500;
   const code = status === 429 ? "OVERLOADED" : isPassing ? "UNAVAILABLE" : "BAD_REQUEST";

@@ -65,7 +65,7 @@ export class AiSdkModel implements ChatModel, ChatLimits {
       if (part.type === "text-delta") yield { type: "token", text: part.text };
       else if (part.type === "tool-call") yield { type: "toolCall", name: part.toolName };
       else if (part.type === "finish") yield { type: "finish", reason: part.finishReason };
-      else if (part.type === "error") throw failed(part.error);
+      else if (part.type === "error") throw chatFailure(part.error);
       // A model that thinks is not late, though nothing of it is shown.
       else if (part.type === "reasoning-delta") yield { type: "token", text: "" };
     }
@@ -73,7 +73,7 @@ export class AiSdkModel implements ChatModel, ChatLimits {
   }
 }
 
-function failed(error: unknown): ChatError {
+function chatFailure(error: unknown): ChatError {
   const { status, message } = providerFailure(error);
   const isOverloaded = status === 429 || status === 503;
   const failure = status === 0 ? "unreachable" : isOverloaded ? "overloaded" : "refused";

@@ -26,7 +26,7 @@ const MEDIA_TYPE = "text/plain";
  * ```
  */
 export function uiMessageStream(answer: Answer, options: UiMessageStreamOptions = {}): ReadableStream<UIMessageChunk> {
-  const { onError = told, title = ({ passage }) => passage.documentId } = options;
+  const { onError = failureText, title = ({ passage }) => passage.documentId } = options;
   return createUIMessageStream<UIMessage>({
     onError,
     execute: async ({ writer }) => {
@@ -36,7 +36,7 @@ export function uiMessageStream(answer: Answer, options: UiMessageStreamOptions 
   });
 }
 
-function told(error: unknown): string {
+function failureText(error: unknown): string {
   return BrookletError.is(error) ? error.message : "The answer could not be given.";
 }
 

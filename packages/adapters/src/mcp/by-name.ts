@@ -31,9 +31,9 @@ export function documentsByName(options: McpNamed): McpDocuments {
     search: async (asked, signal) => {
       const isInOrder = asked.sort !== undefined || asked.query.trim() === "";
       const body = isInOrder
-        ? ordered(options, asked, where(asked.filter))
-        : related(options, asked, where(asked.filter));
-      return told(options, await post(options, isInOrder ? "/search/" : "/brooklet/v1/search", body, signal));
+        ? orderedRequest(options, asked, where(asked.filter))
+        : relevanceRequest(options, asked, where(asked.filter));
+      return resultOf(options, await post(options, isInOrder ? "/search/" : "/brooklet/v1/search", body, signal));
     },
     get: (id, signal) => get(options, id, signal),
     retrieve: ({ question, tokens, filter: filled }, signal) => {
@@ -84,7 +84,11 @@ function dateText(seconds: number): string | number {
 }
 
 /** A search in the order of a field, or for what a filter lets through: words, if there are any, have to be there. */
-function ordered({ group, schema }: McpNamed, { query, limit, sort }: ModelSearch, { filter = "true" }: Json): Json {
+function orderedRequest(
+  { group, schema }: McpNamed,
+  { query, limit, sort }: ModelSearch,
+  { filter = "true" }: Json,
+): Json {
   const hasWords = query.trim() !== "";
   const words = hasWords ? ' and ({grammar: "all"}userInput(@words))' : "";
   return {
@@ -97,13 +101,13 @@ function ordered({ group, schema }: McpNamed, { query, limit, sort }: ModelSearc
 }
 
 /** A search for words, and near to them, the best first. */
-function related({ group, schema, near }: McpNamed, { query, limit }: ModelSearch, where: Json): Json {
+function relevanceRequest({ group, schema, near }: McpNamed, { query, limit }: ModelSearch, where: Json): Json {
   // A profile of its own ranks by the vector alone, so that searches are by words then.
   const beside = near === undefined ? {} : { near: near.profile === undefined ? near : (false as const) };
   return { group, schema, text: query, limit, ...where, ...beside };
 }
 
-function told(options: McpNamed, { json }: WireAnswer): Record<string, unknown> {
+function resultOf(options: McpNamed, { json }: WireAnswer): Record<string, unknown> {
   const { root } = json as {
     readonly root: {
       readonly fields?: { readonly totalCount?: number };

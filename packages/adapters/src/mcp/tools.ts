@@ -112,7 +112,7 @@ function addSearch(server: McpServer, { documents: { filter, search }, descripti
       outputSchema: HITS,
       annotations: READS,
     },
-    (asked, { signal }) => told(() => search(asked as unknown as ModelSearch, signal)),
+    (asked, { signal }) => toolResult(() => search(asked as unknown as ModelSearch, signal)),
   );
 }
 
@@ -126,7 +126,7 @@ function addGet(server: McpServer, { documents: { get }, description, suffix }: 
       outputSchema: DOCUMENT,
       annotations: READS,
     },
-    ({ id }, { signal }) => told(() => get(id, signal)),
+    ({ id }, { signal }) => toolResult(() => get(id, signal)),
   );
 }
 
@@ -145,7 +145,7 @@ function addRetrieve(server: McpServer, { documents: { filter, retrieve }, descr
       outputSchema: PASSAGES,
       annotations: READS,
     },
-    (asked, { signal }) => told(() => retrieve(asked as unknown as ModelQuestion, signal)),
+    (asked, { signal }) => toolResult(() => retrieve(asked as unknown as ModelQuestion, signal)),
   );
 }
 
@@ -163,7 +163,7 @@ function addResources(server: McpServer, { documents: { get }, description, suff
 }
 
 /** A result as text and as it is; a failure as a result that says so. */
-export async function told(work: () => Promise<object>): Promise<CallToolResult> {
+export async function toolResult(work: () => Promise<object>): Promise<CallToolResult> {
   try {
     const structuredContent = { ...(await work()) };
     return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent };

@@ -4,7 +4,7 @@
  */
 import { type AnySchema, allOf, anyOf, type Condition, type Field, not } from "@brooklet/client";
 import { type Kind, kindOf } from "../model-field.ts";
-import { fieldValue, refused } from "./documents.ts";
+import { fieldValue, invalidArgument } from "./documents.ts";
 
 /** What is asked of a field. */
 export type Comparison = "is" | "isNot" | "lt" | "le" | "gt" | "ge" | "in" | "notIn" | "all" | "words";
@@ -22,14 +22,20 @@ const TYPES: Readonly<Record<Kind, string>> = {
 };
 
 /** The condition that a filter means. */
-export function compared(schema: AnySchema, name: string, comparison: Comparison, value: unknown): Condition {
+export function comparisonCondition(
+  schema: AnySchema,
+  name: string,
+  comparison: Comparison,
+  value: unknown,
+): Condition {
   const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
-  if (field === undefined) throw refused(`'${name}' cannot be filtered by: it is no field of schema ${schema.name}`);
+  if (field === undefined)
+    throw invalidArgument(`'${name}' cannot be filtered by: it is no field of schema ${schema.name}`);
   const conditions = (schema.conditions as Readonly<Record<string, FieldConditions>>)[name] ?? {};
   if (comparison === "words") return wordsOf(field, name, conditions, value);
   const kind = comparedKind(field);
   if (kind === undefined)
-    throw refused(
+    throw invalidArgument(
       `'${name}' of schema ${schema.name} cannot be filtered by: fields of texts that are values, numbers, dates and truth values can`,
     );
   const single = (one: unknown): Condition => conditions["is"]?.(checkedValue(field, kind, name, one)) as Condition;
@@ -45,7 +51,8 @@ export function compared(schema: AnySchema, name: string, comparison: Comparison
     case "all":
       return allOf(...valuesOf(name, value).map(single));
     default:
-      if (kind === "text" || kind === "truth") throw refused(`'${name}' has no order: it cannot be less or greater`);
+      if (kind === "text" || kind === "truth")
+        throw invalidArgument(`'${name}' has no order: it cannot be less or greater`);
       return conditions[comparison]?.(checkedValue(field, kind, name, value)) as Condition;
   }
 }
@@ -68,28 +75,28 @@ function checkedValue(field: Field, kind: Kind, name: string, given: unknown): u
     (kind === "number" && typeof value === "number" && Number.isFinite(value)) ||
     (kind === "truth" && typeof value === "boolean") ||
     (kind === "date" && value instanceof Date && !Number.isNaN(value.getTime()));
-  if (!isRight) throw refused(`'${name}' is compared with ${TYPES[kind]}, not with ${shown(given)}`);
+  if (!isRight) throw invalidArgument(`'${name}' is compared with ${TYPES[kind]}, not with ${excerpt(given)}`);
   return value;
 }
 
 function valuesOf(name: string, value: unknown): readonly unknown[] {
   if (!Array.isArray(value))
-    throw refused(`'${name}' is compared with a list of values here, not with ${shown(value)}`);
+    throw invalidArgument(`'${name}' is compared with a list of values here, not with ${excerpt(value)}`);
   if (value.length > VALUES_MAX)
-    throw refused(`'${name}' is compared with ${value.length} values: ${VALUES_MAX} at most`);
+    throw invalidArgument(`'${name}' is compared with ${value.length} values: ${VALUES_MAX} at most`);
   return value;
 }
 
 function wordsOf(field: Field, name: string, conditions: FieldConditions, value: unknown): Condition {
   const { type, indexing } = field.definition;
   if (type.kind !== "primitive" || type.name !== "string" || !indexing.includes("index"))
-    throw refused(`'${name}' has no words that could be searched: declare it as text()`);
-  if (typeof value !== "string") throw refused(`'${name}' is searched for a text, not for ${shown(value)}`);
+    throw invalidArgument(`'${name}' has no words that could be searched: declare it as text()`);
+  if (typeof value !== "string") throw invalidArgument(`'${name}' is searched for a text, not for ${excerpt(value)}`);
   return conditions["contains"]?.(value) as Condition;
 }
 
 /** A value as an error names it. */
-export function shown(value: unknown): string {
+export function excerpt(value: unknown): string {
   const text = typeof value === "bigint" ? `${value}n` : JSON.stringify(value);
   return (text ?? String(value)).slice(0, 60);
 }

@@ -60,12 +60,12 @@ export interface StoreSearch {
 export const DOCUMENTS_MAX = 400;
 
 /** An error of what a caller has given. */
-export function refused(message: string): BrookletError {
+export function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }
 
 /** An error of what another library has words for, and brooklet has not. */
-export function unsupported(message: string): BrookletError {
+export function unsupportedError(message: string): BrookletError {
   return new BrookletError("UNSUPPORTED", message);
 }
 
@@ -73,10 +73,10 @@ export function unsupported(message: string): BrookletError {
 export function checkPlace({ schema, textField, vectorField, metadataField }: StorePlace): void {
   for (const [option, name] of Object.entries({ textField, vectorField, metadataField })) {
     if (name !== undefined && !Object.hasOwn(schema.fields, name))
-      throw refused(`\`${option}\`: schema ${schema.name} has no field '${name}'`);
+      throw invalidArgument(`\`${option}\`: schema ${schema.name} has no field '${name}'`);
   }
   if (schema.fields[vectorField]?.definition.type.kind !== "tensor")
-    throw refused(`\`vectorField\`: '${vectorField}' of schema ${schema.name} is no vector`);
+    throw invalidArgument(`\`vectorField\`: '${vectorField}' of schema ${schema.name} is no vector`);
 }
 
 /** Metadata as fields: each that has a field is that field, the others are JSON. */
@@ -91,7 +91,7 @@ export function metadataFields(place: BoundPlace, metadata: Values): Values {
   const others = Object.fromEntries(given.filter((entry) => !isField(entry)));
   const [stranger] = Object.keys(others);
   if (stranger !== undefined && metadataField === undefined)
-    throw refused(
+    throw invalidArgument(
       `metadata '${stranger}' have no field of their own in schema ${schema.name}: name a field of json() as \`metadataField\``,
     );
   const own = given.filter(isField).map(([name, value]) => [name, fieldValue(schema.fields[name], name, value)]);
@@ -109,7 +109,7 @@ export function metadataFields(place: BoundPlace, metadata: Values): Values {
 export function fieldValue(field: Field | undefined, name: string, value: unknown): unknown {
   if (field === undefined || typeof value !== "string" || kindOf(field) !== "date") return value;
   const date = new Date(value);
-  if (Number.isNaN(date.getTime())) throw refused(`'${name}' is a date, and '${value.slice(0, 40)}' is none`);
+  if (Number.isNaN(date.getTime())) throw invalidArgument(`'${name}' is a date, and '${value.slice(0, 40)}' is none`);
   return date;
 }
 
@@ -118,7 +118,7 @@ export async function searchStore(place: BoundPlace, asked: StoreSearch): Promis
   const { group, schema, vectorField } = place;
   const { vector, text, where, limit, hasVectors } = asked;
   if (!Number.isInteger(limit) || limit < 1 || limit > DOCUMENTS_MAX)
-    throw refused(`${limit} documents cannot be asked for: give a whole number from 1 to ${DOCUMENTS_MAX}`);
+    throw invalidArgument(`${limit} documents cannot be asked for: give a whole number from 1 to ${DOCUMENTS_MAX}`);
   const shown = Object.keys(schema.fields).filter((name) => {
     return name !== vectorField && schema.fields[name]?.definition.indexing.includes("summary");
   });

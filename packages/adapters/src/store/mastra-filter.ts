@@ -1,7 +1,7 @@
 /** Filters of Mastra, which are written as those of MongoDB, as conditions. What is not supported is refused by name. */
 import { type AnySchema, allOf, anyOf, type Condition, not } from "@brooklet/client";
-import { type Comparison, compared, shown } from "./comparison.ts";
-import { refused, unsupported } from "./documents.ts";
+import { type Comparison, comparisonCondition, excerpt } from "./comparison.ts";
+import { invalidArgument, unsupportedError } from "./documents.ts";
 
 /** A filter: values and operators by the names of fields, `$and`, `$or`, `$nor` and `$not`. */
 export type MastraFilter = Readonly<Record<string, unknown>> | null | undefined;
@@ -29,41 +29,44 @@ export function mastraCondition(schema: AnySchema, filter: MastraFilter): Condit
 }
 
 function conditionOf(schema: AnySchema, filter: unknown, depth: number, left: { parts: number }): Condition {
-  if (!isPlain(filter)) throw refused(`a filter is an object of fields and operators, not ${shown(filter)}`);
-  if (depth === 0) throw refused(`a filter has operators within operators: ${DEPTH_MAX} at most`);
+  if (!isPlain(filter)) throw invalidArgument(`a filter is an object of fields and operators, not ${excerpt(filter)}`);
+  if (depth === 0) throw invalidArgument(`a filter has operators within operators: ${DEPTH_MAX} at most`);
   const parts = Object.entries(filter).map(([key, value]) => {
     left.parts -= 1;
-    if (left.parts < 0) throw refused(`a filter has ${PARTS_MAX} parts at most`);
+    if (left.parts < 0) throw invalidArgument(`a filter has ${PARTS_MAX} parts at most`);
     const all = (): Condition[] => {
-      if (!Array.isArray(value) || value.length === 0) throw refused(`'${key}' of a filter takes a list of filters`);
+      if (!Array.isArray(value) || value.length === 0)
+        throw invalidArgument(`'${key}' of a filter takes a list of filters`);
       return value.map((one) => conditionOf(schema, one, depth - 1, left));
     };
     if (key === "$and") return allOf(...all());
     if (key === "$or") return anyOf(...all());
     if (key === "$nor") return not(anyOf(...all()));
     if (key === "$not") return not(conditionOf(schema, value, depth - 1, left));
-    if (key.startsWith("$")) throw unsupported(`'${key}' is no operator of a filter: $and, $or, $nor and $not are`);
+    if (key.startsWith("$"))
+      throw unsupportedError(`'${key}' is no operator of a filter: $and, $or, $nor and $not are`);
     return fieldCondition(schema, key, value, depth - 1);
   });
-  if (parts.length === 0) throw refused("a part of a filter is empty");
+  if (parts.length === 0) throw invalidArgument("a part of a filter is empty");
   return allOf(...parts);
 }
 
 function fieldCondition(schema: AnySchema, name: string, value: unknown, depth: number): Condition {
-  if (Array.isArray(value)) return compared(schema, name, "in", value);
-  if (!isPlain(value)) return compared(schema, name, "is", value);
+  if (Array.isArray(value)) return comparisonCondition(schema, name, "in", value);
+  if (!isPlain(value)) return comparisonCondition(schema, name, "is", value);
   const operators = Object.entries(value);
-  if (operators.length === 0) throw refused(`'${name}' of a filter is an empty object: give a value or an operator`);
-  if (depth === 0) throw refused(`a filter has operators within operators: ${DEPTH_MAX} at most`);
+  if (operators.length === 0)
+    throw invalidArgument(`'${name}' of a filter is an empty object: give a value or an operator`);
+  if (depth === 0) throw invalidArgument(`a filter has operators within operators: ${DEPTH_MAX} at most`);
   return allOf(
     ...operators.map(([operator, operand]) => {
       if (operator === "$not") return not(fieldCondition(schema, name, operand, depth - 1));
       const comparison = Object.hasOwn(COMPARISONS, operator) ? COMPARISONS[operator] : undefined;
       if (comparison === undefined)
-        throw unsupported(
+        throw unsupportedError(
           `'${operator}' of '${name}' is not supported: ${Object.keys(COMPARISONS).join(", ")} and $not are`,
         );
-      return compared(schema, name, comparison, operand);
+      return comparisonCondition(schema, name, comparison, operand);
     }),
   );
 }

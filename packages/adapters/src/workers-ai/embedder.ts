@@ -88,7 +88,7 @@ export class WorkersAiEmbedder implements Embedder {
       if (deadline.signal?.aborted === true) throw deadline.signal.reason;
       if (this.#closed.signal.aborted) throw this.#closed.signal.reason;
       if (timer.aborted) throw late(error);
-      throw ServiceError.is(error) ? error : failed(this.id, error);
+      throw ServiceError.is(error) ? error : embedderFailure(this.id, error);
     }
     return embeddings;
   }
@@ -136,7 +136,7 @@ function vectorsOf(answer: unknown, count: number, dimensions: number, id: strin
   });
 }
 
-function failed(id: string, error: unknown): ServiceError {
+function embedderFailure(id: string, error: unknown): ServiceError {
   const { status, message } = workersAiFailure(error);
   const isElsewhere = status === 0 || status === 408 || status >= 500;
   const code = status === 429 ? "OVERLOADED" : isElsewhere ? "UNAVAILABLE" : "BAD_REQUEST";

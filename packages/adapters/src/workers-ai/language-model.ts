@@ -66,7 +66,7 @@ export class WorkersAiModel implements ChatModel {
     }
     for await (const { data } of serverEvents(answer as ReadableStream<Uint8Array>)) {
       if (data === "[DONE]") return;
-      yield* saidIn(parsed(data));
+      yield* saidIn(parseJson(data));
     }
     signal.throwIfAborted();
   }
@@ -79,7 +79,7 @@ export class WorkersAiModel implements ChatModel {
         return await runModel(ai, model, inputs, options, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (!workersAiFailure(error).isPassing || attempt >= attempts) throw failed(error);
+        if (!workersAiFailure(error).isPassing || attempt >= attempts) throw chatFailure(error);
         await pause(waitMs(WAITS, attempt), signal);
       }
     }
@@ -100,7 +100,7 @@ interface Said {
 
 function* saidIn(answer: unknown): Generator<ChatEvent> {
   const { response, tool_calls: ownTools, errors, choices } = Object(answer) as Said;
-  if (errors !== undefined) throw failed(new Error(JSON.stringify(errors)));
+  if (errors !== undefined) throw chatFailure(new Error(JSON.stringify(errors)));
   const [choice] = Array.isArray(choices) ? choices : [];
   const said = choice?.delta ?? choice?.message;
   const content = response ?? said?.content;
@@ -121,7 +121,7 @@ function* saidIn(answer: unknown): Generator<ChatEvent> {
   if (typeof choice?.finish_reason === "string") yield { type: "finish", reason: choice.finish_reason };
 }
 
-function parsed(data: string): unknown {
+function parseJson(data: string): unknown {
   try {
     return JSON.parse(data) as unknown;
   } catch (error) {
@@ -129,7 +129,7 @@ function parsed(data: string): unknown {
   }
 }
 
-function failed(error: unknown): ChatError {
+function chatFailure(error: unknown): ChatError {
   const { status, message } = workersAiFailure(error);
   const isAway = status === 0 || status === 408 || status >= 500;
   const failure = status === 429 ? "overloaded" : isAway ? "unreachable" : "refused";

@@ -68,7 +68,7 @@ export class BrowserSqlite {
   async openPool(name: string): Promise<FilePool> {
     const directory = `brooklet-${encodeURIComponent(name)}`;
     // The library removes a pool that it cannot open. While a file of it is held, the browser refuses that.
-    const guard = await guarded(directory);
+    const guard = await takeGuard(directory);
     try {
       const pool = await this.#sqlite.installOpfsSAHPoolVfs({
         name: `brooklet ${name}`,
@@ -103,7 +103,7 @@ function tellsOfSpace(told: unknown): boolean {
 }
 
 /** Takes the guard of a pool, and sees to it that nobody has its other files any more. */
-async function guarded(directory: string): Promise<AccessHandle> {
+async function takeGuard(directory: string): Promise<AccessHandle> {
   try {
     const root = await browser.navigator?.storage?.getDirectory?.();
     if (root === undefined) throw new Error("there is no private file system");

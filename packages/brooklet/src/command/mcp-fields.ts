@@ -3,7 +3,7 @@
  * that the server has. Types are taken as they stand there; a file says of no number that it is a time, so that the command line does.
  */
 import { type FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
-import { type Server, shown } from "./server.ts";
+import { keyHeader, type Server } from "./server.ts";
 import { UsageError } from "./surroundings.ts";
 
 /** Which schema of which server, and which of its fields. */
@@ -42,7 +42,7 @@ export async function filterFields({ server, schema, names, dates }: FieldsAsked
 
 async function schemaFile(server: Server, schema: string): Promise<string> {
   const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, server.url);
-  const answer = await fetch(address, { headers: shown(server), signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
+  const answer = await fetch(address, { headers: keyHeader(server), signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
     (cause: unknown) => {
       throw new Error(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
     },

@@ -96,7 +96,7 @@ function tell(schema: string, report: MigrationReport, { json }: MigrateCommand,
     surroundings.warn(`document '${id}' of group '${group}': ${field}: ${reason}`);
   for (const warning of warnings) surroundings.warn(`Warning: ${warning}`);
   for (const { group, id, before, after } of dryRun ? examples : [])
-    surroundings.print(`${group} ${id}: ${shown(before)} -> ${shown(after)}`);
+    surroundings.print(`${group} ${id}: ${fieldsText(before)} -> ${fieldsText(after)}`);
   const verb = dryRun ? "would change" : "changed";
   const rest = `${unchanged} had nothing to change, ${gone} were removed meanwhile, ${failures.length} failed`;
   const end = isDone ? "" : "; more are left: run it again";
@@ -105,7 +105,7 @@ function tell(schema: string, report: MigrationReport, { json }: MigrateCommand,
 
 const SHOWN_MAX = 200;
 
-function shown(fields: object): string {
+function fieldsText(fields: object): string {
   const text = JSON.stringify(fields, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
   return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
 }

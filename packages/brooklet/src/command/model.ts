@@ -39,7 +39,7 @@ export async function runModelPull(
   const files = await filesIn(modelCache, (progress) => {
     const line = lines.get(progress.url) ?? new Progress(surroundings);
     lines.set(progress.url, line);
-    line.tell(() => told(progress), progress.totalBytes && progress.bytes / progress.totalBytes);
+    line.tell(() => progressText(progress), progress.totalBytes && progress.bytes / progress.totalBytes);
   });
   let failed = 0;
   for (const url of urls) {
@@ -108,7 +108,7 @@ function nothingToPull(app: string | undefined): string {
     : `The application in ${app} names no addresses of models`;
 }
 
-function told({ url, bytes, totalBytes }: PullProgress): string {
+function progressText({ url, bytes, totalBytes }: PullProgress): string {
   const of = (count: number): string => (count / BYTES_PER_MB).toFixed(1);
   const all = totalBytes === undefined ? "" : ` of ${of(totalBytes)}`;
   return `${basename(new URL(url).pathname)}: ${of(bytes)}${all} MB`;

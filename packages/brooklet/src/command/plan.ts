@@ -49,7 +49,7 @@ function workloadOf(command: PlanCommand): Workload {
     throw new UsageError("how many --users, and how many --documents of each? Or see --example");
   const workload: Workload = {
     ...WORKLOAD_DEFAULT,
-    ...defined({
+    ...membersThere({
       bytes: command.bytes,
       dimensions: command.dimensions,
       peak: command.peak,
@@ -77,7 +77,7 @@ function rateOf(
   return perSecond ?? (users * (perDay ?? DAILY_DEFAULT[of])) / DAY_SECONDS;
 }
 
-function defined<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
+function membersThere<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [Name in keyof Fields]?: NonNullable<Fields[Name]>;
   };

@@ -18,6 +18,6 @@ export function serverOf({ url, key }: Server): Server {
 }
 
 /** The header that shows the key, where there is one. */
-export function shown({ key }: Server): { readonly authorization?: string } {
+export function keyHeader({ key }: Server): { readonly authorization?: string } {
   return key === undefined ? {} : { authorization: `Bearer ${key}` };
 }

@@ -5,7 +5,7 @@
 import { selectionLiteral } from "@brooklet/client";
 import { connect } from "../node/connect.ts";
 import { Progress } from "./progress.ts";
-import { type Server, serverOf, shown } from "./server.ts";
+import { keyHeader, type Server, serverOf } from "./server.ts";
 import { CommandFailed, ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
 
 const PERCENT = 100;
@@ -109,7 +109,7 @@ function microsOf(text: string): number {
 /** The names of the content clusters, which the server tells whoever asks for one that cannot be. */
 export async function contentClusters(server: Server): Promise<string[]> {
   const { url } = server;
-  const answer = await fetch(`${url}/document/v1/?cluster=%2A`, { headers: shown(server) });
+  const answer = await fetch(`${url}/document/v1/?cluster=%2A`, { headers: keyHeader(server) });
   const { message = "" } = (await answer.json()) as { readonly message?: string };
   const [, known = ""] = message.split(", only ");
   const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
@@ -123,7 +123,7 @@ export async function sharesTypes(server: Server, clusters: readonly string[]): 
   for (const cluster of clusters.length > 1 ? clusters : []) {
     // Which there are is told to whoever asks for one that cannot be.
     const path = `/document/v1/-/-/docid/?cluster=${encodeURIComponent(cluster)}`;
-    const answer = await fetch(`${server.url}${path}`, { headers: shown(server) });
+    const answer = await fetch(`${server.url}${path}`, { headers: keyHeader(server) });
     const { message = "" } = (await answer.json()) as { readonly message?: string };
     const [, known = ""] = message.split(", only ");
     types.push(...[...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name));
@@ -148,7 +148,7 @@ export async function* visitLines(
   do {
     const query = new URLSearchParams(token === undefined ? chosen : { ...chosen, continuation: token });
     const answer = await fetch(`${server.url}/document/v1/?${query}`, {
-      headers: { ...shown(server), accept: "application/jsonl" },
+      headers: { ...keyHeader(server), accept: "application/jsonl" },
     });
     const before = token;
     token = undefined;

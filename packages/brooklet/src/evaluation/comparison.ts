@@ -1,6 +1,6 @@
 /** Searches compared by judged questions: each question is ranked by each search, and the measures are put together. */
 import { type Mean, meanOf } from "./interval.ts";
-import { type CheckedQuestion, refused } from "./judged.ts";
+import { type CheckedQuestion, invalidArgument } from "./judged.ts";
 import { ndcg, recall, reciprocalRank } from "./measures.ts";
 
 /** How an evaluation measures. */
@@ -74,10 +74,10 @@ export async function compare(
   const depth = whole("depth", options.depth ?? DEPTH_DEFAULT, NDCG_DEPTH, DEPTH_MAX);
   const samples = whole("samples", options.samples ?? SAMPLES_DEFAULT, 1, SAMPLES_MAX);
   const seed = whole("seed", options.seed ?? 1, 0, 2 ** 32 - 1);
-  if (rankings.size === 0) throw refused("profiles: there is none to evaluate");
+  if (rankings.size === 0) throw invalidArgument("profiles: there is none to evaluate");
   const profiles: [string, SearchMeasures][] = [];
   for (const [name, ranking] of rankings) {
-    const questions = await asked(judged, depth, signal, ranking);
+    const questions = await rankQuestions(judged, depth, signal, ranking);
     const mean = (of: (measured: QuestionMeasures) => number): Mean => meanOf(questions.map(of), samples, seed);
     const first = profiles[0]?.[1].questions;
     const gains = first?.map((before, index) => (questions[index]?.ndcg ?? 0) - before.ndcg);
@@ -93,7 +93,7 @@ export async function compare(
   return Object.defineProperty(evaluation, "toString", { value: () => tableOf(evaluation) });
 }
 
-async function asked(
+async function rankQuestions(
   judged: readonly CheckedQuestion[],
   depth: number,
   signal: AbortSignal | undefined,
@@ -121,7 +121,7 @@ async function asked(
 
 function whole(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw refused(`${name} of an evaluation is ${String(value)}: give a whole number from ${least} to ${most}`);
+  throw invalidArgument(`${name} of an evaluation is ${String(value)}: give a whole number from ${least} to ${most}`);
 }
 
 /** Three digits; what rounds to nothing has no sign. */

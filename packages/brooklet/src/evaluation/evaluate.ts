@@ -9,7 +9,7 @@ import {
 } from "@brooklet/client";
 import { suggestion } from "@brooklet/wire";
 import { compare, type Evaluation, type MeasureOptions, type Ranking } from "./comparison.ts";
-import { checkedQuestions, type JudgedQuestion, refused } from "./judged.ts";
+import { checkedQuestions, invalidArgument, type JudgedQuestion } from "./judged.ts";
 
 /** What a search of an evaluation is asked. */
 export interface AskedRanking {
@@ -65,17 +65,17 @@ export async function evaluate<S extends AnySchema>(
   const questions = checkedQuestions(judged, "judged");
   const lonely = isGroup(place) ? -1 : questions.findIndex(({ group }) => group === undefined);
   if (lonely >= 0)
-    throw refused(`judged[${lonely}] has no \`group\`: name one, or evaluate a group instead of a database`);
+    throw invalidArgument(`judged[${lonely}] has no \`group\`: name one, or evaluate a group instead of a database`);
   const groupOf = (name: string | undefined): Group => {
     if (!isGroup(place)) return place.group(name ?? "");
     if (name === undefined || name === place.name) return place;
-    throw refused(`a judged question is about group '${name}', and '${place.name}' is evaluated`);
+    throw invalidArgument(`a judged question is about group '${name}', and '${place.name}' is evaluated`);
   };
   const rankings = new Map(
     searchesOf(schema, options.profiles).map(([name, search]): [string, Ranking] => [
       name,
       async ({ question, group }, depth, signal) =>
-        await ranked(schema, search, { question, group: groupOf(group), depth, signal }),
+        await rankQuestion(schema, search, { question, group: groupOf(group), depth, signal }),
     ]),
   );
   return await compare(questions, rankings, options);
@@ -89,22 +89,22 @@ function searchesOf<S extends AnySchema>(
   schema: S,
   profiles: EvaluateOptions<S>["profiles"],
 ): readonly (readonly [string, EvaluatedSearch<S>])[] {
-  if (profiles === undefined) return [["default", (asked) => madeSearch(schema, asked)]];
+  if (profiles === undefined) return [["default", (asked) => searchOf(schema, asked)]];
   if (!Array.isArray(profiles)) return Object.entries(profiles as Readonly<Record<string, EvaluatedSearch<S>>>);
   return (profiles as readonly string[]).map((profile) => {
     if (!schema.profiles.includes(profile))
-      throw refused(`schema ${schema.name} has no profile '${profile}'${suggestion(profile, schema.profiles)}`);
+      throw invalidArgument(`schema ${schema.name} has no profile '${profile}'${suggestion(profile, schema.profiles)}`);
     return [profile, { profile } as RankedSearch<S>];
   });
 }
 
-function madeSearch<S extends AnySchema>(schema: S, { question }: AskedRanking): RankedSearch<S> {
+function searchOf<S extends AnySchema>(schema: S, { question }: AskedRanking): RankedSearch<S> {
   const field = madeVector(schema);
   const near = field === undefined ? {} : { near: { field, text: question } };
   return { text: question, ...near } as RankedSearch<S>;
 }
 
-async function ranked<S extends AnySchema>(
+async function rankQuestion<S extends AnySchema>(
   schema: S,
   search: EvaluatedSearch<S>,
   asked: AskedRanking,

@@ -162,16 +162,18 @@ const FORMS = {
 /** The changes of a migration. Throws what is wrong with one of them, by its field. */
 export function checkedChanges(schema: AnySchema, changes: object): readonly Change[] {
   if (typeof schema?.name !== "string" || typeof schema.fields !== "object")
-    throw refused("migrate takes a schema, and what becomes of its fields");
-  if (typeof changes !== "object" || changes === null) throw refused(`migrate takes what becomes of which field`);
+    throw invalidArgument("migrate takes a schema, and what becomes of its fields");
+  if (typeof changes !== "object" || changes === null)
+    throw invalidArgument(`migrate takes what becomes of which field`);
   const checked = Object.entries(changes as Readonly<Record<string, unknown>>).flatMap(([target, given]) =>
     given === undefined ? [] : [changeOf(schema, target, given)],
   );
-  if (checked.length === 0) throw refused(`migrate was given nothing to do to the documents of schema ${schema.name}`);
+  if (checked.length === 0)
+    throw invalidArgument(`migrate was given nothing to do to the documents of schema ${schema.name}`);
   for (const { target, source } of checked) {
     const reader = checked.find((other) => other.source === target && other.target !== target);
     if (reader !== undefined && source !== target)
-      throw refused(
+      throw invalidArgument(
         `fields.${target} of schema ${schema.name} gets a value, and ${reader.target} is made of it: migrate twice, one after the other`,
       );
   }
@@ -182,21 +184,22 @@ function changeOf(schema: AnySchema, target: string, given: unknown): Change {
   const place = `fields.${target} of schema ${schema.name}`;
   const field = fieldOf(schema, target, `schema ${schema.name}`);
   if (typeof given !== "object" || given === null)
-    throw refused(`${place}: say what becomes of it, as in { value: 0 }`);
+    throw invalidArgument(`${place}: say what becomes of it, as in { value: 0 }`);
   const form = Object.keys(FORMS).filter((name) => (given as Readonly<Record<string, unknown>>)[name] !== undefined);
   const [only] = form as (keyof typeof FORMS)[];
   if (only === undefined || form.length > 1)
-    throw refused(`${place}: give one of rename, copy, value, make, by, byMany and again`);
+    throw invalidArgument(`${place}: give one of rename, copy, value, make, by, byMany and again`);
   refuseUnknown(place, given, [only, ...FORMS[only]]);
   const { rename, copy, from, make, by = make, byMany, value, again, clear, replace, whenBoth } = given as Given;
   if ((field.definition.made !== undefined) !== (again !== undefined))
-    throw refused(
+    throw invalidArgument(
       again === undefined
         ? `${place} is made by the server: { again: true } makes it anew`
         : `${place}: only a field that the server makes is made again`,
     );
   const source = rename ?? copy ?? from;
-  if ((only === "by" || only === "byMany") && source === undefined) throw refused(`${place}: ${only} needs \`from\``);
+  if ((only === "by" || only === "byMany") && source === undefined)
+    throw invalidArgument(`${place}: ${only} needs \`from\``);
   const change: Change = {
     target,
     ...(source === undefined ? {} : { source }),
@@ -230,27 +233,28 @@ function checkChange(schema: AnySchema, change: Change, place: string): void {
   const { target, source, clear, replace, whenBoth, constant, byOne, byMany } = change;
   for (const work of [byOne, byMany])
     if (work !== undefined && typeof work !== "function")
-      throw refused(`${place}: make, by and byMany take a function`);
+      throw invalidArgument(`${place}: make, by and byMany take a function`);
   if (whenBoth !== undefined && !["old", "new"].includes(whenBoth))
-    throw refused(`${place}: whenBoth is 'old' or 'new'`);
+    throw invalidArgument(`${place}: whenBoth is 'old' or 'new'`);
   const problem = constant === undefined ? undefined : valueProblem(schema.fields[target], constant.value);
-  if (problem !== undefined) throw refused(`${place} cannot be ${JSON.stringify(constant?.value)}: ${problem}`);
+  if (problem !== undefined) throw invalidArgument(`${place} cannot be ${JSON.stringify(constant?.value)}: ${problem}`);
   if (source === undefined) {
-    if (clear) throw refused(`${place}: clear needs \`from\``);
+    if (clear) throw invalidArgument(`${place}: clear needs \`from\``);
     return;
   }
   const read = fieldOf(schema, source, place);
-  if (read.definition.made !== undefined) throw refused(`${place}: ${source} is made by the server, and not stored`);
+  if (read.definition.made !== undefined)
+    throw invalidArgument(`${place}: ${source} is made by the server, and not stored`);
   if (clear && !read.isOptional)
-    throw refused(`${place}: fields.${source} is cleared, so it has to be .optional() until it is dropped`);
+    throw invalidArgument(`${place}: fields.${source} is cleared, so it has to be .optional() until it is dropped`);
   if (source === target && (clear || !replace))
-    throw refused(`${place} is made of itself: say { replace: true }, and nothing of \`clear\``);
+    throw invalidArgument(`${place} is made of itself: say { replace: true }, and nothing of \`clear\``);
 }
 
 function fieldOf(schema: AnySchema, name: string, place: string): Field {
   const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
   if (field !== undefined) return field;
-  throw refused(`${place}: there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
+  throw invalidArgument(`${place}: there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
 }
 
 /** Why a value cannot be stored in a field; nothing if it can. */
@@ -260,6 +264,6 @@ export function valueProblem(field: Field | undefined, value: unknown): string |
   return checked.error.issues[0]?.message ?? "not a value of this field";
 }
 
-function refused(message: string): BrookletError {
+function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }

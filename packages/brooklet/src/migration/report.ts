@@ -89,15 +89,15 @@ export function checkedOptions(options: MigrationOptions): Settings {
   const whole = (name: keyof MigrationOptions, usual: number, least: number, most: number): number => {
     const value = options[name] ?? usual;
     if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
-    throw refused(`${name} is ${String(value)}: give a whole number from ${least} to ${most}`);
+    throw invalidArgument(`${name} is ${String(value)}: give a whole number from ${least} to ${most}`);
   };
   const { groups, onProgress, after } = options;
   if (
     groups !== undefined &&
     !(Array.isArray(groups) && groups.every((name) => typeof name === "string" && name !== ""))
   )
-    throw refused("groups of a migration is a list of names");
-  if (onProgress !== undefined && typeof onProgress !== "function") throw refused("onProgress is a function");
+    throw invalidArgument("groups of a migration is a list of names");
+  if (onProgress !== undefined && typeof onProgress !== "function") throw invalidArgument("onProgress is a function");
   return {
     groups,
     dryRun: options.dryRun === true,
@@ -119,10 +119,10 @@ function placeOf(position: string): MigratedPlace {
   } catch {
     // It is told below.
   }
-  throw refused(`after is ${JSON.stringify(position)}, which is no position of a migration`);
+  throw invalidArgument(`after is ${JSON.stringify(position)}, which is no position of a migration`);
 }
 
-function refused(message: string): BrookletError {
+function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }
 

@@ -124,7 +124,7 @@ export class ApplicationGenerators {
         if (event.type === "token") answer += event.text;
       }
     } catch (error) {
-      throw ChatError.is(error) ? failed(error) : error;
+      throw ChatError.is(error) ? operationFailure(error) : error;
     }
     return answer;
   }
@@ -139,7 +139,7 @@ function responseFormat(jsonSchema: string): unknown {
 }
 
 /** A document is not stored without what is generated for it, so the failure is that of its operation. */
-function failed(error: ChatError): ServiceError {
+function operationFailure(error: ChatError): ServiceError {
   const { message, failure } = error;
   if (failure === "overloaded") return new ServiceError("OVERLOADED", message, { cause: error });
   if (failure === "timed out") return new ServiceError("TIMED_OUT", message, { cause: error });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ModelResult, ModelRun } from "@brooklet/core";
-import { deadlineIn, unopened } from "@brooklet/models";
+import { deadlineIn, stateOfUnopened } from "@brooklet/models";
 import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner, ModelState } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -79,9 +79,9 @@ export class ApplicationModels implements ModelRunner {
     const asked = [...opened.asked.values()];
     const others = names.filter((name) => asked.every(({ file }) => file !== name));
     return [
-      ...asked.map(({ id, model, problem }) => model?.state(id) ?? unopened({ id, kind: "onnx" }, problem)),
+      ...asked.map(({ id, model, problem }) => model?.state(id) ?? stateOfUnopened({ id, kind: "onnx" }, problem)),
       ...(await Promise.all(
-        others.map(async (id) => unopened({ id, kind: "onnx" }, await this.#lacking(id, opened, application))),
+        others.map(async (id) => stateOfUnopened({ id, kind: "onnx" }, await this.#lacking(id, opened, application))),
       )),
     ];
   }

@@ -39,7 +39,7 @@ export function sqliteNotice(): string | undefined {
 function loadLibrary(): Library {
   try {
     const nativeBinding = builtBinary();
-    const Database = nativeBinding === undefined ? installed() : (Inside as unknown as BetterSqlite3Class);
+    const Database = nativeBinding === undefined ? installedLibrary() : (Inside as unknown as BetterSqlite3Class);
     const options = { timeout: 0, ...(nativeBinding && { nativeBinding }) };
     return { open: (path) => betterSqlite3(new Database(path, options)) };
   } catch (cause) {
@@ -57,7 +57,7 @@ function requireHere(): NodeJS.Require {
 }
 
 /** The library as it is installed: another release than the one inside, or elsewhere, where it looks for its binary itself. */
-function installed(): BetterSqlite3Class {
+function installedLibrary(): BetterSqlite3Class {
   const Database = requireHere()("better-sqlite3") as BetterSqlite3Class;
   // Otherwise the binary is only loaded with the first database.
   new Database(":memory:", {}).close();

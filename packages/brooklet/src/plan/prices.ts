@@ -115,10 +115,10 @@ export function priceOf({ included, dollars, per }: Tariff, amount: number): num
  * wrong where a name is not one of ours, or a value is not of its kind.
  */
 export function pricesWith(changes: unknown): Prices {
-  return changed(PRICES, changes, "prices") as Prices;
+  return changePrices(PRICES, changes, "prices") as Prices;
 }
 
-function changed(ours: unknown, changes: unknown, place: string): unknown {
+function changePrices(ours: unknown, changes: unknown, place: string): unknown {
   if (Array.isArray(ours)) return changedSizes(changes, place);
   if (typeof ours === "number") {
     if (typeof changes === "number" && Number.isFinite(changes) && changes >= 0) return changes;
@@ -134,7 +134,7 @@ function changed(ours: unknown, changes: unknown, place: string): unknown {
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(result, name))
       throw new RangeError(`there is no '${name}' in ${place}: it has ${Object.keys(result).join(", ")}`);
-    result[name] = changed(result[name], value, `${place}.${name}`);
+    result[name] = changePrices(result[name], value, `${place}.${name}`);
     if (DIVISORS.has(name) && result[name] === 0) throw new RangeError(`${place}.${name} has to be positive`);
   }
   return result;

@@ -39,8 +39,8 @@ export async function toFind(
     pass: missed.length === 0,
     message: () =>
       missed.length > 0
-        ? `expected to find ${ids.join(", ")}${place}: ${missed.map(where).join("; ")}\nfound: ${shown(found)}`
-        : `expected not to find ${ids.join(", ")}${place}: ${ids.map(where).join("; ")}\nfound: ${shown(found)}`,
+        ? `expected to find ${ids.join(", ")}${place}: ${missed.map(where).join("; ")}\nfound: ${idsText(found)}`
+        : `expected not to find ${ids.join(", ")}${place}: ${ids.map(where).join("; ")}\nfound: ${idsText(found)}`,
     actual: found,
     expected: ids,
   };
@@ -53,14 +53,14 @@ export async function toFindOnly(received: unknown, wanted: string | readonly st
   const strangers = found.filter((id) => !ids.includes(id));
   const told = [
     ...(missed.length === 0 ? [] : [`missed: ${missed.join(", ")}`]),
-    ...(strangers.length === 0 ? [] : [`found beside: ${shown(strangers)}`]),
+    ...(strangers.length === 0 ? [] : [`found beside: ${idsText(strangers)}`]),
   ];
   return {
     pass: told.length === 0,
     message: () =>
       told.length > 0
-        ? `expected to find ${shown(ids)} and nothing else; ${told.join("; ")}`
-        : `expected to find other documents than ${shown(ids)}`,
+        ? `expected to find ${idsText(ids)} and nothing else; ${told.join("; ")}`
+        : `expected to find other documents than ${idsText(ids)}`,
     actual: found,
     expected: ids,
   };
@@ -82,7 +82,7 @@ function wantedIds(wanted: string | readonly string[], matcher: string, least = 
   return ids;
 }
 
-function shown(ids: readonly string[]): string {
+function idsText(ids: readonly string[]): string {
   if (ids.length === 0) return "nothing";
   const more = ids.length > SHOWN_MAX ? `, and ${ids.length - SHOWN_MAX} more` : "";
   return ids.slice(0, SHOWN_MAX).join(", ") + more;

@@ -6,7 +6,7 @@ import type { FeedOptions, FeedOutcome, FeedSource, FeedSurroundings } from "../
 import type { AnySchema } from "../schema/schema.ts";
 import { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { bulkOperation } from "./feed-line.ts";
-import { feedRun, promised, type Settlement } from "./feed-run.ts";
+import { feedRun, oneByOne, type Settlement } from "./feed-run.ts";
 import type { OperationOf } from "./group-feed.ts";
 
 /** Feeds operations; `single` does one by itself. */
@@ -32,5 +32,5 @@ export async function* chosenFeed<S extends AnySchema>(
     yield* feedRun(operations, apply, { ...options, concurrency }, surroundings);
     return;
   }
-  yield* feedRun(operations, promised(single), options, surroundings);
+  yield* feedRun(operations, oneByOne(single), options, surroundings);
 }

@@ -16,7 +16,7 @@ export interface Settlement {
 export type Apply<Operation> = (operation: Operation, settlement: Settlement) => void;
 
 /** Does operations one by one. */
-export function promised<Operation>(apply: (operation: Operation) => Promise<void>): Apply<Operation> {
+export function oneByOne<Operation>(apply: (operation: Operation) => Promise<void>): Apply<Operation> {
   return (operation, settlement) => {
     apply(operation).then(
       () => settlement.done(),

@@ -76,7 +76,7 @@ export class GroupingField<out Value = unknown> extends GroupingExpression<Value
 
   /** The value of a map at a key. */
   entry(key: string): GroupingField<string | number> {
-    return new GroupingField(`${this}{${quoted(key)}}`, readScalar);
+    return new GroupingField(`${this}{${quote(key)}}`, readScalar);
   }
 }
 
@@ -169,7 +169,7 @@ const readQuantiles: ReadValue = (json) => {
 };
 
 /** A text in the grouping language. A backslash before a quote is read in more than one way, so none is written. */
-export function quoted(text: string): string {
+export function quote(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
   const escaped = text.replace(/["\\\u0000-\u001f\u007f\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -213,7 +213,7 @@ function edge(value: number, floating: boolean): string {
 }
 
 function argument(value: GroupingArgument): string {
-  if (typeof value === "string") return quoted(value);
+  if (typeof value === "string") return quote(value);
   return typeof value === "number" ? numeral(value) : String(value);
 }
 
@@ -236,7 +236,7 @@ const texts =
   (...args) =>
     call(name, args, readText);
 
-function named<Name extends string>(names: readonly Name[], room = ""): Functions<Name> {
+function functionsOf<Name extends string>(names: readonly Name[], room = ""): Functions<Name> {
   return Object.fromEntries(names.map((name) => [name, numbers(room + name)])) as Functions<Name>;
 }
 
@@ -358,7 +358,7 @@ function bucketText({ from, to, excludeFrom = false, includeTo = false }: Bucket
   if (from === undefined && to === undefined) throw invalidArgument("a bucket needs an end: give it a from or a to");
   const end = (value: BucketEnd | undefined, open: string, comparison: Comparison): string => {
     if (value === undefined) return open;
-    if (typeof value === "string") return quoted(value);
+    if (typeof value === "string") return quote(value);
     if (!(value instanceof Date)) return edge(value, floating);
     return numeral(floating ? secondsOf(value) : (wholeBound(comparison, value) ?? 0), floating);
   };
@@ -370,7 +370,7 @@ function bucketText({ from, to, excludeFrom = false, includeTo = false }: Bucket
 const filters = {
   /** The whole value matches a regular expression (RE2). */
   regex: (pattern: string, of: GroupingExpression): GroupingFilter =>
-    new GroupingFilter(`regex(${quoted(pattern)}, ${of})`),
+    new GroupingFilter(`regex(${quote(pattern)}, ${of})`),
   /** From one number up to another; the first is among them unless it is excluded, the other only if it is included. */
   range: (
     from: number,
@@ -469,7 +469,7 @@ export const GROUPING_LANGUAGE: typeof aggregations &
   ...conversions,
   ...choices,
   ...functions,
-  ...named(ARITHMETIC),
-  math: named(MATH, "math."),
-  time: { ...ofSeconds(named(CALENDAR, "time.")), ...ofSeconds({ date: texts("time.date") }) },
+  ...functionsOf(ARITHMETIC),
+  math: functionsOf(MATH, "math."),
+  time: { ...ofSeconds(functionsOf(CALENDAR, "time.")), ...ofSeconds({ date: texts("time.date") }) },
 };

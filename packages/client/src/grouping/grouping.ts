@@ -13,7 +13,7 @@ import {
   type GroupingExpression,
   GroupingField,
   type GroupingFilter,
-  quoted,
+  quote,
   type ReadValue,
   readBigint,
   readBool,
@@ -239,7 +239,7 @@ export function readerOf({ definition, codec }: Field): ReadValue {
 }
 
 function outputText(output: OutputMap): string[] {
-  const outputs = Object.entries(output).map(([name, aggregation]) => `${aggregation} as(${quoted(name)})`);
+  const outputs = Object.entries(output).map(([name, aggregation]) => `${aggregation} as(${quote(name)})`);
   return outputs.length === 0 ? [] : [`output(${outputs.join(", ")})`];
 }
 
@@ -257,10 +257,10 @@ function listText(name: string, { by, options }: GroupList): string {
   if (precision !== undefined) body.push(`precision(${count("precision", precision)})`);
   if (orders.length > 0) body.push(`order(${orders.join(", ")})`);
   if (raw !== undefined) body.push(raw);
-  if (options.total === true) body.push(`output(count() as(${quoted(totalOf(name))}))`);
+  if (options.total === true) body.push(`output(count() as(${quote(totalOf(name))}))`);
   const each = [...hitsText(options), ...outputText(output), ...hitsEach(options), ...listTexts(inner)];
   if (each.length === 0) each.push("output(count())");
-  return `all(${body.join(" ")} each(${each.join(" ")}) as(${quoted(name)}))`;
+  return `all(${body.join(" ")} each(${each.join(" ")}) as(${quote(name)}))`;
 }
 
 /** The label of the number of groups of a list, which stands among the outputs of the group around it. */

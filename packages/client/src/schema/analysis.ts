@@ -44,12 +44,12 @@ function addField(name: string, definition: FieldDefinition, properties: Record<
   if (definition.stemming !== undefined) properties[`brooklet.stemming(${name})`] = languagesOf(definition.stemming);
   if (definition.hasGrams === true) properties[`brooklet.grams(${name})`] = "true";
   if (definition.values !== undefined)
-    properties[`brooklet.values(${name})`] = definition.values.map(written).join(" ");
+    properties[`brooklet.values(${name})`] = definition.values.map(escapeValue).join(" ");
   for (const [member, of] of Object.entries(definition.members ?? {})) addField(`${name}.${member}`, of, properties);
 }
 
 /** A text without spaces, quotes, and whatever else a schema file would have to quote in a way of its own. */
-function written(value: string): string {
+function escapeValue(value: string): string {
   return encodeURIComponent(value).replace(/[!'()*~]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
 }
 

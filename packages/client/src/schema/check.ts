@@ -154,7 +154,7 @@ function typeName(value: unknown): string {
 }
 
 /** Values for which a test is true. */
-function typed(type: string, isRight: (value: unknown) => boolean, expected: string = type): Check {
+function typeCheck(type: string, isRight: (value: unknown) => boolean, expected: string = type): Check {
   return new KindCheck({ type }, (value, issues) => {
     if (!isRight(value)) addType(issues, expected, value);
   });
@@ -162,17 +162,17 @@ function typed(type: string, isRight: (value: unknown) => boolean, expected: str
 
 /** Texts. */
 export function texts(): Check<string> {
-  return typed("string", (value) => typeof value === "string") as Check<string>;
+  return typeCheck("string", (value) => typeof value === "string") as Check<string>;
 }
 
 /** Truth values. */
 export function truths(): Check<boolean> {
-  return typed("boolean", (value) => typeof value === "boolean") as Check<boolean>;
+  return typeCheck("boolean", (value) => typeof value === "boolean") as Check<boolean>;
 }
 
 /** Bytes. */
 export function bytes(): Check<Uint8Array> {
-  return typed("custom", (value) => value instanceof Uint8Array, "Uint8Array") as Check<Uint8Array>;
+  return typeCheck("custom", (value) => value instanceof Uint8Array, "Uint8Array") as Check<Uint8Array>;
 }
 
 /** Points in time; of some of them a sentence says what is wrong. */

@@ -125,11 +125,11 @@ function file(element: string, where: ModelFile): string {
   if ((attribute !== "path" && attribute !== "url") || typeof place !== "string" || place === "") {
     throw invalidArgument(`${element} needs { path } or { url }`);
   }
-  return `<${element} ${attribute}="${escaped(place)}"/>`;
+  return `<${element} ${attribute}="${escapeXml(place)}"/>`;
 }
 
 function value(element: string, content: string | number | boolean | undefined): string[] {
-  return content === undefined ? [] : [`<${element}>${escaped(String(content))}</${element}>`];
+  return content === undefined ? [] : [`<${element}>${escapeXml(String(content))}</${element}>`];
 }
 
 function prepend(texts: Prepend | undefined): string[] {
@@ -137,6 +137,6 @@ function prepend(texts: Prepend | undefined): string[] {
   return inside.length === 0 ? [] : [`<prepend>${inside.join("")}</prepend>`];
 }
 
-function escaped(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 }

@@ -5,7 +5,7 @@ import { anyOf, Condition, type Literal, literal } from "../condition.ts";
 import { invalidArgument } from "../error.ts";
 import {
   alternatives,
-  annotated,
+  annotate,
   equiv,
   type InputOptions,
   phrase,
@@ -230,11 +230,11 @@ class FieldCondition {
   }
 
   text(typed: string, options?: InputOptions): Condition {
-    return this.#leaf(annotated(`text(${literal(typed)})`, options));
+    return this.#leaf(annotate(`text(${literal(typed)})`, options));
   }
 
   fuzzy(text: string, options?: FuzzyOptions): Condition {
-    return this.#leaf(annotated(`fuzzy(${literal(text)})`, options));
+    return this.#leaf(annotate(`fuzzy(${literal(text)})`, options));
   }
 
   matches(expression: string): Condition {
@@ -287,7 +287,7 @@ class FieldCondition {
       this.#bound(isOpen("rightOpen") ? "<" : "<=", high),
     ];
     const range = `range(${this.#path}, ${(ends as Literal[]).map(literal).join(", ")})`;
-    return new Condition(annotated(range, options));
+    return new Condition(annotate(range, options));
   }
 
   weightedSet(weights: Readonly<Record<string, number>>, options?: object): Condition {
@@ -304,7 +304,7 @@ class FieldCondition {
 
   geoLocation({ lat, lng }: Position, radius: Distance, options?: object): Condition {
     const place = `${literal(lat)}, ${literal(lng)}`;
-    return new Condition(annotated(`geoLocation(${this.#path}, ${place}, ${literal(radius)})`, options));
+    return new Condition(annotate(`geoLocation(${this.#path}, ${place}, ${literal(radius)})`, options));
   }
 
   geoBoundingBox(box: { south: number; west: number; north: number; east: number }): Condition {
@@ -314,12 +314,12 @@ class FieldCondition {
 
   nearestNeighbor({ input = this.#path, ...options }: NearestOptions = {}): Condition {
     const said = options.totalTargetHits === undefined ? { targetHits: TARGET_HITS_DEFAULT, ...options } : options;
-    return new Condition(annotated(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
+    return new Condition(annotate(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
   }
 
   #near(name: string, words: readonly (string | Term)[], { not = [], ...options }: NearOptions = {}): Condition {
     const excluded = not.map((it) => `, !${terms(name, [it], 1)}`).join("");
-    return this.#leaf(annotated(`${name}(${terms(name, words, 1)}${excluded})`, options));
+    return this.#leaf(annotate(`${name}(${terms(name, words, 1)}${excluded})`, options));
   }
 
   #weighted(name: string, weights: Readonly<Record<string, number>>, options?: object): Condition {
@@ -329,7 +329,7 @@ class FieldCondition {
       return numbers ? `[${literal(Number(key))}, ${weight}]` : `${literal(key)}: ${weight}`;
     });
     const list = pairs.join(", ");
-    return new Condition(annotated(`${name}(${this.#path}, ${numbers ? `[${list}]` : `{${list}}`})`, options));
+    return new Condition(annotate(`${name}(${this.#path}, ${numbers ? `[${list}]` : `{${list}}`})`, options));
   }
 
   #word(text: string, options?: object): Condition {
@@ -363,7 +363,7 @@ function isInteger(type: DataType): boolean {
 function elementConditions(path: string, inside: () => object, hasWords?: boolean) {
   const sameElement = (condition: (element: FieldCondition) => Condition, options?: object): Condition => {
     const element = clauseText("condition", `sameElement of '${path}'`, () => condition(inside() as FieldCondition));
-    return new Condition(`${path} contains ${annotated(`sameElement(${element})`, options)}`);
+    return new Condition(`${path} contains ${annotate(`sameElement(${element})`, options)}`);
   };
   const at = (index: number, value: string | number | boolean): Condition => {
     if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is no number of an element`);

@@ -44,7 +44,7 @@ export function wholeBound(comparison: Comparison, date: Date): number | undefin
   return comparison === "<" || comparison === ">=" ? Math.ceil(seconds) : Math.floor(seconds);
 }
 
-function decoded(json: unknown, isWhole: boolean): Date {
+function decodeDate(json: unknown, isWhole: boolean): Date {
   const date = typeof json === "number" ? dateOf(json) : undefined;
   if (date === undefined || secondsOf(date) !== json || (isWhole && !Number.isInteger(json))) {
     const what = isWhole ? "whole seconds since the epoch" : "seconds since the epoch, to the millisecond";
@@ -58,7 +58,7 @@ export const TIMESTAMP: Codec = {
   // A double of seconds tells any two milliseconds apart that a date can be in.
   zod: dates(),
   encode: (date) => secondsOf(date as Date),
-  decode: (json) => decoded(json, false),
+  decode: (json) => decodeDate(json, false),
 };
 
 /** Dates to the second. */
@@ -69,5 +69,5 @@ export const WHOLE_SECONDS: Codec = {
       : "has milliseconds, which timestamp({ unit: 'seconds' }) does not keep: cut them off, or declare timestamp()",
   ),
   encode: (date) => secondsOf(date as Date),
-  decode: (json) => decoded(json, true),
+  decode: (json) => decodeDate(json, true),
 };

@@ -99,7 +99,7 @@ function profileLines(name: string, profile: Profile): string[] {
   const inputs = Object.entries(profile.inputs ?? {}).map(([input, type]) => `query(${input}) ${type}`);
   const constants = Object.entries(profile.constants ?? {}).map(([constant, value]) => `${constant}: ${value}`);
   const properties = Object.entries(profile.properties ?? {}).map(
-    ([property, value]) => `${property}: ${quoted(value)}`,
+    ([property, value]) => `${property}: ${quote(value)}`,
   );
   return block(head, [
     ...Object.entries(profile.onnxModels ?? {}).flatMap(([model, said]) => modelLines(model, said)),
@@ -118,7 +118,7 @@ function profileLines(name: string, profile: Profile): string[] {
 }
 
 /** A value with spaces or signs of the language, or none, is quoted. */
-function quoted(value: string): string {
+function quote(value: string): string {
   return /^[^\s"{}%]+$/.test(value) ? value : JSON.stringify(value);
 }
 

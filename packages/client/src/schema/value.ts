@@ -41,11 +41,11 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(
     );
   const expected = `expected one of ${values.map((value) => `'${value}'`).join(", ")}`;
   const codec: Codec = {
-    zod: valuesOf((value) => (known.has(value) ? undefined : `${expected}, got ${shown(value)}`)),
+    zod: valuesOf((value) => (known.has(value) ? undefined : `${expected}, got ${excerpt(value)}`)),
     encode: (value) => value,
     // One document that says something else must not keep a search from answering.
     decode: (json) => {
-      if (typeof json !== "string") throw unexpectedAnswer(`${expected}, got ${shown(json)}`);
+      if (typeof json !== "string") throw unexpectedAnswer(`${expected}, got ${excerpt(json)}`);
       return json;
     },
   };
@@ -81,14 +81,14 @@ const BIGINT: Codec = {
   zod: valuesOf((value) =>
     typeof value === "bigint" && value >= -INT64_MAX && value <= INT64_MAX
       ? undefined
-      : `expected a bigint from ${-INT64_MAX} to ${INT64_MAX}, got ${shown(value)}`,
+      : `expected a bigint from ${-INT64_MAX} to ${INT64_MAX}, got ${excerpt(value)}`,
   ),
   // A text of digits is an integer to the server, and keeps those that a number of JavaScript would round.
   encode: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
   decode: (json) => {
     if (Number.isSafeInteger(json) || (typeof json === "string" && /^-?\d{1,19}$/.test(json)))
       return BigInt(json as number | string);
-    throw unexpectedAnswer(`expected an integer of 64 bits, got ${shown(json)}`);
+    throw unexpectedAnswer(`expected an integer of 64 bits, got ${excerpt(json)}`);
   },
 };
 
@@ -137,14 +137,14 @@ export function json(options?: JsonOptions<unknown, unknown>): JsonField<unknown
     throw invalidArgument("the schema of json() is no validator: give one of zod, or of a library with '~standard'");
   const codec: Codec = {
     zod: valuesOf(
-      (value) => jsonProblem(value) ?? (validator === undefined ? undefined : validated(validator, value).problem),
+      (value) => jsonProblem(value) ?? (validator === undefined ? undefined : validate(validator, value).problem),
       "unknown",
     ),
     encode: (value) => JSON.stringify(value),
     decode: (stored) => {
-      const value = parsed(stored);
+      const value = parseStored(stored);
       if (validator === undefined) return value;
-      const { problem, value: read } = validated(validator, value);
+      const { problem, value: read } = validate(validator, value);
       if (problem === undefined) return read;
       throw unexpectedAnswer(`${["stored JSON", ...problem.path].join(".")}: ${problem.message}`);
     },
@@ -157,7 +157,7 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[];
 }
 
-function validated(validator: Validator, value: unknown): { readonly problem?: Problem; readonly value?: unknown } {
+function validate(validator: Validator, value: unknown): { readonly problem?: Problem; readonly value?: unknown } {
   const result = validator["~standard"].validate(value) as {
     readonly value?: unknown;
     readonly issues?: readonly Issue[];
@@ -183,7 +183,7 @@ function jsonProblem(value: unknown, path: (string | number)[] = []): Problem | 
     const set = Object.entries(value).filter(([, member]) => member !== undefined);
     return firstProblem(set, path);
   }
-  return { message: `${shown(value)} is nothing that JSON keeps`, path };
+  return { message: `${excerpt(value)} is nothing that JSON keeps`, path };
 }
 
 function firstProblem(
@@ -203,18 +203,18 @@ function isPlain(value: unknown): value is object {
   return (prototype === null || prototype === Object.prototype) && !("toJSON" in value);
 }
 
-function parsed(stored: unknown): unknown {
+function parseStored(stored: unknown): unknown {
   try {
     return JSON.parse(stored as string);
   } catch {
-    throw unexpectedAnswer(`expected JSON, got ${shown(stored)}`);
+    throw unexpectedAnswer(`expected JSON, got ${excerpt(stored)}`);
   }
 }
 
 const SHOWN_MAX = 60;
 
 /** A value in a sentence. */
-function shown(value: unknown): string {
+function excerpt(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "number" || value === undefined) return String(value);
   if (typeof value === "string") return `'${value.slice(0, SHOWN_MAX)}'`;

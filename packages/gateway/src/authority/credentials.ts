@@ -65,13 +65,13 @@ export class Credentials {
   async known(call: Call): Promise<Known> {
     const header = call.header("authorization");
     if (header === undefined)
-      throw unauthenticated("This server wants a key or a token: send 'Authorization: Bearer …'");
+      throw unauthenticatedError("This server wants a key or a token: send 'Authorization: Bearer …'");
     const given = bearer(header);
     this.#throttle.check(call.address, given ?? header);
     const found = given === undefined ? undefined : await this.#find(given);
     if (found !== undefined) return found;
     this.#throttle.failed(call.address, given ?? header);
-    throw unauthenticated(
+    throw unauthenticatedError(
       "The key or token of this request is not valid here: it is unknown, expired or for another server",
     );
   }
@@ -136,6 +136,6 @@ function bearer(header: string): string | undefined {
   return header.length > CHARACTERS_MAX ? undefined : /^bearer +([^\s,]+)$/i.exec(header.trim())?.[1];
 }
 
-function unauthenticated(message: string): ServiceError {
+function unauthenticatedError(message: string): ServiceError {
   return new ServiceError("UNAUTHENTICATED", message);
 }

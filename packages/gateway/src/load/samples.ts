@@ -14,7 +14,7 @@ export type Teller = (name: string, help: string, type: "counter" | "gauge", sam
 export function tellerOf(lines: string[]): Teller {
   return (name, help, type, samples) => {
     if (samples.length > 0) lines.push(`# HELP brooklet_${name} ${help}`, `# TYPE brooklet_${name} ${type}`);
-    for (const [labels, value] of samples) lines.push(`brooklet_${name}${labelled(labels)} ${value}`);
+    for (const [labels, value] of samples) lines.push(`brooklet_${name}${labelsText(labels)} ${value}`);
   };
 }
 
@@ -29,19 +29,19 @@ export function histograms(
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`];
   for (const [of, { upTo, count, sum }] of all) {
     for (const [step, below] of upTo.entries())
-      lines.push(`${name}_bucket${labelled({ ...of, le: BOUNDS[step] ?? "" })} ${below}`);
-    lines.push(`${name}_bucket${labelled({ ...of, le: "+Inf" })} ${count}`);
-    lines.push(`${name}_sum${labelled(of)} ${sum}`, `${name}_count${labelled(of)} ${count}`);
+      lines.push(`${name}_bucket${labelsText({ ...of, le: BOUNDS[step] ?? "" })} ${below}`);
+    lines.push(`${name}_bucket${labelsText({ ...of, le: "+Inf" })} ${count}`);
+    lines.push(`${name}_sum${labelsText(of)} ${sum}`, `${name}_count${labelsText(of)} ${count}`);
   }
   return lines;
 }
 
-function labelled(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(String(value))}"`);
+function labelsText(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeLabel(String(value))}"`);
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
 /** Models have the names that applications and operators give them. */
-function escaped(text: string): string {
+function escapeLabel(text: string): string {
   return text.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n");
 }

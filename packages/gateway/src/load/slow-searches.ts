@@ -85,14 +85,14 @@ export class SlowSearches {
   /** Takes note of a search, if it was slow. */
   note({ ms, status, stages, bytesRead, bytesScanned, outline }: FinishedSearch): void {
     if (ms < this.#limits.slowSearchMs) return;
-    const { keys, yql, profile } = outlined(outline);
-    const known = Object.entries(stages).map(([name, spent]) => [name, rounded(spent)] as const);
+    const { keys, yql, profile } = outlineIfAny(outline);
+    const known = Object.entries(stages).map(([name, spent]) => [name, roundMs(spent)] as const);
     const spent = known.reduce((sum, [, of]) => sum + of, 0);
     this.#kept.unshift({
       time: new Date().toISOString(),
-      ms: rounded(ms),
+      ms: roundMs(ms),
       status,
-      stages: { wait: rounded(Math.max(ms - spent, 0)), ...Object.fromEntries(known) },
+      stages: { wait: roundMs(Math.max(ms - spent, 0)), ...Object.fromEntries(known) },
       bytesRead,
       bytesScanned,
       keys: keys?.slice(0, GROUPS_MAX),
@@ -115,7 +115,7 @@ export class SlowSearches {
 }
 
 /** The outline of a query; of one that cannot be opened again only that it was slow is known. */
-function outlined(outline: () => SearchOutline): SearchOutline {
+function outlineIfAny(outline: () => SearchOutline): SearchOutline {
   try {
     return outline();
   } catch {
@@ -123,6 +123,6 @@ function outlined(outline: () => SearchOutline): SearchOutline {
   }
 }
 
-function rounded(ms: number): number {
+function roundMs(ms: number): number {
   return Math.round(ms * 10) / 10;
 }

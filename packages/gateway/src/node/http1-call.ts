@@ -1,7 +1,7 @@
 /** A call over HTTP/1.1. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Reply } from "../call.ts";
-import { disconnected, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
+import { disconnection, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** One request and its answer on a connection. */
@@ -102,7 +102,7 @@ export class Http1Call implements NodeCall {
   }
 
   #leave(): void {
-    if (!this.#outgoing.writableEnded) this.#gone?.abort(disconnected());
+    if (!this.#outgoing.writableEnded) this.#gone?.abort(disconnection());
   }
 
   /** The body is wanted: a client that asked beforehand is told so. */

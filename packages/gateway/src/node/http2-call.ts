@@ -4,7 +4,7 @@
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Reply } from "../call.ts";
-import { disconnected, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
+import { disconnection, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** A request as the session gives it. */
@@ -77,7 +77,7 @@ export class Http2Call implements NodeCall {
     this.#continue();
     yield* readParts(this.#stream, this.#surroundings.receiveClock);
     // A stream that was reset ends like one that is whole.
-    if (this.#stream.aborted) throw disconnected();
+    if (this.#stream.aborted) throw disconnection();
   }
 
   send(reply: Reply): void {
@@ -130,7 +130,7 @@ export class Http2Call implements NodeCall {
   }
 
   #leave(): void {
-    if (!this.#isAnswered) this.#gone?.abort(disconnected());
+    if (!this.#isAnswered) this.#gone?.abort(disconnection());
   }
 
   /** The body is wanted: a client that asked beforehand is told so. */

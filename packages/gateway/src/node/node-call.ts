@@ -29,7 +29,7 @@ export function valuesOf(name: string, rawHeaders: readonly string[]): readonly 
 }
 
 /** What a client is told, should it still listen, that went away before its request was complete. */
-export function disconnected(cause?: Error): ServiceError {
+export function disconnection(cause?: Error): ServiceError {
   return new ServiceError("BAD_REQUEST", "The connection was closed before the request was complete", { cause });
 }
 
@@ -39,7 +39,7 @@ export function disconnected(cause?: Error): ServiceError {
  */
 export function readWhole(incoming: Readable, limitBytes: number, isBroken: () => boolean): Promise<Uint8Array> {
   // A request that waited for a place may have lost its client meanwhile; then nothing is told any more.
-  if (incoming.destroyed) return Promise.reject(disconnected());
+  if (incoming.destroyed) return Promise.reject(disconnection());
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
     let received = 0;
@@ -54,12 +54,12 @@ export function readWhole(incoming: Readable, limitBytes: number, isBroken: () =
     };
     incoming.on("data", onData);
     incoming.on("end", () => {
-      if (isBroken()) reject(disconnected());
+      if (isBroken()) reject(disconnection());
       else resolve(received === 0 ? NO_BYTES : concatenate(chunks, received));
     });
     // Without an end before it, a close means that the client went away.
     incoming.on("close", () => {
-      if (!incoming.readableEnded) reject(disconnected(incoming.errored ?? undefined));
+      if (!incoming.readableEnded) reject(disconnection(incoming.errored ?? undefined));
     });
   });
 }
@@ -74,6 +74,6 @@ export async function* readParts(incoming: Readable, clock: ReceiveClock): Async
       yield value;
     }
   } catch (cause) {
-    throw ServiceError.is(cause) ? cause : disconnected(cause as Error);
+    throw ServiceError.is(cause) ? cause : disconnection(cause as Error);
   }
 }

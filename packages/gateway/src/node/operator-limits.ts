@@ -120,7 +120,7 @@ export function readLimits(given: unknown): ReadLimits {
   const read: Record<string, number | object> = {};
   for (const [name, value] of Object.entries(given)) {
     const usual = DEFAULTS[name];
-    if (!Object.hasOwn(DEFAULTS, name) || usual === undefined) throw unknown(name, Object.keys(DEFAULTS));
+    if (!Object.hasOwn(DEFAULTS, name) || usual === undefined) throw unknownLimit(name, Object.keys(DEFAULTS));
     read[name] = typeof usual === "number" ? numberOf(name, name, value) : partsOf(name, usual, value);
   }
   const those = (defaults: object): object =>
@@ -151,7 +151,7 @@ function partsOf(name: string, usual: object, value: unknown): object {
   const names = [...Object.keys(usual), ...("waitMs" in usual ? ["runningMost"] : [])];
   for (const [part, own] of Object.entries(value)) {
     if (!names.includes(part))
-      throw unknown(
+      throw unknownLimit(
         `${name}.${part}`,
         names.map((one) => `${name}.${one}`),
       );
@@ -168,7 +168,7 @@ function numberOf(path: string, name: string, value: unknown): number {
   throw new StartError(`limits: ${path} is ${found}: give a whole number from ${least} to ${most}`);
 }
 
-function unknown(name: string, names: readonly string[]): StartError {
+function unknownLimit(name: string, names: readonly string[]): StartError {
   const near = names.find((one) => distance(one.toLowerCase(), name.toLowerCase()) <= 2);
   const remedy = near === undefined ? `there are ${names.join(", ")}` : `'${near}' is meant?`;
   return new StartError(`limits: there is no '${name.slice(0, 100)}': ${remedy}`);

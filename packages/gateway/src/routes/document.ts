@@ -168,7 +168,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
     const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), call.arrivedMs) };
     const reply = jsonReply(200, traced, DOCUMENT_JSON);
-    return isPlain(outcome, timeout) ? reply : withHeaders(reply, { ...timeout.headers, ...ignored(outcome) });
+    return isPlain(outcome, timeout) ? reply : withHeaders(reply, { ...timeout.headers, ...headersOfIgnored(outcome) });
   } finally {
     body?.release();
     context.documents.leave();
@@ -189,7 +189,7 @@ function isPlain({ ignoredFields, ignoredOperation }: Outcome, { headers }: Time
 }
 
 /** What of an operation was passed over, as the application wants. */
-function ignored(outcome: Outcome): Readonly<Record<string, string>> {
+function headersOfIgnored(outcome: Outcome): Readonly<Record<string, string>> {
   return {
     ...(outcome.ignoredFields === true && { "x-vespa-ignored-fields": "true" }),
     ...(outcome.ignoredOperation === true && { "x-vespa-ignored-operation": "true" }),

@@ -53,21 +53,21 @@ export async function prepareGeneration(
   context: GatewayContext,
 ): Promise<Reply | PreparedGeneration> {
   try {
-    return await searched(asked, call, context);
+    return await searchReply(asked, call, context);
   } catch (error) {
     if (!ServiceError.is(error) || !wantsEvents(asked.query)) throw error;
     return eventFailure(searchFailure(error));
   }
 }
 
-async function searched(
+async function searchReply(
   { chain, query, request }: GenerationQuery,
   call: Call,
   context: GatewayContext,
 ): Promise<Reply | PreparedGeneration> {
   const parameters = generationParameters(chain, query, call, context);
   if (parameters.includeHits) context.access.demand("search");
-  if (chain.searcher === "llm") return prepared(parameters, undefined, undefined, context);
+  if (chain.searcher === "llm") return generationOf(parameters, undefined, undefined, context);
   // Its hits are for the model: JSON, whatever the answer will be.
   const { status, body, contentType } = await withQuery(plainSearch(request), context, call, (plain) =>
     searchAnswer(plain, context, call),
@@ -79,10 +79,10 @@ async function searched(
   }
   const result = new TextDecoder().decode(body);
   const found = parameters.hasContext ? contextOf(result, parameters.fields) : undefined;
-  return prepared(parameters, found, parameters.includeHits ? result : undefined, context);
+  return generationOf(parameters, found, parameters.includeHits ? result : undefined, context);
 }
 
-function prepared(
+function generationOf(
   parameters: GenerationParameters,
   found: string | undefined,
   hits: string | undefined,
@@ -118,7 +118,7 @@ export async function answerGeneration(
   // The one completion decides about the status, so it is waited for.
   try {
     const events = await running.all();
-    return streamReply(rendered(events));
+    return streamReply(renderEvents(events));
   } catch (error) {
     return eventFailure(searchFailure(failureOf(error)));
   }
@@ -128,7 +128,7 @@ function streamReply(body: Reply["body"]): Reply {
   return { status: 200, headers: { "content-type": EVENT_STREAM }, body };
 }
 
-function rendered(events: readonly GenerationEvent[]): string {
+function renderEvents(events: readonly GenerationEvent[]): string {
   return events.map(renderEvent).join("") + STREAM_END;
 }
 

@@ -30,7 +30,7 @@ export async function answerGroups(call: Call, context: GatewayContext, onDefect
     await context.visits.enter();
     try {
       const endMs = call.arrivedMs + sessionMs(context.limits.documentTimeoutMs);
-      const { groups, progress } = await listed(Number(wantedGroupCount ?? GROUPS_DEFAULT), from, endMs, context);
+      const { groups, progress } = await listGroups(Number(wantedGroupCount ?? GROUPS_DEFAULT), from, endMs, context);
       const more = progress && { continuation: await context.continuations.write(SCOPE, progress) };
       return jsonReply(200, { groups, ...more });
     } finally {
@@ -48,7 +48,7 @@ interface Listed {
 }
 
 /** Looks into partition after partition until there are enough groups, or the time is over. */
-async function listed(
+async function listGroups(
   wanted: number,
   from: VisitProgress | undefined,
   endMs: number,

@@ -91,7 +91,7 @@ function toldOf({ message = "The operation failed", code, outcome }: Outcome, is
 }
 
 /** A step that was not done. Where others were done before, the answer has to say where to go on. */
-function stopped(error: unknown, next: VisitPosition, isBegun: boolean): MassOutcome {
+function stoppedOutcome(error: unknown, next: VisitPosition, isBegun: boolean): MassOutcome {
   if (!(isBegun && ServiceError.is(error))) throw error;
   const { status, code, message, outcome } = error;
   return { documents: 0, next, failure: { status, code, message, ...(outcome && { outcome }) } };
@@ -116,7 +116,7 @@ async function applyAll(
     const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES };
     const step = { bucket, from: { partition, after }, ...bounds, ...(key === undefined ? {} : { key }) };
     const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
-    const outcome = await asked.catch((error: unknown) => stopped(error, position, documents > 0));
+    const outcome = await asked.catch((error: unknown) => stoppedOutcome(error, position, documents > 0));
     documents += outcome.documents;
     failure = outcome.failure;
     position = outcome.next ?? { partition: 0, after: "" };

@@ -26,21 +26,21 @@ export async function answerModelEvaluation(
   try {
     demandApplication(context.cluster);
     const { path, query } = splitTarget(call.target);
-    const [, version = "", ...segments] = decoded(path)
+    const [, version = "", ...segments] = decodePath(path)
       .split("/")
       .filter((segment) => segment !== "");
     if (version.toLowerCase() !== VERSION) throw new ServiceError("NOT_FOUND", "unknown API version");
     const fromUrl = parseParameters(query, context.limits.parameterCount);
     const parameters = [...(await formOf(call, context)), ...fromUrl];
     const base = `http://${call.header("host") ?? "localhost"}${MODEL_EVALUATION}/${VERSION}/`;
-    const { status, contentType, body } = await evaluated(context, base, segments.join("/"), parameters);
+    const { status, contentType, body } = await evaluate(context, base, segments.join("/"), parameters);
     return { status, headers: { "content-type": contentType }, body };
   } catch (error) {
     return failure(serviceErrorOf(error, onDefect));
   }
 }
 
-async function evaluated(
+async function evaluate(
   { cluster, searches, limits }: GatewayContext,
   base: string,
   path: string,
@@ -72,7 +72,7 @@ async function formOf(call: Call, context: GatewayContext): Promise<readonly Par
   }
 }
 
-function decoded(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch (cause) {

@@ -31,7 +31,7 @@ const LIMIT_DEFAULT = 10;
 export async function answerRetrieval(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   return await answerOwn(call, context, onDefect, () =>
     withOwnBody(call, context, { name: "Retrieval", shape: RETRIEVAL }, async (asked) =>
-      jsonReply(200, await retrieved(asked, call, context)),
+      jsonReply(200, await retrieveFor(asked, call, context)),
     ),
   );
 }
@@ -102,7 +102,7 @@ function nearText(
   return { near: { field, ...near, ...(near?.vector === undefined ? { text } : {}) } };
 }
 
-async function retrieved(
+async function retrieveFor(
   { group, schema, question, rerank, ...asked }: RetrievalBody,
   call: Call,
   context: GatewayContext,

@@ -38,8 +38,8 @@ export async function plainAnswer(
   if (group === undefined) return undefined;
   const key: PartitionKey = `g:${group}`;
   const search = new PlainSearch(key, request, context, arrivedMs);
-  const answer = await noted(context, search);
-  return answer && told(answer);
+  const answer = await noteSearch(context, search);
+  return answer && answerWithOutcome(answer);
 }
 
 /** What is noted of a search that was slow. */
@@ -86,7 +86,7 @@ class PlainSearch implements NotedSearch<Answer | undefined> {
 }
 
 /** Does a search, and takes note of it. What gave no answer and did not fail was none. */
-async function noted<Found extends Answer | undefined>(
+async function noteSearch<Found extends Answer | undefined>(
   { slowSearches }: GatewayContext,
   search: NotedSearch<Found>,
 ): Promise<Found> {
@@ -117,12 +117,12 @@ function note(
 export async function searchAnswer(query: QueryHandle, context: GatewayContext, waiting: Waiting): Promise<Answer> {
   const stages = (): Readonly<Record<string, number>> => query.stageMs ?? {};
   const { arrivedMs } = waiting;
-  const search = () => searched(query, context, waiting);
-  return told(await noted(context, { arrivedMs, search, stages, outline: () => outlineOf(query) }));
+  const search = () => searchScope(query, context, waiting);
+  return answerWithOutcome(await noteSearch(context, { arrivedMs, search, stages, outline: () => outlineOf(query) }));
 }
 
 /** An answer, which says what all failures say if it is one. */
-function told(answer: Answer): Answer {
+function answerWithOutcome(answer: Answer): Answer {
   const isPlain = answer.status < 400 || !answer.contentType.startsWith("application/json");
   return isPlain ? answer : { ...answer, body: withOutcome(answer.body) };
 }
@@ -143,7 +143,7 @@ interface NamedError {
   readonly code?: number;
 }
 
-async function searched(query: QueryHandle, context: GatewayContext, { gone }: Waiting): Promise<Answer> {
+async function searchScope(query: QueryHandle, context: GatewayContext, { gone }: Waiting): Promise<Answer> {
   const search = (): Promise<Answer> => query.search(context.limits.searchTimeoutMs, gone);
   const { scope } = query;
   // Its answer says what is wrong with it.

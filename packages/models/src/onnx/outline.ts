@@ -34,8 +34,8 @@ export function outlineOf(file: Uint8Array): Uint8Array {
     parts.push(field.number === GRAPH ? message(GRAPH, withoutWeights(field.content)) : field.whole);
   }
   const digest = createHash("sha256").update(file).digest("hex");
-  parts.push(message(METADATA, joined([text(1, DIGEST_KEY), text(2, digest)])));
-  return joined(parts);
+  parts.push(message(METADATA, concatenate([text(1, DIGEST_KEY), text(2, digest)])));
+  return concatenate(parts);
 }
 
 /** The digest of the model that a file is the outline of; nothing if it is a model itself. */
@@ -55,14 +55,14 @@ function withoutWeights(graph: Uint8Array): Uint8Array {
     if (number === INITIALIZER) parts.push(message(number, withoutNumbers(content)));
     else if (number === SPARSE_INITIALIZER) {
       const tensors = [...fieldsOf(content)].filter((of) => SPARSE_TENSORS.includes(of.number));
-      parts.push(message(number, joined(tensors.map((of) => message(of.number, withoutNumbers(of.content))))));
+      parts.push(message(number, concatenate(tensors.map((of) => message(of.number, withoutNumbers(of.content))))));
     } else parts.push(whole);
   }
-  return joined(parts);
+  return concatenate(parts);
 }
 
 function withoutNumbers(tensor: Uint8Array): Uint8Array {
-  return joined([...fieldsOf(tensor)].filter((of) => KEPT.includes(of.number)).map((of) => of.whole));
+  return concatenate([...fieldsOf(tensor)].filter((of) => KEPT.includes(of.number)).map((of) => of.whole));
 }
 
 function* fieldsOf(bytes: Uint8Array): Generator<Field> {
@@ -71,7 +71,7 @@ function* fieldsOf(bytes: Uint8Array): Generator<Field> {
     let value = 0;
     for (let scale = 1; scale < 2 ** 56; scale *= 128) {
       const byte = bytes[at];
-      if (byte === undefined) throw malformed();
+      if (byte === undefined) throw malformedModel();
       at += 1;
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
@@ -93,14 +93,14 @@ function* fieldsOf(bytes: Uint8Array): Generator<Field> {
       const length = varint();
       from = at;
       at += length;
-    } else throw malformed();
-    if (at > bytes.length) throw malformed();
+    } else throw malformedModel();
+    if (at > bytes.length) throw malformedModel();
     yield { number: Math.floor(tag / 8), content: bytes.subarray(from, at), whole: bytes.subarray(begin, at) };
   }
 }
 
 function message(number: number, content: Uint8Array): Uint8Array {
-  return joined([Uint8Array.from([...varintOf(number * 8 + 2), ...varintOf(content.length)]), content]);
+  return concatenate([Uint8Array.from([...varintOf(number * 8 + 2), ...varintOf(content.length)]), content]);
 }
 
 function text(number: number, content: string): Uint8Array {
@@ -114,7 +114,7 @@ function varintOf(value: number): number[] {
   return [...bytes, rest];
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
+function concatenate(parts: readonly Uint8Array[]): Uint8Array {
   const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -124,6 +124,6 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return all;
 }
 
-function malformed(): ServiceError {
+function malformedModel(): ServiceError {
   return new ServiceError("BAD_REQUEST", "The file is no ONNX model, or cut short");
 }

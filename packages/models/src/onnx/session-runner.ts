@@ -73,7 +73,7 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
           this.#worker = worker;
           [this.openedMs, this.width] = [reply.openedMs, reply.width];
           resolve(worker);
-        } else if (reply.kind === "refused") reject(refused(this.#data, reply.message));
+        } else if (reply.kind === "refused") reject(modelRefusal(this.#data, reply.message));
         else this.#answer(reply);
       });
       worker.on("error", (error) => {
@@ -81,7 +81,7 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
       });
       worker.on("exit", () => {
         this.#worker = undefined;
-        const error = ended(this.#data, failure);
+        const error = threadFailure(this.#data, failure);
         for (const caller of this.#callers.values()) caller.reject(error);
         this.#callers.clear();
         reject(error);
@@ -117,11 +117,11 @@ function threadScript(): string {
 }
 
 /** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
-function refused(data: SessionData, why: string): ServiceError {
+function modelRefusal(data: SessionData, why: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${why}`);
 }
 
-function ended(data: SessionData, failure: unknown): ServiceError {
+function threadFailure(data: SessionData, failure: unknown): ServiceError {
   const why = failure instanceof Error ? failure.message : "its thread ended";
   return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${why}`, { cause: failure });
 }

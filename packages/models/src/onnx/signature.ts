@@ -66,7 +66,7 @@ export function signatureOf(path: string): Signature {
         else if (field.number === INITIALIZER) constants.add(textIn(file, field, TENSOR_NAME));
       }
     }
-    if (graphs === 0) throw malformed();
+    if (graphs === 0) throw malformedModel();
     // A constant that is an input too has a value that need not be given.
     return { inputs: inputs.filter((name) => !constants.has(name)), outputs };
   } finally {
@@ -100,10 +100,10 @@ function* fields(file: number, { from, to }: Stretch): Generator<Field> {
       const value = varint(head.subarray(0, read), tag.bytes);
       at += value.bytes;
       if (wire === 2) {
-        if (at + value.value > to) throw malformed();
+        if (at + value.value > to) throw malformedModel();
         yield { number: Math.floor(tag.value / 8), from: at, to: at + value.value };
         at += value.value;
-      } else if (wire !== 0) throw malformed();
+      } else if (wire !== 0) throw malformedModel();
     }
   }
 }
@@ -127,9 +127,9 @@ function varint(head: Uint8Array, from: number): { readonly value: number; reado
     value += (byte & 0x7f) * 128 ** (at - from);
     if (byte < 0x80) return { value, bytes: at - from + 1 };
   }
-  throw malformed();
+  throw malformedModel();
 }
 
-function malformed(): ServiceError {
+function malformedModel(): ServiceError {
   return new ServiceError("BAD_REQUEST", "The file is no ONNX model, or cut short");
 }

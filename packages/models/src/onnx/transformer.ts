@@ -68,7 +68,7 @@ export class Transformer {
   #prepare(job: TextJob): Prepared {
     const text = this.#recipe.prepend[job.purpose] + job.text;
     const { reduction, frame } = this.#recipe;
-    if (frame !== undefined) return framed(this.#tokens, text, frame);
+    if (frame !== undefined) return frameTokens(this.#tokens, text, frame);
     if (reduction.kind === "rows") return expand(this.#tokens, text, job, reduction);
     const ids = this.#tokens.withSpecial(text);
     return { ids, attended: ids.length };
@@ -112,7 +112,7 @@ export class Transformer {
 }
 
 /** BERT's ids: a start, the tokens, an end; one that is too long is cut before its end. */
-function framed(tokens: Tokens, text: string, { start, end }: { start: number; end: number }): Prepared {
+function frameTokens(tokens: Tokens, text: string, { start, end }: { start: number; end: number }): Prepared {
   const own = tokens.plain(text, Math.max(0, tokens.max - 2));
   const ids = [start, ...own, end];
   return { ids, attended: ids.length };

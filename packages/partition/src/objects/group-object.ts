@@ -22,12 +22,12 @@ import { serviceError } from "../failure.ts";
 import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import {
-  erased,
   filling,
   movingHalf,
   objectName,
   offspring,
-  prepared,
+  recordOfErased,
+  recordToFill,
   SHARD_BITS_MAX,
   type ShardRecord,
   StaleAttempt,
@@ -150,7 +150,7 @@ export class GroupObject implements GroupCalls {
 
   async prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void> {
     const { host } = await this.#ready(application);
-    const record = prepared(this.#record(host), shard, attempt);
+    const record = recordToFill(this.#record(host), shard, attempt);
     await this.#empty();
     this.#keep(this.#opened().host, record);
     this.#copies = 0;
@@ -185,7 +185,7 @@ export class GroupObject implements GroupCalls {
     }
     await this.#empty();
     // Whatever of it is still on its way comes too late.
-    this.#keep(this.#opened().host, erased({ ...WHOLE, ...record, number, made }));
+    this.#keep(this.#opened().host, recordOfErased({ ...WHOLE, ...record, number, made }));
   }
 
   async #dropOffspring(record: ShardRecord): Promise<void> {

@@ -157,7 +157,7 @@ export class ObjectCluster implements Cluster {
 
   async searchPlain(key: PartitionKey, request: SearchRequest, timeoutMs: number): Promise<Answer | undefined> {
     if (this.#maps.of(key) !== undefined) return undefined;
-    const sent: SentQuery = { number: 0, bytes: encoded(request), outputs: [] };
+    const sent: SentQuery = { number: 0, bytes: encodeNow(request), outputs: [] };
     const waiting = { timeoutMs, startMs: beganMs(request), gone: undefined };
     try {
       const reply = await this.#asked(key, WHOLE, false, searchPlain, { sent, waiting: this.#searching(waiting) });
@@ -170,7 +170,7 @@ export class ObjectCluster implements Cluster {
   }
 
   query(request: SearchRequest): QueryHandle {
-    const bytes = encoded(request);
+    const bytes = encodeNow(request);
     const query = this.#engine.query(bytes);
     return new ClusterQuery(query, this.#placeOf(query, bytes), beganMs(request));
   }
@@ -490,6 +490,6 @@ function searchPlain(group: GroupCalls, { sent, waiting }: PlainSearch): Promise
 }
 
 /** A query of this moment. */
-function encoded(request: SearchRequest): QueryBytes {
+function encodeNow(request: SearchRequest): QueryBytes {
   return encodeQuery(request, Math.floor(Date.now() / 1_000));
 }

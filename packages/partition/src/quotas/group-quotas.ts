@@ -92,7 +92,7 @@ export class GroupQuotas {
     if (key === OF_NOBODY) return await work(load);
     const isOne = load.cluster !== undefined;
     const copies = load.ids?.reduce((sum, id) => sum + this.#copies(id, isOne), 0) ?? load.count;
-    const growth = grown(copies, load.operations.length * (copies / load.count));
+    const growth = growthOf(copies, load.operations.length * (copies / load.count));
     const known = this.#of(key);
     if ((await this.#take(key, known, growth)) === undefined)
       return await this.#admitted(known, growth, () => work(load));
@@ -114,7 +114,7 @@ export class GroupQuotas {
     if (request.kind === "remove" || request.trial === true) return await this.#changing(known, work);
     try {
       const copies = this.#copies(request.id, request.isStored);
-      const growth = grown(copies, request.body.length * copies);
+      const growth = growthOf(copies, request.body.length * copies);
       const taken = await this.#takeFor(key, known, growth, request.id, partition);
       return taken instanceof Error ? failedOutcome(taken) : await this.#admitted(known, taken, work);
     } catch (error) {
@@ -142,7 +142,7 @@ export class GroupQuotas {
         ...(load.cluster !== undefined && { cluster: load.cluster }),
       };
       const copies = this.#copies(id, load.cluster !== undefined);
-      const growth = grown(copies, operation.length * copies);
+      const growth = growthOf(copies, operation.length * copies);
       const taken = isRemove(operation) ? NOTHING : await this.#takeFor(key, known, growth, id, partition);
       if (taken instanceof Error) {
         outcomes.push({ index, outcome: failedOutcome(taken) });
@@ -241,7 +241,7 @@ export class GroupQuotas {
   }
 }
 
-function grown(documents: number, bytes: number): Growth {
+function growthOf(documents: number, bytes: number): Growth {
   return { documents, bytes: bytes * GROWTH_FACTOR + documents * GROWTH_BYTES };
 }
 

@@ -29,8 +29,8 @@ import {
   filling,
   isShardName,
   offspring,
-  prepared,
   readObjectName,
+  recordToFill,
   SHARD_BITS_MAX,
   type ShardName,
   type ShardRecord,
@@ -343,7 +343,7 @@ export class BucketShards {
   }
 
   #prepare(name: string, shard: ShardBits, attempt: number): void {
-    const record = prepared(this.#record(name), shard, attempt);
+    const record = recordToFill(this.#record(name), shard, attempt);
     this.#remove(name);
     this.#keep(name, record);
     const known = this.#of(name);

@@ -40,11 +40,11 @@ export async function visitShards(
     if (answer !== undefined) maps.open(key).learn(answer.shard);
   }
   const named = { ...visit, format: NAMED[visit.format] ?? visit.format };
-  return merged(await gather(maps, key, (shard) => ask(shard, named)), visit.format, bounds);
+  return mergePages(await gather(maps, key, (shard) => ask(shard, named)), visit.format, bounds);
 }
 
 /** Pages of shards as one. */
-function merged(pages: readonly VisitPage[], format: PageFormat, { documentsMax, bytesMax }: Bounds): VisitPage {
+function mergePages(pages: readonly VisitPage[], format: PageFormat, { documentsMax, bytesMax }: Bounds): VisitPage {
   // Beyond where a shard's page ends it may have documents before those of others.
   const ends = pages.flatMap(({ next }) => (next === undefined ? [] : [encoder.encode(next.after)]));
   const end = ends.sort(compare)[0];

@@ -75,7 +75,7 @@ export class StaleAttempt extends Error {
 }
 
 /** What a shard is that begins to be filled. An attempt that is not later than all before is refused. */
-export function prepared(record: ShardRecord | undefined, shard: ShardBits, attempt: number): ShardRecord {
+export function recordToFill(record: ShardRecord | undefined, shard: ShardBits, attempt: number): ShardRecord {
   if (record !== undefined && attempt <= record.made) throw new StaleAttempt(attempt);
   return { ...shard, made: attempt, isOpen: false, children: [], attempt: 0 };
 }
@@ -92,7 +92,7 @@ export function serves(record: ShardRecord | undefined, { made }: Pick<ShardName
 }
 
 /** What is left of a shard that was erased: which attempts are over. */
-export function erased(record: ShardRecord): ShardRecord {
+export function recordOfErased(record: ShardRecord): ShardRecord {
   return { ...record, isOpen: false, isErased: true, children: [], attempt: 0 };
 }
 

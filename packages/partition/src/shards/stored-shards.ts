@@ -82,7 +82,7 @@ export function mendedShards(
   return [...recordsOf(all)].flatMap(([key, records]) => {
     if (!broken.has(key)) return [];
     const some = new Map([...records].filter(([number]) => !unreached.has(objectName(key, number))));
-    return mended(some).map((record) => {
+    return mendShards(some).map((record) => {
       const name = objectName(key, record.number);
       return { bucket: bucketOfName(name, buckets), key: name, note: JSON.stringify(record) };
     });
@@ -90,7 +90,7 @@ export function mendedShards(
 }
 
 /** What shards are of a group of which these are there; only those that were lost. */
-function mended(records: Records): readonly ShardRecord[] {
+function mendShards(records: Records): readonly ShardRecord[] {
   const latest = Math.max(...[...records.values()].map((record) => Math.max(record?.made ?? 0, record?.attempt ?? 0)));
   const childrenOf = new Map<number, number>();
   // A shard gives halves away in order, so one that is there tells of all that were given away before it, and of where it came from.

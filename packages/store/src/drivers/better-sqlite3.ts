@@ -1,6 +1,6 @@
 /** Driver for the user's `better-sqlite3` database: structural types, so that nothing is imported. */
 import type { SqlConnection } from "../sql.ts";
-import { type PreparedStatement, type PreparingDatabase, prepared } from "./prepared.ts";
+import { connectionOf, type PreparedStatement, type PreparingDatabase } from "./prepared.ts";
 
 interface Statement extends PreparedStatement {
   /** Whether it has rows; such a statement refuses `run`. */
@@ -12,7 +12,7 @@ export type BetterSqlite3 = PreparingDatabase<Statement>;
 
 /** The port over `database`, which is closed with it. */
 export function betterSqlite3(database: BetterSqlite3): SqlConnection {
-  return prepared(database, {
+  return connectionOf(database, {
     execute: (statement, bindings) => {
       if (statement.reader) statement.all(...bindings);
       else statement.run(...bindings);

@@ -59,7 +59,7 @@ export function refuseCutText(binding: SqlValue): void {
 }
 
 /** The port over a database, which is closed with it. Each statement is prepared once: all of them are constants. */
-export function prepared<Statement extends PreparedStatement>(
+export function connectionOf<Statement extends PreparedStatement>(
   database: PreparingDatabase<Statement>,
   { execute, codeOf, check }: Manners<Statement>,
 ): SqlConnection {

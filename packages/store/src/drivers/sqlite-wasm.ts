@@ -1,6 +1,6 @@
 /** Driver for SQLite's own build for browsers, `@sqlite.org/sqlite-wasm`: structural types, so that nothing is imported. */
 import type { SqlConnection, SqlValue } from "../sql.ts";
-import { nameOfCode, type PreparedStatement, prepared, refuseCutText } from "./prepared.ts";
+import { connectionOf, nameOfCode, type PreparedStatement, refuseCutText } from "./prepared.ts";
 
 /** What is used of a statement of `oo1`. */
 export interface WasmStatement {
@@ -32,7 +32,7 @@ export function sqliteWasm(database: SqliteWasm, { ranFull = () => false }: Sqli
     prepare: (statement: string) => stepping(database.prepare(statement)),
     close: () => database.close(),
   };
-  return prepared(preparing, {
+  return connectionOf(preparing, {
     execute: (statement, bindings) => {
       statement.run(...bindings);
     },

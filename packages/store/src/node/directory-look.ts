@@ -65,7 +65,7 @@ export function lookAtDirectory(path: string, openSql: OpenSql): DirectoryLook {
     const numbers = Array.from({ length: buckets }, (_, bucket) => bucket);
     return { ...look, buckets: numbers.map((bucket) => lookAtBucket(directory, { bucket, buckets }, openSql)) };
   } catch (error) {
-    return { ...look, problem: said(error) };
+    return { ...look, problem: errorText(error) };
   }
 }
 
@@ -82,7 +82,7 @@ function lookAtBucket(
     const problem = behind(directory, `${file}.generation`, identity, openSql);
     return problem === undefined ? sizes : { ...sizes, problem };
   } catch (error) {
-    return { ...sizes, problem: said(error) };
+    return { ...sizes, problem: errorText(error) };
   }
 }
 
@@ -99,7 +99,7 @@ function behind(
   } catch (error) {
     // An earlier release's, or one with large groups: nothing is wrong with that.
     if (error instanceof StoreError && error.kind === "refused" && !/tampered/.test(error.message)) return undefined;
-    return said(error);
+    return errorText(error);
   }
   try {
     const file = new GenerationFile(generation, headKeyOf(secretIn(directory)));
@@ -113,7 +113,7 @@ function behind(
       file.close();
     }
   } catch (error) {
-    return said(error);
+    return errorText(error);
   } finally {
     moment.close();
   }
@@ -159,6 +159,6 @@ function linkOf(path: string): string | undefined {
   }
 }
 
-function said(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -48,15 +48,15 @@ export interface DirectoryKey {
 
 /** What keys of groups are wrapped with and found by in a directory whose first key this is. */
 export function directoryKeyOf(key: Uint8Array): DirectoryKey {
-  return { wrapping: derived(key, "wraps group keys"), naming: derived(key, "names group keys") };
+  return { wrapping: deriveKey(key, "wraps group keys"), naming: deriveKey(key, "names group keys") };
 }
 
 /** What keys of groups are wrapped with by a key that comes after others: what they are found by does not change. */
 export function laterKeyOf(key: Uint8Array, { naming }: Pick<DirectoryKey, "naming">): DirectoryKey {
-  return { wrapping: derived(key, "wraps group keys"), naming };
+  return { wrapping: deriveKey(key, "wraps group keys"), naming };
 }
 
-function derived(key: Uint8Array, what: string): Uint8Array {
+function deriveKey(key: Uint8Array, what: string): Uint8Array {
   if (key.length !== KEY_BYTES) throw new RangeError(`an encryption key has ${KEY_BYTES} bytes, not ${key.length}`);
   return new Uint8Array(hkdfSync("sha256", key, "", `brooklet ${what}`, KEY_BYTES));
 }
@@ -79,7 +79,7 @@ export function encrypt(key: Uint8Array, place: string, bytes: Uint8Array): Uint
 
 /** The bytes that were encrypted for a place. Throws a `StoreError` if they are others. */
 export function decrypt(key: Uint8Array, place: string, encrypted: Uint8Array): Uint8Array {
-  if (encrypted.length < ENCRYPTED_BYTES || encrypted[0] !== VERSION) throw changed();
+  if (encrypted.length < ENCRYPTED_BYTES || encrypted[0] !== VERSION) throw changedError();
   const end = encrypted.length - TAG_BYTES;
   const decipher = createDecipheriv(ALGORITHM, key, encrypted.subarray(1, 1 + NONCE_BYTES));
   decipher.setAAD(Buffer.from(place));
@@ -88,7 +88,7 @@ export function decrypt(key: Uint8Array, place: string, encrypted: Uint8Array): 
   try {
     decipher.final();
   } catch (cause) {
-    throw changed(cause);
+    throw changedError(cause);
   }
   return plainArray(bytes);
 }
@@ -99,7 +99,7 @@ export function decrypt(key: Uint8Array, place: string, encrypted: Uint8Array): 
  */
 export function decryptInto(key: Uint8Array, place: string, encrypted: Uint8Array, room: Uint8Array): void {
   const end = encrypted.length - TAG_BYTES;
-  if (encrypted[0] !== VERSION || room.length !== encrypted.length - ENCRYPTED_BYTES) throw changed();
+  if (encrypted[0] !== VERSION || room.length !== encrypted.length - ENCRYPTED_BYTES) throw changedError();
   const decipher = createDecipheriv(ALGORITHM, key, encrypted.subarray(1, 1 + NONCE_BYTES));
   decipher.setAAD(Buffer.from(place));
   decipher.setAuthTag(encrypted.subarray(end));
@@ -112,7 +112,7 @@ export function decryptInto(key: Uint8Array, place: string, encrypted: Uint8Arra
     decipher.final();
   } catch (cause) {
     room.fill(0);
-    throw changed(cause);
+    throw changedError(cause);
   }
 }
 
@@ -138,7 +138,7 @@ export function laterCheckOf(key: DirectoryKey): Uint8Array {
  */
 export function keyOfFolder(folder: string, key: Uint8Array): DirectoryKey {
   const path = join(folder, KEY_CHECK);
-  if (existsSync(join(folder, KEY_ROTATION))) throw new StoreError("refused", interrupted(folder));
+  if (existsSync(join(folder, KEY_ROTATION))) throw new StoreError("refused", interruptionMessage(folder));
   if (!existsSync(path))
     throw new StoreError("refused", `${folder}, with the keys of the groups, is missing: restore it from its copy`);
   const check = readFileSync(path);
@@ -157,7 +157,7 @@ export function keyOfFolder(folder: string, key: Uint8Array): DirectoryKey {
 }
 
 /** What is said of a folder whose key was being changed, to whoever cannot end it. */
-export function interrupted(folder: string): string {
+export function interruptionMessage(folder: string): string {
   return `the change of the encryption key of ${folder} has begun and not ended: give the new key to what serves or opens the directory, or to brooklet key rotate, which end it`;
 }
 
@@ -320,7 +320,7 @@ function fillNonce(room: Uint8Array): void {
   nonces.at += NONCE_BYTES;
 }
 
-function changed(cause?: unknown): StoreError {
+function changedError(cause?: unknown): StoreError {
   return new StoreError("damaged", "what is encrypted is not what was written at its place", cause);
 }
 

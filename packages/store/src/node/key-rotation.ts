@@ -24,7 +24,7 @@ import {
   directoryKeyOf,
   encrypt,
   GroupKeys,
-  interrupted,
+  interruptionMessage,
   KEY_BYTES,
   KEY_CHECK,
   KEY_ROTATION,
@@ -104,7 +104,7 @@ function begun(folder: string, next: Uint8Array): { readonly before: Uint8Array;
     const kept = decrypt(directoryKeyOf(next).wrapping, KEY_ROTATION, readFileSync(join(folder, KEY_ROTATION)));
     return { before: kept.slice(0, KEY_BYTES), key: laterKeyOf(next, { naming: kept.slice(KEY_BYTES) }) };
   } catch (cause) {
-    throw new StoreError("refused", interrupted(folder), cause);
+    throw new StoreError("refused", interruptionMessage(folder), cause);
   }
 }
 

@@ -5,7 +5,7 @@ import { ServiceError } from "@brooklet/wire";
 import { deployDirectory } from "../../application-directory.ts";
 import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
 import { openCluster } from "../../node/threads.ts";
-import { type Server, shown } from "../server.ts";
+import { keyHeader, type Server } from "../server.ts";
 import { type Surroundings, UsageError } from "../surroundings.ts";
 import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 
@@ -56,7 +56,7 @@ function demandCluster(application: DeployReport | undefined, name: string | und
 export async function takesFeeds(server: Server): Promise<boolean> {
   const { url } = server;
   try {
-    const { status, headers, body } = await fetch(url + FEED_PATH, { headers: shown(server) });
+    const { status, headers, body } = await fetch(url + FEED_PATH, { headers: keyHeader(server) });
     await body?.cancel();
     return status === 405 && headers.get("allow") === "POST";
   } catch (cause) {

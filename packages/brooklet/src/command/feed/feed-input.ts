@@ -33,7 +33,7 @@ export async function* openFeed(
   input: AsyncIterable<Uint8Array>,
   read?: ReadShare,
 ): AsyncGenerator<Uint8Array> {
-  const source = file === "-" ? input : counted(file, read);
+  const source = file === "-" ? input : fileChunks(file, read);
   const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
   // A pipe may bring its first bytes one by one.
   let first: Uint8Array = new Uint8Array(0);
@@ -46,10 +46,10 @@ export async function* openFeed(
   }
   const all = startingWith(first, chunks);
   const isGzip = GZIP_MAGIC.every((byte, at) => first[at] === byte);
-  yield* isGzip ? inflated(all) : all;
+  yield* isGzip ? inflate(all) : all;
 }
 
-async function* counted(file: string, read: ReadShare | undefined): AsyncGenerator<Uint8Array> {
+async function* fileChunks(file: string, read: ReadShare | undefined): AsyncGenerator<Uint8Array> {
   const { size } = await stat(file);
   let bytes = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Uint8Array>) {
@@ -74,7 +74,7 @@ async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>)
   }
 }
 
-async function* inflated(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* inflate(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
   const source = Readable.from(compressed);
   source.once("error", (error) => gunzip.destroy(error));

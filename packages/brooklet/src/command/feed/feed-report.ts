@@ -55,7 +55,7 @@ export class FeedReport {
     const { print, warn } = this.#surroundings;
     this.#tally.count(outcome);
     if (this.#options.results === true) print(JSON.stringify(resultOf(outcome)));
-    if (!outcome.ok && this.#tally.failed <= FAILURES_SHOWN) warn(`${outcome.id}: ${told(outcome.error)}`);
+    if (!outcome.ok && this.#tally.failed <= FAILURES_SHOWN) warn(`${outcome.id}: ${errorText(outcome.error)}`);
     this.#progress.tell(() => this.#tally.line(), this.#read?.share);
   }
 
@@ -85,7 +85,7 @@ function resultOf(outcome: FeedOutcome): Readonly<Record<string, unknown>> {
   return { id: outcome.id, ok: false, code, message, outcome: applied };
 }
 
-function told(error: BrookletError): string {
+function errorText(error: BrookletError): string {
   return `${error.message} (${error.code})`;
 }
 

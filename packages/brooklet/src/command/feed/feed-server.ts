@@ -7,7 +7,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
-import { type FeedTarget, shown } from "../server.ts";
+import { type FeedTarget, keyHeader } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -59,7 +59,7 @@ export async function* feedServer(
     if (failed.length > 0) yield failed;
     queue.putBack(resent);
     silent = stream.fault === undefined || stream.hasTold ? 0 : silent + 1;
-    if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnected(server.url, stream.fault);
+    if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnection(server.url, stream.fault);
     if (queue.isEmpty) break;
     const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), silent);
     await pause(waitMs(waits, failures));
@@ -215,7 +215,7 @@ class FeedStream {
     session.once("error", (error) => this.#fail(error));
     const stream = session.request({
       ":method": "POST",
-      ...shown(this.#server),
+      ...keyHeader(this.#server),
       ":path": new URL(this.#server.url).pathname.replace(/\/$/, "") + FEED_PATH + queryOf(this.#server),
       accept: "application/jsonl",
       "content-type": "application/jsonl",
@@ -362,11 +362,11 @@ function brokenOff({ status = 500, code = "INTERNAL", message = "" }: FeedLine):
 }
 
 function unknownOutcome(url: string, cause: unknown): Outcome {
-  const { code, message } = disconnected(url, cause);
+  const { code, message } = disconnection(url, cause);
   return { status: 500, code, message, outcome: "unknown" };
 }
 
-function disconnected(url: string, cause: unknown): BrookletError {
+function disconnection(url: string, cause: unknown): BrookletError {
   if (BrookletError.is(cause)) return cause;
   const reason = cause instanceof Error ? ` (${cause.message})` : "";
   const message = `${url} did not answer to the end${reason}: what was not told may be done; feed it again`;

@@ -81,16 +81,16 @@ async function valuesOf({ bytes, problem, folder }: RawMail): Promise<Values> {
     subject: email.subject,
     from: addresses([email.from])[0],
     "from-name": email.from?.name,
-    to: joined(addresses(email.to)),
-    cc: joined(addresses(email.cc)),
-    bcc: joined(addresses(email.bcc)),
-    "reply-to": joined(addresses(email.replyTo)),
+    to: joinTexts(addresses(email.to)),
+    cc: joinTexts(addresses(email.cc)),
+    bcc: joinTexts(addresses(email.bcc)),
+    "reply-to": joinTexts(addresses(email.replyTo)),
     date: Number.isNaN(milliseconds) ? undefined : new Date(milliseconds).toISOString(),
     timestamp: Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / MS_PER_SECOND),
     text: textOf(email),
     "in-reply-to": withoutBrackets(email.inReplyTo),
-    references: joined((email.references ?? "").split(/[\s,]+/).map((one) => withoutBrackets(one) ?? "")),
-    attachments: joined(email.attachments.map(({ filename }) => filename ?? "")),
+    references: joinTexts((email.references ?? "").split(/[\s,]+/).map((one) => withoutBrackets(one) ?? "")),
+    attachments: joinTexts(email.attachments.map(({ filename }) => filename ?? "")),
     folder,
     size: bytes.length,
   };
@@ -111,7 +111,7 @@ function addresses(of: readonly (Address | undefined)[] | undefined): string[] {
   return all.flatMap(({ address }) => (address ? [address] : []));
 }
 
-function joined(texts: readonly string[]): string {
+function joinTexts(texts: readonly string[]): string {
   return texts.filter((text) => text !== "").join(", ");
 }
 

@@ -4,7 +4,7 @@
  */
 import { pause, type Waits, waitMs } from "@brooklet/wire";
 import { memberText } from "../feed/feed-source.ts";
-import { type Server, shown } from "../server.ts";
+import { keyHeader, type Server } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
 
 /** What of it is read. */
@@ -55,7 +55,7 @@ export async function* vespaPages(
 async function pageOf(server: Server, query: URLSearchParams, waits: Waits): Promise<VespaPage> {
   const address = `${server.url}/document/v1/?${query}`;
   for (let tried = 1; ; tried += 1) {
-    const { status, text } = await asked(address, server);
+    const { status, text } = await askVespa(address, server);
     if (status === 200) {
       const next = memberText(text, "continuation");
       const documents = memberText(text, "documents") ?? "[]";
@@ -67,9 +67,9 @@ async function pageOf(server: Server, query: URLSearchParams, waits: Waits): Pro
 }
 
 /** The answer; status 503 with the reason where there is none. */
-async function asked(address: string, server: Server): Promise<{ readonly status: number; readonly text: string }> {
+async function askVespa(address: string, server: Server): Promise<{ readonly status: number; readonly text: string }> {
   try {
-    const answer = await fetch(address, { headers: { ...shown(server), accept: "application/json" } });
+    const answer = await fetch(address, { headers: { ...keyHeader(server), accept: "application/json" } });
     return { status: answer.status, text: await answer.text() };
   } catch (error) {
     const cause = (error as Error).cause;

@@ -1,6 +1,6 @@
 /** The application package that a server was deployed with, file by file. */
 import { connect } from "../../node/connect.ts";
-import { type Server, serverOf, shown } from "../server.ts";
+import { keyHeader, type Server, serverOf } from "../server.ts";
 import { ServerFailure } from "../surroundings.ts";
 
 const CONTENT =
@@ -22,7 +22,7 @@ export async function* deployedFiles(
   const names = (list as readonly string[]).map((address) => decodeURIComponent(address.split("/content/")[1] ?? ""));
   for (const name of names.filter((one) => !one.endsWith("/") && isWanted(one))) {
     const answer = await fetch(server.url + CONTENT + name.split("/").map(encodeURIComponent).join("/"), {
-      headers: shown(server),
+      headers: keyHeader(server),
     });
     if (!answer.ok) throw new ServerFailure(`${name} could not be read: the server answered ${answer.status}`);
     yield { name, bytes: new Uint8Array(await answer.arrayBuffer()) };

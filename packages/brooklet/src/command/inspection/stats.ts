@@ -1,6 +1,6 @@
 /** `brooklet stats`: what a server has and does, from its `/metrics`; or what one group has. */
 
-import { type Server, shown } from "../server.ts";
+import { keyHeader, type Server } from "../server.ts";
 import { ServerFailure, type Surroundings } from "../surroundings.ts";
 import { documentCount } from "./document-count.ts";
 import { deployedSchemas } from "./schema.ts";
@@ -34,7 +34,7 @@ export async function runStats(command: StatsCommand, { print }: Surroundings): 
     else for (const [schema, count] of Object.entries(documents)) print(`${schema}\t${count} documents of '${group}'`);
     return;
   }
-  const answer = await fetch(`${command.url}/metrics`, { headers: shown(command) });
+  const answer = await fetch(`${command.url}/metrics`, { headers: keyHeader(command) });
   if (!answer.ok)
     throw new ServerFailure(`${command.url}/metrics cannot be read: the server answered ${answer.status}`);
   const { requests, values } = readMetrics(await answer.text());
