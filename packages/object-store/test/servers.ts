@@ -42,8 +42,16 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** A server of one process. */
+interface Suspendable extends Running {
+  /** It answers nothing from now on, and its connections stay open … */
+  suspend(): void;
+  /** … until it does again. */
+  resume(): void;
+}
+
 /** An S3 service. */
-export async function startS3(): Promise<Running & { readonly options: S3Options & S3Credentials }> {
+export async function startS3(): Promise<Suspendable & { readonly options: S3Options & S3Credentials }> {
   const program = versitygw();
   if (program === undefined) throw new Error("versitygw is not installed");
   const folder = mkdtempSync(join(tmpdir(), "brooklet-s3-"));
@@ -64,6 +72,8 @@ export async function startS3(): Promise<Running & { readonly options: S3Options
     options: { ...ACCESS, bucket: BUCKET, endpoint: `http://127.0.0.1:${port}` },
     kill: () => server.kill(),
     start: () => server.start(),
+    suspend: () => server.signal("SIGSTOP"),
+    resume: () => server.signal("SIGCONT"),
     stop: async () => {
       await server.kill();
       rmSync(folder, { recursive: true, force: true });
@@ -131,6 +141,10 @@ class Server {
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     }
+  }
+
+  signal(name: "SIGSTOP" | "SIGCONT"): void {
+    this.#process?.kill(name);
   }
 
   async kill(): Promise<void> {
