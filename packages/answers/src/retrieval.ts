@@ -7,6 +7,7 @@ import { textsOfHit } from "./hit-texts.ts";
 import {
   type FoundTexts,
   HYBRID_FLOOR,
+  membersThere,
   type RetrievalOptions,
   type RetrievalSearch,
   type Retrieved,
@@ -166,12 +167,6 @@ function isOneSearch(schema: SearchedSchema, request: RetrievalRequest, field: s
   // Scores of elements are those of the profiles of either side.
   const asksForTwo = isOfItsOwn(text) || isOfItsOwn(near) || fusion !== undefined || elementScores !== undefined;
   return !asksForTwo && hasProfile(schema, hybridProfileName(field));
-}
-
-function membersThere<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
 /** Takes the texts out of hits, each as it is stored. */

@@ -178,8 +178,11 @@ function settingsOf(options: RetrievalOptions, searches: readonly RetrievalSearc
   return { ...DEFAULTS, candidates, ...membersThere(options) };
 }
 
-function membersThere<Options extends object>(options: Options): Options {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+/** @internal The members that are set. */
+export function membersThere<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
 function checkCounts(settings: Settings): void {
