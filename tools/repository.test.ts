@@ -4,7 +4,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, test } from "vitest";
 import { content, expectNone, files, matching } from "./repository.ts";
 import { root } from "./sources.ts";
-import { TEST_TIME } from "./test-time.ts";
+import { TEST_RUN } from "./test-run.ts";
 
 const FILE_BYTES_MAX = 1 << 20;
 const PICTURE_BYTES_MAX = 60_000;
@@ -116,7 +116,7 @@ describe("tests", () => {
     const short = matching(/\.test\.ts$/).flatMap((path) =>
       [...content(path).matchAll(limit)]
         .map(([, behind, option]) => Number((behind ?? option ?? "").replace("MINUTE_MS", "60000").replaceAll("_", "")))
-        .filter((ms) => ms !== 0 && ms <= TEST_TIME.testTimeout)
+        .filter((ms) => ms !== 0 && ms <= TEST_RUN.testTimeout)
         .map((ms) => `${path}: ${ms} ms`),
     );
     expectNone("limits", short);

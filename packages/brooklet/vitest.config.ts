@@ -1,4 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { TEST_TIME } from "../../tools/test-time.ts";
+import { TEST_RUN } from "../../tools/test-run.ts";
 
-export default defineConfig({ test: TEST_TIME });
+export default defineConfig({ test: TEST_RUN });

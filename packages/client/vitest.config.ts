@@ -1,9 +1,9 @@
 import { defineConfig } from "vitest/config";
-import { TEST_TIME } from "../../tools/test-time.ts";
+import { TEST_RUN } from "../../tools/test-run.ts";
 
 export default defineConfig({
   test: {
-    ...TEST_TIME,
+    ...TEST_RUN,
     include: ["test/**/*.test.ts"],
     typecheck: { include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.test.json" },
   },

@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { TEST_TIME } from "../../tools/test-time.ts";
+import { TEST_RUN } from "../../tools/test-run.ts";
 
 /**
  * Run with the clock of the machine: tests of processes and threads, which have clocks of their own, those that set the
@@ -14,7 +14,7 @@ const files = (names: readonly string[]): string[] => names.map((name) => `test/
 
 export default defineConfig({
   test: {
-    ...TEST_TIME,
+    ...TEST_RUN,
     projects: [
       {
         extends: true,

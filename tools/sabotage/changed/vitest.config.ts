@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { defineConfig } from "vitest/config";
-import { TEST_TIME } from "../../test-time.ts";
+import { TEST_RUN } from "../../test-run.ts";
 
 const changed = resolve(process.env["BROOKLET_CHANGED"] ?? "");
 const text = (): string => readFileSync(process.env["BROOKLET_CHANGED_TO"] ?? "", "utf8");
@@ -28,5 +28,5 @@ export default defineConfig({
     },
   ],
   resolve: { alias },
-  test: { ...TEST_TIME, testTimeout: 120_000 },
+  test: { ...TEST_RUN, testTimeout: 120_000 },
 });
