@@ -108,7 +108,7 @@ export class ObjectStoreCluster implements Cluster {
   readonly #held: HeldFiles;
   #files = 0;
   #deploying: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: ObjectStoreClusterOptions, about: About, application: StoredApplication | undefined) {
     this.#options = options;
@@ -228,7 +228,7 @@ export class ObjectStoreCluster implements Cluster {
 
   /** Serves what another gateway has deployed, if anything. */
   async #look(): Promise<void> {
-    if (this.#isClosed) return;
+    if (this.#closing !== undefined) return;
     const deployed = this.#deploying.then(() => this.#takeNewest());
     this.#deploying = deployed.catch(() => undefined);
     await deployed;
@@ -236,7 +236,7 @@ export class ObjectStoreCluster implements Cluster {
 
   async #takeNewest(): Promise<void> {
     const newest = await readNewest(this.#options.store, this.#application?.number ?? 0, againWith(this.#wait));
-    if (newest === undefined || newest === this.#application || this.#isClosed) return;
+    if (newest === undefined || newest === this.#application || this.#closing !== undefined) return;
     this.#application = newest;
     this.#inner.restore(newest);
   }
@@ -247,7 +247,7 @@ export class ObjectStoreCluster implements Cluster {
     await removeOldSnapshots(store, new Date(), again);
     let removed = 0;
     for (const [number, { log, replica }] of this.#buckets) {
-      if (this.#isClosed) break;
+      if (this.#closing !== undefined) break;
       const prefix = `file/${number}/`;
       const own = `${prefix}${this.#writer}-`;
       await replica.removeLeft();
@@ -274,9 +274,12 @@ export class ObjectStoreCluster implements Cluster {
     return this.#inner.idle();
   }
 
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closing ??= Promise.resolve().then(() => this.#close());
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     for (const end of this.#endLooking) end();
     const { closeMs, onProblem } = this.#options;
     await closeInTime(this.#finish(), closeMs, onProblem);
@@ -325,7 +328,8 @@ export class ObjectStoreCluster implements Cluster {
       } catch (error) {
         const isFenced = error instanceof Fenced && (kind !== "write" || error.outcome === "not_applied");
         const isWorthAnother = isFenced || isOutdated(error);
-        if (!isWorthAnother || attempt === ATTEMPTS || this.#isClosed) throw serviceError(meaningOf(error));
+        if (!isWorthAnother || attempt === ATTEMPTS || this.#closing !== undefined)
+          throw serviceError(meaningOf(error));
       }
     }
   }
@@ -415,7 +419,7 @@ export class ObjectStoreCluster implements Cluster {
   }
 
   #bucketAt(number: number): SharedBucket {
-    if (this.#isClosed) throw new StoreError("closed", "nothing is read or written after close()");
+    if (this.#closing !== undefined) throw new StoreError("closed", "nothing is read or written after close()");
     const known = this.#buckets.get(number);
     if (known !== undefined) return known;
     const made = this.#makeBucket(number);
@@ -433,10 +437,7 @@ export class ObjectStoreCluster implements Cluster {
       held: () => this.#held.of(number),
       open: openCache,
       cacheBytes: Math.ceil(cacheBytes / this.#about.buckets),
-      nameFile: () => {
-        this.#files += 1;
-        return `file/${number}/${this.#writer}-${this.#files}`;
-      },
+      nameFile: () => this.#newFile(number),
       again,
       onBegin: () => this.#inner.forget(number),
       onProblem,
@@ -452,11 +453,15 @@ export class ObjectStoreCluster implements Cluster {
     return { log, replica, lookedMs: Number.NEGATIVE_INFINITY };
   }
 
+  #newFile(bucket: number): string {
+    this.#files += 1;
+    return `file/${bucket}/${this.#writer}-${this.#files}`;
+  }
+
   /** What the inner cluster has of a bucket: each time that it begins anew, another. */
   #partitionsOf(number: number): LoggedPartitions {
     const { log, replica } = this.#bucketAt(number);
-    const { files } = this.#options.store;
-    const again = againWith(this.#wait);
+    const [{ files }, again] = [this.#options.store, againWith(this.#wait)];
     const partitions = new LoggedPartitions(replica.store, {
       get isOwner() {
         return log.isOwner;
@@ -467,11 +472,7 @@ export class ObjectStoreCluster implements Cluster {
         log.submit({ value, blobs, ...(stored && { files: stored }) });
       },
       store: (segment, blocks) => {
-        this.#files += 1;
-        const file = {
-          name: `file/${number}/${this.#writer}-${this.#files}`,
-          blocks: blocks.map(({ length }) => length),
-        };
+        const file = { name: this.#newFile(number), blocks: blocks.map(({ length }) => length) };
         replica.add(segment, file);
         const bytes = concatenate(blocks);
         return { file, stored: again(() => files.put(file.name, bytes)) };

@@ -73,6 +73,18 @@ test.each([
   expect(await get(next, "alice", "1")).toEqual({ title: "first note", seen: 1 });
 });
 
+test("who closes a gateway that is being closed waits for the same end", async () => {
+  const { cluster } = await openCluster(memoryObjectStore(new ObjectMemory()));
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await put(cluster, "alice", "1", { title: "first note", seen: 1 });
+  const ends: string[] = [];
+  const first = cluster.close().then(() => ends.push("first"));
+  await cluster.close();
+  ends.push("second");
+  await first;
+  expect(ends).toEqual(["first", "second"]);
+});
+
 test("a group that was erased is nowhere in the store", async () => {
   const { clusters, memory } = await gateways(2);
   const [one, two] = clusters as [(typeof clusters)[0], (typeof clusters)[0]];
