@@ -199,19 +199,20 @@ export class ThreadCluster implements Cluster {
   }
 
   overload(key?: PartitionKey): string | undefined {
+    if (key !== undefined) return this.#laneOf(key).refusal;
     // While one thread has room there is a search that is not refused.
-    const refusals = this.#lanesOf(key).map(({ refusal }) => refusal);
+    const refusals = this.#threads.map(({ lane }) => lane.refusal);
     return refusals.includes(undefined) ? undefined : refusals[0];
   }
 
   countRefusal(key?: PartitionKey): void {
-    for (const lane of this.#lanesOf(key)) lane.countRefusal();
+    if (key !== undefined) this.#laneOf(key).countRefusal();
+    else for (const { lane } of this.#threads) lane.countRefusal();
   }
 
   /** By whatever name: that there is no such group is said by who searches it. */
-  #lanesOf(key: PartitionKey | undefined): readonly Lane[] {
-    if (key !== undefined) return [this.#threadOf(bucketOf(key, this.buckets)).lane];
-    return this.#threads.map(({ lane }) => lane);
+  #laneOf(key: PartitionKey): Lane {
+    return this.#threadOf(bucketOf(key, this.buckets)).lane;
   }
 
   health(): Promise<readonly string[]> {
