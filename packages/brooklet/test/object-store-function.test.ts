@@ -3,7 +3,7 @@
  * at any time, over a real S3 service that goes away while nobody runs.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -124,12 +124,14 @@ describe.skipIf(!REQUIRED && versitygw() === undefined)("a function", () => {
     }
   });
 
-  test("that is ended where it was frozen has lost nothing that it answered", async () => {
+  test("that is ended where it was frozen has lost nothing that it answered, and leaves nothing on the disk", async () => {
     prepare("ended");
+    const temporary = folder();
     for (let number = 0; number < 4; number += 1) {
-      const copy = new Copy(directory, { ...place, ...keys });
+      const copy = new Copy(directory, { ...place, ...keys, TMPDIR: temporary });
       expect(await copy.invoke({ user: "alice", put: { id: `${number}`, title: "a receipt" } })).toEqual({});
       await copy.end();
+      expect(readdirSync(temporary)).toEqual([]);
     }
     const last = new Copy(directory, { ...place, ...keys });
     expect(await last.invoke({ user: "alice", text: "receipt" })).toMatchObject({ totalCount: 4 });

@@ -2,13 +2,13 @@
  * A cross-encoder of a rank profile, end to end over HTTP and through the SDK, in process and with a thread: texts become
  * tokens when documents are put, the query's text by `embed`, and the global phase runs the model for the best hits.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { embedding, schema, text } from "@brooklet/client";
 import { Writer } from "@brooklet/core";
 import { createGateway } from "@brooklet/gateway";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { outlineOf } from "../../models/src/onnx/outline.ts";
 import { crossEncoder, tinyModel } from "../../models/test/tiny-model.ts";
 import { open } from "../src/open.ts";
@@ -155,6 +155,19 @@ describe.each([0, 1])("with %i threads", (threads) => {
     expect(answer.root.children?.[0]?.fields.matchfeatures?.["onnx(cross).score"]?.values).toEqual([[4]]);
   });
 });
+
+test.runIf(process.platform === "linux")(
+  "a model of the package leaves nothing on the disk, if the process is killed",
+  async () => {
+    const temporary = mkdtempSync(join(tmpdir(), "brooklet-rerank-"));
+    closing.push(() => rmSync(temporary, { recursive: true }));
+    const gateway = await filled(await served(0));
+    vi.stubEnv("TMPDIR", temporary);
+    closing.push(() => void vi.unstubAllEnvs());
+    expect(shown(await ask(gateway, { "ranking.profile": "everything", hits: 1, ...ALICE }))).toHaveLength(1);
+    expect(readdirSync(temporary)).toEqual([]);
+  },
+);
 
 test("the SDK deploys tokenizer, model and profile, and asks", async () => {
   const mail = schema(

@@ -1,10 +1,10 @@
 /** Drivers without a runtime: the hash embedder, an HTTP endpoint, and files of models. */
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { testEmbedder } from "../src/contract.ts";
 import { deadlineIn, type Embedder } from "../src/embedder.ts";
 import { HashEmbedder } from "../src/hash-embedder.ts";
@@ -132,7 +132,11 @@ describe("the registry", () => {
 
 describe("files of models", () => {
   const DIGEST = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-  const folder = () => join(mkdtempSync(join(tmpdir(), "brooklet-models-")), "cache");
+  const folder = (): string => {
+    const own = mkdtempSync(join(tmpdir(), "brooklet-models-"));
+    onTestFinished(() => rmSync(own, { recursive: true }));
+    return join(own, "cache");
+  };
 
   test("are fetched once, with progress, and kept under their address", async () => {
     let calls = 0;

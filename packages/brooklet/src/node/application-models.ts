@@ -1,6 +1,6 @@
 /** The models of the rank profiles of the deployed application, which are opened when they are first needed. */
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, createReadStream, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +41,13 @@ interface Opened {
   readonly asked: Map<string, Asked>;
   /** Files of which the package has the outline only: the model is in a folder. Those that were looked at. */
   readonly outlines: Map<string, boolean>;
+  /** Files of the package, where the runtime reads them. */
+  readonly files: ModelFile[];
+}
+
+/** A file of the package on the disk, of this process alone. */
+interface ModelFile {
+  close(): void;
 }
 
 /** The models. */
@@ -48,9 +55,6 @@ export class ApplicationModels implements ModelRunner {
   readonly #options: ApplicationModelsOptions;
   readonly #notices: Notices;
   #opened: Opened | undefined;
-  /** Where the files of the package are put for the runtime, which reads them itself. */
-  #folder: string | undefined;
-  #files = 0;
 
   constructor(options: ApplicationModelsOptions) {
     this.#options = options;
@@ -109,8 +113,6 @@ export class ApplicationModels implements ModelRunner {
     const opened = this.#opened;
     this.#opened = undefined;
     await closeAll(opened);
-    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
-    this.#folder = undefined;
   }
 
   /** Why a model that nobody asked for yet could not be opened; its digest is only looked at when it is. */
@@ -125,15 +127,6 @@ export class ApplicationModels implements ModelRunner {
     if (!isOutline) return undefined;
     const path = await this.#pathOf(name);
     return path !== undefined && existsSync(path) ? undefined : this.#notThere(name);
-  }
-
-  /** A file of the package, where the runtime can read it. */
-  #written(content: Uint8Array): string {
-    this.#folder ??= mkdtempSync(join(tmpdir(), "brooklet-models-"));
-    this.#files += 1;
-    const path = join(this.#folder, `${this.#files}.onnx`);
-    writeFileSync(path, content, { mode: 0o600 });
-    return path;
   }
 
   /** The folder of downloads, if there is one. */
@@ -174,20 +167,20 @@ export class ApplicationModels implements ModelRunner {
     if (this.#opened?.report !== report) {
       // The models of the deployment before end what they are doing.
       void closeAll(this.#opened);
-      this.#opened = { report, models: new Map(), asked: new Map(), outlines: new Map() };
+      this.#opened = { report, models: new Map(), asked: new Map(), outlines: new Map(), files: [] };
     }
     return this.#opened as Opened;
   }
 
   #model(
-    { models, asked }: Opened,
+    { models, asked, files }: Opened,
     name: string,
     [first]: readonly ModelRun[],
     application: ModelApplication,
   ): Promise<OnnxModel> {
     const known = models.get(name);
     if (known !== undefined) return known;
-    const opening = this.#open(first, application);
+    const opening = this.#open(first, application, files);
     models.set(name, opening);
     if (first === undefined) return opening;
     const { file, settings } = first;
@@ -206,7 +199,7 @@ export class ApplicationModels implements ModelRunner {
     return opening;
   }
 
-  async #open(run: ModelRun | undefined, application: ModelApplication): Promise<OnnxModel> {
+  async #open(run: ModelRun | undefined, application: ModelApplication, files: ModelFile[]): Promise<OnnxModel> {
     const content = run === undefined ? undefined : application.file(run.file);
     if (run === undefined || content === undefined) {
       throw new ServiceError("UNAVAILABLE", "The application was deployed anew while the query ran; ask again");
@@ -218,7 +211,7 @@ export class ApplicationModels implements ModelRunner {
     // The runtime is an optional package: who ranks without models need not have it.
     const { OnnxModel, pinnedDigest, threadsOfModel } = await import("@brooklet/models/node");
     const digest = pinnedDigest(content);
-    const path = digest === undefined ? this.#written(content) : await this.#pinned(run.file, digest);
+    const path = digest === undefined ? packageFile(content, files) : await this.#pinned(run.file, digest);
     const threads = threadsOfModel(settings);
     const onNotice = (notice: string): void => this.#notices.tell(notice);
     return new OnnxModel({ path, onNotice, ...(threads === undefined ? {} : { threads }) });
@@ -234,9 +227,29 @@ function placeOf(file: string): string {
   return isAddress(file) ? "folder of downloads" : "folder of models";
 }
 
+/** Where the runtime reads a file of the package, until these files are closed. */
+function packageFile(content: Uint8Array, files: ModelFile[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "brooklet-models-"));
+  const named = join(folder, "model.onnx");
+  writeFileSync(named, content, { mode: 0o600 });
+  const open = openSync(named, "r");
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  // Without a name it is gone with the process, also one that is killed. Linux has another way to it.
+  const unnamed = `/proc/self/fd/${open}`;
+  const path = existsSync(unnamed) ? unnamed : named;
+  if (path === unnamed) remove();
+  const close = (): void => {
+    closeSync(open);
+    remove();
+  };
+  files.push({ close });
+  return path;
+}
+
 async function closeAll(opened: Opened | undefined): Promise<void> {
   const models = await Promise.all([...(opened?.models.values() ?? [])].map((model) => model.catch(() => undefined)));
   await Promise.all(models.map((model) => model?.close()));
+  for (const file of opened?.files ?? []) file.close();
 }
 
 /** Runs by the model that makes them. */

@@ -51,17 +51,19 @@ function closedWith(store: ObjectStore, peers: PeerListener): ObjectStore {
   };
 }
 
-/** A database for one use: fast, and gone with the process. */
+/** A database for one use: fast, and gone with the process, also one that is killed: where an open file needs no name, it has none. */
 function openCache(): SqlConnection {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-cache-"));
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
   const sql = openDatabase(join(folder, "bucket.sqlite"));
   for (const pragma of ["page_size = 16384", "journal_mode = MEMORY", "synchronous = OFF", "temp_store = MEMORY"])
     sql.run(`PRAGMA ${pragma}`);
+  if (process.platform !== "win32") remove();
   return {
     ...sql,
     close: () => {
       sql.close();
-      rmSync(folder, { recursive: true, force: true });
+      remove();
     },
   };
 }
