@@ -26,7 +26,7 @@ const TOGETHER = {
     elsewhere: ["browser", "browser-worker", "durable-object"],
   },
   // Who opens a database or connects to a server has its schemas looked at.
-  "@brooklet/client": { lists: [["index", "deployment"]], elsewhere: [] },
+  "@brooklet/client": { lists: [["index", "deployment/deployment"]], elsewhere: [] },
   "@brooklet/gateway": { lists: [["local"]], elsewhere: [] },
   "@brooklet/models": { lists: [["index"]], elsewhere: [] },
   "@brooklet/partition": { lists: [["index"]], elsewhere: [] },

@@ -66,8 +66,8 @@ export async function writeApi(folder) {
 }
 
 /**
- * A page of TypeDoc's with what a screen reader goes by: which part is the content, what each list of links is for, and headings
- * without gaps between their levels.
+ * A page of TypeDoc's with what a screen reader goes by: which part is the content, what each list of links is for, where a member is from as a
+ * part of it, and headings without gaps between their levels.
  *
  * @param {string} html
  */
@@ -77,6 +77,7 @@ export function accessible(html) {
     .replace('<div class="col-content">', '<div class="col-content" role="main">')
     .replace('<div class="page-menu">', '<div class="page-menu" role="navigation" aria-label="On this page">')
     .replace('<nav id="tsd-sidebar-links"', '<nav id="tsd-sidebar-links" aria-label="Elsewhere"')
+    .replaceAll(/<aside class="tsd-sources">([\s\S]*?)<\/aside>/g, '<div class="tsd-sources">$1</div>')
     .replaceAll('<nav class="tsd-navigation"', '<nav class="tsd-navigation" aria-label="All modules"')
     .replaceAll(/<h([1-6])(?=[ >])/g, (heading, own) => {
       const wanted = Math.min(Number(own), level + 1);

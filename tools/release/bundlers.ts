@@ -56,11 +56,12 @@ export const MODULES = {
   experiments: { outputModule: true },
 } as const;
 
-/** Bundles with webpack. */
+/** Bundles with webpack, as one file if that is said. */
 export async function withWebpack(
   entry: string,
   out: string,
   { output = {}, experiments = {}, target = "node20" }: webpack.Configuration,
+  isOne = false,
 ): Promise<void> {
   const files = { path: out, filename: "[name].js", ...output };
   const compiler = webpack({
@@ -69,6 +70,7 @@ export async function withWebpack(
     entry: { main: entry },
     output: files,
     experiments,
+    plugins: isOne ? [new webpack.optimize.LimitChunkCountPlugin({ maxChunks: 1 })] : [],
   });
   await new Promise<void>((resolve, reject) => {
     compiler.run((error, stats) => {
@@ -79,12 +81,12 @@ export async function withWebpack(
   });
 }
 
-/** Bundles with Rollup, for a server in Node or for a page. */
-export async function withRollup(entry: string, out: string, host: "node" | "page"): Promise<void> {
+/** Bundles with Rollup, for a server in Node or for a page, as one file if that is said. */
+export async function withRollup(entry: string, out: string, host: "node" | "page", isOne = false): Promise<void> {
   const ofHost = host === "node" ? { exportConditions: ["node"], preferBuiltins: true } : { browser: true };
   const plugins = [nodeResolve(ofHost)];
   const bundle = await rollup({ input: { main: entry }, external: BUILTIN, plugins, onwarn: () => undefined });
-  await bundle.write({ dir: out, format: "es" });
+  await bundle.write({ dir: out, format: "es", inlineDynamicImports: isOne });
   await bundle.close();
 }
 

@@ -3,11 +3,11 @@
  * and with worker threads; the client for browsers, whose size has a budget (tools/sizes.json).
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
-import { build as esbuild } from "esbuild";
+import { build as esbuild, transform } from "esbuild";
 import { build as vite } from "vite";
 import { describe, expect, inject, test } from "vitest";
 import { runtimes } from "../runtimes/runtimes.mjs";
@@ -93,7 +93,7 @@ test("a bundle elsewhere says which file it lacks, and runs with that beside it"
 
 /** A bundle's bytes as they travel: those that a page begins with, and all there are. */
 function travelling(out: string): { readonly first: number; readonly all: number } {
-  const scripts = readdirSync(out, { recursive: true, encoding: "utf8" }).filter((name) => /\.m?js$/.test(name));
+  const scripts = scriptsOf(out);
   const size = (name: string): number => gzipSync(readFileSync(join(out, name)), { level: 9 }).length;
   const first = new Set<string>();
   const follow = (name: string): void => {
@@ -108,56 +108,61 @@ function travelling(out: string): { readonly first: number; readonly all: number
   return { first: sum(first), all: sum(scripts) };
 }
 
-describe("the client for browsers, within its budget", () => {
-  const FOR_PAGES = { bundle: true, minify: true, format: "esm", platform: "browser", target: "es2022" } as const;
+/** The scripts of a bundle. */
+function scriptsOf(out: string): readonly string[] {
+  return readdirSync(out, { recursive: true, encoding: "utf8" }).filter((name) => /\.m?js$/.test(name));
+}
 
-  test("bundled by Vite runs", async () => {
-    const { entry, out } = place("page of Vite", PAGE);
-    const output = { entryFileNames: "main.js" };
+const FOR_PAGES = { bundle: true, minify: true, format: "esm", platform: "browser", target: "es2022" } as const;
+
+/** How a page is bundled: in pieces, or as one file. Those that leave scripts as they are written have them minified by esbuild. */
+const forPages: Readonly<Record<string, (entry: string, out: string, isOne: boolean) => Promise<void>>> = {
+  esbuild: async (entry, out, isOne) => {
+    await esbuild({ entryPoints: { main: entry }, outdir: out, splitting: !isOne, ...FOR_PAGES });
+  },
+  Vite: async (entry, out, isOne) => {
+    const output = { entryFileNames: "main.js", ...(isOne ? { codeSplitting: false } : {}) };
     await vite({
       root: project,
       configFile: false,
       logLevel: "error",
       build: { outDir: out, emptyOutDir: false, target: "es2022", rollupOptions: { input: { main: entry }, output } },
     });
+  },
+  webpack: (entry, out, isOne) => withWebpack(entry, out, { ...MODULES, target: "es2022" }, isOne),
+  Rollup: async (entry, out, isOne) => {
+    await withRollup(entry, out, "page", isOne);
+    for (const name of scriptsOf(out)) {
+      const { code } = await transform(readFileSync(join(out, name), "utf8"), { minify: true, target: "es2022" });
+      writeFileSync(join(out, name), code);
+    }
+  },
+};
+
+describe.each(Object.entries(forPages))("for browsers, bundled by %s,", (name, bundle) => {
+  test.each([false, true])("the client runs, within its budget; as one file: %s", async (isOne) => {
+    const { entry, out } = place(`page of ${name}${isOne ? ", whole" : ""}`, PAGE);
+    await bundle(entry, out, isOne);
     expect(run(join(out, "main.js"))).toBe(FOUND);
     const { first, all } = travelling(out);
-    expect(first).toBeLessThan(CLIENT_KILOBYTES.first * 1_000);
+    expect(scriptsOf(out).length === 1).toBe(isOne);
+    if (!isOne) expect(first).toBeLessThan(CLIENT_KILOBYTES.first * 1_000);
     expect(all).toBeLessThan(CLIENT_KILOBYTES.all * 1_000);
   });
 
-  test("bundled by webpack runs", async () => {
-    const { entry, out } = place("page of webpack", PAGE);
-    await withWebpack(entry, out, { ...MODULES, target: "es2022" });
+  test("the client of `mini` runs as one file, within its budget", async () => {
+    const { entry, out } = place(`mini page of ${name}`, PAGE.replace("@brooklet/client", "@brooklet/client/mini"));
+    await bundle(entry, out, true);
     expect(run(join(out, "main.js"))).toBe(FOUND);
-    const { first, all } = travelling(out);
-    expect(first).toBeLessThan(CLIENT_KILOBYTES.first * 1_000);
-    expect(all).toBeLessThan(CLIENT_KILOBYTES.all * 1_000);
+    expect(scriptsOf(out)).toEqual(["main.js"]);
+    expect(travelling(out).all).toBeLessThan(sizes.browserKilobytes["@brooklet/client/mini"].all * 1_000);
   });
+});
 
-  test("bundled by Rollup runs", async () => {
-    const { entry, out } = place("page of Rollup", PAGE);
-    await withRollup(entry, out, "page");
-    expect(run(join(out, "main.js"))).toBe(FOUND);
-  });
-
-  test("bundled by esbuild runs, in pieces and as one", async () => {
-    const { entry, out } = place("page of esbuild", PAGE);
-    await esbuild({ entryPoints: { main: entry }, outdir: out, splitting: true, ...FOR_PAGES });
-    expect(run(join(out, "main.js"))).toBe(FOUND);
-    expect(travelling(out).first).toBeLessThan(CLIENT_KILOBYTES.firstOfEsbuild * 1_000);
-    const whole = place("page of esbuild, whole", PAGE);
-    const { metafile } = await esbuild({
-      entryPoints: { main: entry },
-      outdir: whole.out,
-      metafile: true,
-      ...FOR_PAGES,
-    });
-    expect(run(join(whole.out, "main.js"))).toBe(FOUND);
-    expect(travelling(whole.out).all).toBeLessThan(CLIENT_KILOBYTES.all * 1_000);
-    // A library that is many times as large as the client.
-    expect(Object.keys(metafile.inputs).filter((path) => path.includes("node_modules/zod/"))).toEqual([]);
-  });
+test("a library that is many times as large as the client is not in a page with it", async () => {
+  const { entry, out } = place("page without zod", PAGE);
+  const { metafile } = await esbuild({ entryPoints: { main: entry }, outdir: out, metafile: true, ...FOR_PAGES });
+  expect(Object.keys(metafile.inputs).filter((path) => path.includes("node_modules/zod/"))).toEqual([]);
 });
 
 test("libraries that a program does not use are not in its bundle", async () => {

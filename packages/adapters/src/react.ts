@@ -3,11 +3,11 @@
 import {
   type AnySchema,
   type FacetsOf,
-  type Group,
   type GroupedAnswer,
   type Grouping,
   type HighlightForm,
   type Hit,
+  type MiniGroup,
   type Orders,
   type Query,
   query,
@@ -107,7 +107,7 @@ export function useSearch<
   Explain extends boolean = false,
   Form extends HighlightForm = "html",
 >(
-  group: Group | undefined,
+  group: MiniGroup | undefined,
   schema: S,
   options: SearchOptions<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form> = {},
   how: UseSearchOptions<Found<S, Selected, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>, Facets, G>> = {},

@@ -1,4 +1,5 @@
 /** From hits to passages to answers. Nothing here knows a platform: what is needed of it is `fetch` and timers. */
+
 export { type AnswerPiece, AnswerText } from "./answer-text.ts";
 export {
   type AnswerOptions,
@@ -9,6 +10,7 @@ export {
   rewrittenQuestion,
   summarize,
 } from "./ask.ts";
+export { type AskedVector, type SearchParameters, vectorParameters } from "./asked-vector.ts";
 export {
   type ChatEndpoint,
   type ChatEvent,
@@ -53,13 +55,7 @@ export {
   retrieve,
   type StoredText,
 } from "./retrieve.ts";
-export {
-  type AskedSearch,
-  type AskedVector,
-  type SearchParameters,
-  searchParameters,
-  vectorParameters,
-} from "./search-parameters.ts";
+export { type AskedSearch, searchParameters } from "./search-parameters.ts";
 export {
   chunkScoresName,
   hybridProfileName,

@@ -2,8 +2,11 @@
  * Retrieval from a group: which fields passages are of, which searches find them, and how their texts are read off the hits.
  * The SDK, the gateway and whatever else retrieves differ in how a search gets to its server, and in nothing else.
  */
+
 import type { Hit } from "@brooklet/wire";
+import type { AskedVector, SearchParameters } from "./asked-vector.ts";
 import { textsOfHit } from "./hit-texts.ts";
+import { passageFields, pieceScores } from "./passage-fields.ts";
 import {
   type FoundTexts,
   HYBRID_FLOOR,
@@ -15,16 +18,8 @@ import {
   WORDS_FLOOR,
   weightOf,
 } from "./retrieve.ts";
-import { type AskedSearch, type AskedVector, type SearchParameters, searchParameters } from "./search-parameters.ts";
-import {
-  hasProfile,
-  hybridProfileName,
-  knownField,
-  madeVector,
-  passageFields,
-  pieceScores,
-  type SearchedSchema,
-} from "./searched-schema.ts";
+import { type AskedSearch, searchParameters } from "./search-parameters.ts";
+import { hasProfile, hybridProfileName, knownField, madeVector, type SearchedSchema } from "./searched-schema.ts";
 import type { TextQuery } from "./typed-text.ts";
 
 /** How documents are found by words. With a profile or a weight of its own it is a search of its own, and fused. */

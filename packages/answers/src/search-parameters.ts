@@ -1,24 +1,9 @@
 /** Writes a search by words, by a vector, or by both, as the parameters that a server takes. What a user typed is one of them. */
-import { type MatchBy, type Neighbours, relevantText } from "./matching.ts";
-import {
-  hasProfile,
-  hybridProfileName,
-  knownField,
-  knownProfile,
-  nearProfileName,
-  type SearchedSchema,
-} from "./searched-schema.ts";
+import { suggestion } from "@brooklet/wire";
+import { type AskedVector, type SearchParameters, vectorParameters } from "./asked-vector.ts";
+import { type MatchBy, relevantText } from "./matching.ts";
+import { hasProfile, hybridProfileName, nearProfileName, type SearchedSchema } from "./searched-schema.ts";
 import { type TextQuery, typedText } from "./typed-text.ts";
-
-/** The nearest of a vector, or of a text that an embedder of the server makes one of. */
-export interface AskedVector extends Neighbours {
-  /** The vector; or else `text`. */
-  readonly vector?: unknown;
-  /** A text, of which an embedder of the server makes the vector. */
-  readonly text?: string;
-  /** Which embedder; that of the field, where one makes it, or the only one of the server. */
-  readonly embedder?: string;
-}
 
 /** What is searched for. */
 export interface AskedSearch {
@@ -35,9 +20,6 @@ export interface AskedSearch {
   readonly offset: number;
   readonly timeoutMs?: number;
 }
-
-/** Parameters of a search by their names. */
-export type SearchParameters = Readonly<Record<string, unknown>>;
 
 const TIMEOUT_MS_DEFAULT = 5_000;
 
@@ -72,19 +54,8 @@ function usualProfile(schema: SearchedSchema, { text, near }: AskedSearch): stri
   return hasProfile(schema, made) ? made : undefined;
 }
 
-/** The vector as it is, or as the call of an embedder. What a user typed is a parameter of its own. */
-export function vectorParameters(schema: SearchedSchema, near: AskedVector): SearchParameters {
-  const { field, input = field, vector, text, embedder } = near;
-  if ((vector === undefined) === (text === undefined)) {
-    throw new RangeError(`near '${field}' needs either a vector or a text`);
-  }
-  const known = knownField(schema, field);
-  const name = `input.query(${input})`;
-  if (text === undefined) return { [name]: vector };
-  if (embedder !== undefined && !/^[\w.-]+$/.test(embedder)) {
-    throw new RangeError(`${JSON.stringify(embedder)} cannot be the name of an embedder`);
-  }
-  // A vector that was made by an embedder is compared with what the same one makes.
-  const by = embedder ?? known.embedder ?? "";
-  return { [name]: `embed(${by === "" ? "" : `${by}, `}@nearText)`, nearText: text };
+/** The profile of that name. Throws a `RangeError` if there is none. */
+function knownProfile({ name: schema, rankProfiles = [] }: SearchedSchema, name: string): string {
+  if (rankProfiles.includes(name)) return name;
+  throw new RangeError(`schema ${schema} has no profile '${name}'${suggestion(name, rankProfiles)}`);
 }

@@ -50,12 +50,6 @@ export function hasProfile({ rankProfiles = [] }: SearchedSchema, name: string):
   return rankProfiles.includes(name);
 }
 
-/** The profile of that name. Throws a `RangeError` if there is none. */
-export function knownProfile({ name: schema, rankProfiles = [] }: SearchedSchema, name: string): string {
-  if (rankProfiles.includes(name)) return name;
-  throw new RangeError(`schema ${schema} has no profile '${name}'${suggestion(name, rankProfiles)}`);
-}
-
 /** The field of that name. Throws a `RangeError` if there is none. */
 export function knownField({ name: schema, fields }: SearchedSchema, name: string): SearchedField {
   const found = fields.find((field) => field.name === name);
@@ -64,38 +58,10 @@ export function knownField({ name: schema, fields }: SearchedSchema, name: strin
   throw new RangeError(`schema ${schema} has no field '${name}'${suggestion(name, known)}`);
 }
 
-/**
- * The fields that passages are taken from: the chosen ones, or all texts that are searched by their words, but for what the
- * server makes of others; pieces that it cuts are taken.
- */
-export function passageFields(schema: SearchedSchema, chosen: readonly string[] | undefined): string[] {
-  if (chosen?.length === 0) throw new RangeError("no field to take passages from: leave `from` out for all texts");
-  if (chosen !== undefined) return chosen.map((name) => knownField(schema, name).name);
-  const texts = schema.fields.filter(({ words }) => words === true);
-  const own = texts.filter(({ made }) => made !== true);
-  if (own.length === 0) {
-    throw new RangeError(`schema ${schema.name} has no text to take passages from: declare a text() field`);
-  }
-  const pieces = texts.filter(({ pieces: cut }) => cut !== undefined);
-  return [...own, ...pieces].map(({ name }) => name);
-}
-
 /** The vector that a text is searched near to unless it is said: the one that the server makes, of a schema with one. */
 export function madeVector(schema: SearchedSchema): string | undefined {
   const made = schema.fields.filter(
     ({ name, embedder }) => embedder !== undefined && hasProfile(schema, nearProfileName(name)),
   );
   return made.length === 1 ? made[0]?.name : undefined;
-}
-
-/** The features that score the pieces of each list: those of a vector of the same pieces. */
-export function pieceScores(schema: SearchedSchema): Readonly<Record<string, string>> {
-  const isVector = ({ name }: SearchedField): boolean => hasProfile(schema, nearProfileName(name));
-  const lists = schema.fields.filter(({ words, pieces }) => words === true && pieces !== undefined);
-  return Object.fromEntries(
-    lists.flatMap((list) => {
-      const vector = schema.fields.find((field) => field.pieces === list.pieces && isVector(field));
-      return vector === undefined ? [] : [[list.name, chunkScoresName(vector.name)]];
-    }),
-  );
 }

@@ -1,5 +1,6 @@
 /** What people install: the client, a database in this process, and a server. */
 export * from "@brooklet/client";
+export { applicationFiles } from "@brooklet/client/application";
 export type { AuditEvent, AuditListener } from "@brooklet/gateway";
 export { type Embedder, type Embedding, HashEmbedder, HttpEmbedder } from "@brooklet/models";
 export {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applicationFiles } from "@brooklet/client";
+import { applicationFiles } from "@brooklet/client/application";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { connect, type RunningService, schema, serve, text } from "../src/index.ts";

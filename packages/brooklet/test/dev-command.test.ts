@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, w
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { applicationFiles } from "@brooklet/client";
+import { applicationFiles } from "@brooklet/client/application";
 import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { openAddress, openerOf } from "../src/command/project/opener.ts";

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { applicationFiles } from "@brooklet/client";
+import { applicationFiles } from "@brooklet/client/application";
 import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { fieldsOf } from "../src/command/update.ts";

@@ -5,7 +5,8 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { applicationFiles, schema, text } from "@brooklet/client";
+import { schema, text } from "@brooklet/client";
+import { applicationFiles } from "@brooklet/client/application";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { applicationFiles } from "@brooklet/client";
+import { applicationFiles } from "@brooklet/client/application";
 import { expect, onTestFinished, test } from "vitest";
 import { connect, schema, text } from "../src/index.ts";
 

@@ -1,38 +1,27 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
 import type { LanguageModel } from "@brooklet/answers";
-import type { UnsharedBytes } from "@brooklet/wire";
-import type { Deployment, DeployOptions } from "./deployment.ts";
-import { invalidArgument, refuseUnknown } from "./error.ts";
-import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
+import type { Deployment, DeployOptions } from "./deployment/deployment.ts";
+import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { Group } from "./group.ts";
 import type { GroupsOptions } from "./group-list.ts";
-import type { RequestOptions } from "./request-options.ts";
 import { checkLanguageModel } from "./retrieval/answer.ts";
 import type { AnySchema } from "./schema/schema.ts";
+import {
+  baseUrl,
+  checkServerOptions,
+  exchangeOf,
+  SERVER_OPTIONS,
+  type ServerOptions,
+  type WireAnswer,
+  type WireRequest,
+} from "./server.ts";
 
 /** Where the server is, and how to reach it. */
-export interface ConnectOptions {
-  /** Address of documents and queries, as in `http://localhost:8080`. */
-  readonly url: string;
+export interface ConnectOptions extends ServerOptions {
   /** Address for deployments; the same unless it is said (a Vespa has it on port 19071). */
   readonly configUrl?: string;
-  /** Sends the requests; the platform's `fetch` unless it is said. It is given URLs as text. */
-  readonly fetch?: Fetch;
-  /** Whether that `fetch` sends the path as it is given, so that documents may be called `.` and `..`. */
-  readonly keepsDotSegments?: boolean;
-  /** @internal What writes JSON for that `fetch`, which takes the `parameters` of a search as they are: it asks what is in this process. */
-  readonly bytesOf?: (value: object) => UnsharedBytes;
-  /** What the server asks for where it has admin keys: one of those, or a token for some groups. */
-  readonly key?: string;
-  /** The same, from who gives tokens: asked before every request, so that it can give the next one before the last is over. */
-  readonly token?: () => string | Promise<string>;
-  /** Headers of every request. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly retry?: RetryOptions;
   /** The language model that `ask` asks. */
   readonly languageModel?: LanguageModel;
-  /** Ends the client: once it is aborted, every call fails with its reason. What is under way then is not cut off. */
-  readonly closed?: AbortSignal;
 }
 
 /** A server. */
@@ -56,25 +45,6 @@ export interface Client {
   deploy(schemas: readonly AnySchema[], options?: DeployOptions): Promise<Deployment>;
   /** Sends any other request of the server's, with the same trying again and the same errors. */
   request(request: WireRequest): Promise<WireAnswer>;
-}
-
-/** A request as the server knows it. */
-export interface WireRequest extends RequestOptions {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Path and parameters, encoded. */
-  readonly target: string;
-  /** JSON. */
-  readonly body?: string;
-  /** Whether it may be sent again when the connection broke. */
-  readonly isRepeatable?: boolean;
-  /** Whether integers of the answer that a number would round are wanted, as the text of their digits. */
-  readonly isExact?: boolean;
-}
-
-/** What the server answered. */
-export interface WireAnswer {
-  readonly status: number;
-  readonly json: unknown;
 }
 
 /** A server, and schemas that it has to have. */
@@ -118,7 +88,7 @@ async function withSchemas(
   application: DeployOptions,
   mayDeploy: boolean,
 ): Promise<Connection> {
-  const { ensureSchemas } = await import("./deployment.ts");
+  const { ensureSchemas } = await import("./deployment/deployment.ts");
   return { ...client, warnings: await ensureSchemas(toConfig, schemas, application, mayDeploy) };
 }
 
@@ -134,33 +104,10 @@ function clientOf(options: ConnectOptions): Client {
     },
     request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
     deploy: async (schemas, asked = {}) => {
-      const { deploySchemas } = await import("./deployment.ts");
+      const { deploySchemas } = await import("./deployment/deployment.ts");
       return await deploySchemas(toConfig, schemas, asked);
     },
   };
-}
-
-/** How requests are sent. */
-function exchangeOf(options: ConnectOptions): ExchangeOptions {
-  const {
-    fetch: given,
-    retry,
-    headers = {},
-    keepsDotSegments = false,
-    bytesOf,
-    closed,
-    key,
-    token = key && (() => key),
-  } = options;
-  // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
-  const plain: Fetch = (url, init) => (given ?? globalThis.fetch)(url, init);
-  const withToken = (key: () => string | Promise<string>): Fetch => {
-    return async (url, init) =>
-      plain(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await key()}` } });
-  };
-  const send = token ? withToken(token) : plain;
-  const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry } };
-  return { url: baseUrl(options.url), ...sending, keepsDotSegments, bytesOf, closed };
 }
 
 /** How those of the deploy interface are. */
@@ -169,36 +116,10 @@ function configOf(options: ConnectOptions): ExchangeOptions {
   return options.configUrl === undefined ? to : { ...to, url: baseUrl(options.configUrl) };
 }
 
-const OPTIONS = Object.keys({
-  url: true,
-  configUrl: true,
-  fetch: true,
-  keepsDotSegments: true,
-  bytesOf: true,
-  key: true,
-  token: true,
-  headers: true,
-  retry: true,
-  languageModel: true,
-  closed: true,
-} satisfies Readonly<Record<keyof ConnectOptions, true>>);
+const OPTIONS = [...SERVER_OPTIONS, "configUrl", "languageModel"];
 
 /** What is wrong is told here, not by the first call. */
 function checkOptions(options: ConnectOptions): void {
-  if (typeof options !== "object" || options === null) throw invalidArgument("connect takes an object of options");
-  refuseUnknown("connect", options, OPTIONS);
-  if (options.url === undefined) throw invalidArgument("connect needs `url`, such as http://localhost:8080");
-  const { retry = {}, languageModel } = options;
-  refuseUnknown("retry", retry, Object.keys(RETRY_DEFAULT));
-  for (const [name, value] of Object.entries(retry)) {
-    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
-      throw invalidArgument(`${name} of retry is ${String(value)}: give a number that is not negative`);
-  }
-  if (languageModel !== undefined) checkLanguageModel(languageModel, "languageModel");
-}
-
-function baseUrl(url: string): string {
-  if (!/^https?:\/\/[^/?#]/.test(url))
-    throw invalidArgument(`'${url}' is no address: give one like http://localhost:8080`);
-  return url.replace(/\/+$/, "");
+  checkServerOptions("connect", options, OPTIONS);
+  if (options.languageModel !== undefined) checkLanguageModel(options.languageModel, "languageModel");
 }

@@ -13,7 +13,7 @@ import { type Query, query } from "./query.ts";
 import type { Field } from "./schema/field.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import type { SearchOptions, SortOrder } from "./search-options.ts";
-import { literal } from "./selection.ts";
+import { selectionLiteral } from "./selection-clause.ts";
 
 /** A page of a search that is read to its end. */
 export interface Page<Fields, Features> {
@@ -174,7 +174,7 @@ function scopeOf(
 ): Readonly<Record<string, string>> {
   if (from === undefined) return { "streaming.groupname": group };
   const behind = behindOf(schema, sorted, from).map((part) => `(${part})`);
-  return { "streaming.selection": `id.group == ${literal(group)} and (${behind.join(" or ")})` };
+  return { "streaming.selection": `id.group == ${selectionLiteral(group)} and (${behind.join(" or ")})` };
 }
 
 /** The ways to come after a position: by the first key that differs, or by the id where all are equal. */
@@ -186,7 +186,7 @@ function behindOf(schema: AnySchema, sorted: readonly SortedField[], { values, i
     for (const after of compared.after) ways.push([...equal, after].join(" and "));
     equal.push(compared.equal);
   }
-  return [...ways, [...equal, `id.specific > ${literal(id)}`].join(" and ")];
+  return [...ways, [...equal, `id.specific > ${selectionLiteral(id)}`].join(" and ")];
 }
 
 /** What of a field comes after a value, and what equals it. What is not set is first, or last where the order descends. */
@@ -204,7 +204,7 @@ function comparisons(
   const written = literalOf(field, value);
   const equal = `${path} == ${written}`;
   if (typeof value === "boolean") {
-    const other = value === isDescending ? [`${path} == ${literal(!value)}`] : [];
+    const other = value === isDescending ? [`${path} == ${selectionLiteral(!value)}`] : [];
     return { equal, after: isDescending ? [...other, unset] : other };
   }
   return { equal, after: isDescending ? [`${path} < ${written}`, unset] : [`${path} > ${written}`] };
@@ -212,7 +212,7 @@ function comparisons(
 
 /** A value in a selection. Integers that a number would round are texts of their digits until here. */
 function literalOf(field: Field, value: string | number | boolean): string {
-  if (typeof value !== "string" || isText(field)) return literal(value);
+  if (typeof value !== "string" || isText(field)) return selectionLiteral(value);
   if (/^-?\d{1,19}$/.test(value)) return value;
   throw invalidArgument("`after` is not what a page gave as `next`");
 }

@@ -3,7 +3,6 @@ import type { DocumentFound, UnsharedBytes } from "@brooklet/wire";
 import { type DocumentSet, givenId } from "./document-id.ts";
 import { BrookletError, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
-import { unmetCondition } from "./request-failure.ts";
 import type { CreateOptions, GetOptions, UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
@@ -15,7 +14,12 @@ import type { WriteCondition } from "./selection.ts";
 export interface DocumentPlace {
   readonly exchange: ExchangeOptions;
   readonly group: string;
+  /** Loads what writes changes and conditions, with the first of them. */
+  readonly language: () => Promise<WriteLanguage>;
 }
+
+/** What writes the changes of an update, and conditions of writes. */
+export type WriteLanguage = typeof import("./write-language.ts");
 
 const WRITE_OPTIONS = Object.keys({
   cluster: true,
@@ -68,7 +72,7 @@ export async function write<S extends AnySchema>(
   const { schema, id, body } = document;
   refuseUnknown("a write", options, WRITE_OPTIONS);
   const { cluster, condition, create, signal } = options;
-  const selection = condition === undefined ? undefined : await selectionOf(schema, condition);
+  const selection = condition === undefined ? undefined : await selectionOf(place, schema, condition);
   const target = targetOf(place, schema, id, [
     said("condition", selection),
     create === true && "create=true",
@@ -81,9 +85,25 @@ export async function write<S extends AnySchema>(
   );
 }
 
+/** Throws why a write on a condition was not done. */
+function unmetCondition(error: unknown, schema: AnySchema, id: string, condition: string | undefined): never {
+  if (!BrookletError.is(error) || error.code !== "CONDITION_NOT_MET" || condition === undefined) throw error;
+  const document = `document '${id}' of schema ${schema.name}`;
+  const isThere = !error.message.includes("does not exist");
+  const message = isThere
+    ? `${document} was not written: as it is stored it does not fulfil ${condition}. Read it and decide anew`
+    : `${document} was not written: it is not there, and fulfils no condition (${condition}). With { create: true } it is made`;
+  const { code, status, outcome } = error;
+  throw new BrookletError(code, message, { status, outcome, cause: error });
+}
+
 /** A condition as the server reads it; what writes it is loaded with the first one. */
-async function selectionOf<S extends AnySchema>(schema: S, condition: WriteCondition<S["fields"]>): Promise<string> {
-  const { conditionText } = await import("./group-verbs.ts");
+async function selectionOf<S extends AnySchema>(
+  { language }: DocumentPlace,
+  schema: S,
+  condition: WriteCondition<S["fields"]>,
+): Promise<string> {
+  const { conditionText } = await language();
   return conditionText(schema, condition, "the condition of a write");
 }
 

@@ -2,7 +2,7 @@
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import type { RequestOptions } from "./request-options.ts";
-import { literal } from "./selection.ts";
+import { selectionLiteral } from "./selection-clause.ts";
 import { massAnswers, type SelectedOptions } from "./visit.ts";
 
 /** What listing groups may be given. */
@@ -83,7 +83,7 @@ export async function clearGroup(
   group: string,
   options: SelectedOptions,
 ): Promise<ClearReceipt> {
-  const selection = `id.group == ${literal(group)}`;
+  const selection = `id.group == ${selectionLiteral(group)}`;
   const { selected } = await massAnswers(exchangeOptions, "DELETE", "/document/v1/", selection, options);
   return { removed: selected };
 }

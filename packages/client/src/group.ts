@@ -3,55 +3,25 @@
  * putting, getting and searching is loaded when it is called, so that a page that only searches need not (docs/decisions/0059).
  */
 import type { LanguageModel, Retrieved } from "@brooklet/answers";
-import { documentNameProblem, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
-import { groupFeed, type OperationOf } from "./bulk/group-feed.ts";
-import type { Condition } from "./condition.ts";
+import type { Hit as WireHit } from "@brooklet/wire";
+import type { OperationOf } from "./bulk/group-feed.ts";
 import type { Page } from "./cursor.ts";
-import { encodeDocument } from "./document.ts";
-import { shownId, wholeId } from "./document-id.ts";
-import { type DocumentPlace, documentSet, get, storedFields, write } from "./document-request.ts";
-import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, exchange } from "./exchange.ts";
-import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
+import { shownId } from "./document-id.ts";
+import { storedFields } from "./document-request.ts";
+import type { ExchangeOptions } from "./exchange.ts";
+import { Feed, type FeedOptions, type FeedSource } from "./feed.ts";
 import type { ClearReceipt, EraseReceipt } from "./group-list.ts";
-import type { FacetsOf } from "./grouping/facet.ts";
-import type { Grouping } from "./grouping/grouping.ts";
-import type { DocumentExplanation } from "./hit/explanation.ts";
 import type { HighlightForm } from "./hit/marks.ts";
-import { type Hit, readResult, type SearchResult, wholeRoot } from "./hit/result.ts";
-import type { PathChanges } from "./path-change.ts";
-import { type Query, query, yqlQuery } from "./query.ts";
-import type {
-  CountOptions,
-  CreateOptions,
-  GetManyOptions,
-  GetOptions,
-  RequestOptions,
-  UpdateOptions,
-  WriteOptions,
-} from "./request-options.ts";
+import { type Hit, wholeRoot } from "./hit/result.ts";
+import { MiniGroup, wireResult } from "./mini-group.ts";
+import type { GetManyOptions, RequestOptions } from "./request-options.ts";
 import { Answer, type AskOptions } from "./retrieval/answer.ts";
 import type { Asking } from "./retrieval/answering.ts";
 import type { RetrieveOptions } from "./retrieval/retrieval.ts";
-import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
-import type { HitFeatures } from "./schema/ranking.ts";
-import { type AnySchema, hasBigints } from "./schema/schema.ts";
-import type {
-  CursorMembers,
-  CursorOptions,
-  GroupedAnswer,
-  Orders,
-  PageOptions,
-  SearchedMembers,
-  SearchOptions,
-  SelectedFields,
-  SomeFields,
-  VectorName,
-  YqlMembers,
-  YqlSearchOptions,
-} from "./search-options.ts";
+import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
+import type { AnySchema } from "./schema/schema.ts";
+import type { CursorMembers, CursorOptions, PageOptions, SelectedFields } from "./search-options.ts";
 import type { WriteCondition } from "./selection.ts";
-import type { UpdateOf } from "./update.ts";
 import type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";
 
 /**
@@ -62,75 +32,13 @@ import type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } 
  * const bob: Group = client.group("bob");
  * ```
  */
-export class Group {
-  readonly name: string;
-  readonly #place: DocumentPlace;
+export class Group extends MiniGroup {
   readonly #model: LanguageModel | undefined;
 
   /** @internal Groups are made by `client.group`. */
   constructor(name: string, options: ExchangeOptions, model?: LanguageModel) {
-    const problem = documentNameProblem("group", name);
-    if (problem !== undefined) {
-      throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${problem}`);
-    }
-    this.name = name;
-    this.#place = { exchange: options, group: name };
+    super(name, options, () => import("./group-verbs.ts"));
     this.#model = model;
-  }
-
-  /**
-   * Stores a document in place of the one with this id, if there is one. When it is done, searches see it.
-   *
-   * @example
-   * ```ts
-   * const sender = "billing@x.org";
-   * await alice.put(mail, "m1", { subject: "Due", body: "On Friday", sender, size: 9, isUnread: true, sentAt: new Date() });
-   * ```
-   */
-  async put<S extends AnySchema>(
-    schema: S,
-    id: string,
-    fields: DocumentInputOf<S["fields"]>,
-    options: CreateOptions<S["fields"]> = {},
-  ): Promise<void> {
-    const body = (this.#place.exchange.bytesOf ?? JSON.stringify)({ fields: encodeDocument(schema, id, fields) });
-    await write(this.#place, "POST", { schema, id, body }, options);
-  }
-
-  /**
-   * Changes fields of the document with this id, whole and at once: no other write comes in between. It is no error if
-   * there is no such document. A change that computes with what is stored is not sent again when its outcome is unknown.
-   *
-   * @example
-   * ```ts
-   * await alice.update(mail, "m1", { isUnread: { assign: false }, size: { increment: 10 } });
-   * ```
-   */
-  async update<S extends AnySchema>(
-    schema: S,
-    id: string,
-    changes: UpdateOf<S["fields"]>,
-    options: UpdateOptions<S["fields"]> = {},
-  ): Promise<void> {
-    const { encodeUpdate } = await import("./group-verbs.ts");
-    const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, (options.paths ?? {}) as PathChanges) });
-    await write(this.#place, "PUT", { schema, id, body }, options);
-  }
-
-  /**
-   * The document with this id.
-   *
-   * @example
-   * ```ts
-   * console.log((await alice.get(mail, "m1"))?.subject);
-   * ```
-   */
-  async get<S extends AnySchema>(
-    schema: S,
-    id: string,
-    options: GetOptions = {},
-  ): Promise<DocumentOf<S["fields"]> | undefined> {
-    return await get<S["fields"]>(this.#place, schema, id, options);
   }
 
   /**
@@ -147,30 +55,7 @@ export class Group {
     options: GetManyOptions = {},
   ): Promise<readonly (DocumentOf<S["fields"]> | undefined)[]> {
     const { getMany } = await import("./group-verbs.ts");
-    return await getMany<S["fields"]>(this.#place, schema, ids, options);
-  }
-
-  /**
-   * Whether there is a document with this id.
-   *
-   * @example
-   * ```ts
-   * if (!(await alice.exists(mail, "m1"))) console.log("not there yet");
-   * ```
-   */
-  async exists(schema: AnySchema, id: string, options: GetOptions = {}): Promise<boolean> {
-    return (await storedFields(this.#place, schema, id, options, "%5Bid%5D")) !== undefined;
-  }
-
-  /**
-   * Removes the document with this id. It is no error if there is none.
-   * @example
-   * ```ts
-   * await alice.remove(mail, "m1", { condition: (it) => it.isUnread.is(false) });
-   * ```
-   */
-  async remove<S extends AnySchema>(schema: S, id: string, options: WriteOptions<S["fields"]> = {}): Promise<void> {
-    await write(this.#place, "DELETE", { schema, id }, options);
+    return await getMany<S["fields"]>(this.place, schema, ids, options);
   }
 
   /**
@@ -182,15 +67,11 @@ export class Group {
    * ```
    */
   feed<S extends AnySchema>(schema: S, operations: FeedSource<OperationOf<S>>, options: FeedOptions = {}): Feed {
-    const { concurrency: _, ...request } = options;
-    const single = (operation: OperationOf<S>): Promise<void> => {
-      const { id } = operation;
-      if (operation.remove === true) return this.remove(schema, id, request);
-      if (!isFeedUpdate(operation)) return this.put(schema, id, operation.fields, request);
-      const create = operation.create === true ? { create: true } : {};
-      return this.update(schema, id, operation.update, { ...request, ...create });
-    };
-    return new Feed((sink) => groupFeed(this.#place, schema, operations, single, options, sink));
+    const [group, place] = [this, this.place];
+    return new Feed(async function* outcomes(sink) {
+      const { groupFeed } = await import("./group-verbs.ts");
+      yield* groupFeed(group, place, schema, operations, options, sink);
+    });
   }
 
   /**
@@ -206,7 +87,7 @@ export class Group {
     options: VisitOptions<Name, S["fields"]> = {},
   ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {
     const { visit } = await import("./group-verbs.ts");
-    yield* visit(this.#place.exchange, { schema, group: this.name }, options as VisitOptions);
+    yield* visit(this.place.exchange, { schema, group: this.name }, options as VisitOptions);
   }
 
   /**
@@ -224,7 +105,7 @@ export class Group {
   ): Promise<SelectedSummary> {
     const { conditionText, removeWhere } = await import("./group-verbs.ts");
     const selection = conditionText(schema, where, "the selection of removeWhere");
-    return await removeWhere(this.#place.exchange, { schema, group: this.name }, selection, options);
+    return await removeWhere(this.place.exchange, { schema, group: this.name }, selection, options);
   }
 
   /**
@@ -239,7 +120,7 @@ export class Group {
    */
   async clear(options: SelectedOptions = {}): Promise<ClearReceipt> {
     const { clearGroup } = await import("./group-verbs.ts");
-    return await clearGroup(this.#place.exchange, this.name, options);
+    return await clearGroup(this.place.exchange, this.name, options);
   }
 
   /**
@@ -253,7 +134,7 @@ export class Group {
    */
   async erase(options: RequestOptions = {}): Promise<EraseReceipt> {
     const { eraseGroup } = await import("./group-verbs.ts");
-    return await eraseGroup(this.#place.exchange, this.name, options);
+    return await eraseGroup(this.place.exchange, this.name, options);
   }
 
   /**
@@ -272,55 +153,7 @@ export class Group {
   ): Promise<SelectedSummary> {
     const { conditionText, updateWhere } = await import("./group-verbs.ts");
     const selection = conditionText(schema, where, "the selection of updateWhere");
-    return await updateWhere(this.#place.exchange, { schema, group: this.name }, selection, fields, options);
-  }
-
-  /**
-   * Searches the group.
-   *
-   * @example
-   * ```ts
-   * const { hits, totalCount } = await alice.search(mail, { text: "invoice", where: (it) => it.isUnread.is(true) });
-   * ```
-   */
-  async search<
-    S extends AnySchema,
-    Selected extends keyof S["fields"] & string = never,
-    Profile extends S["profiles"][number] = never,
-    Facets extends FacetsOf<S["fields"]> = never,
-    G extends Grouping = never,
-    Near extends VectorName<S> = never,
-    Ordering extends Orders<S> = never,
-    Explain extends boolean = false,
-    Form extends HighlightForm = "html",
-  >(
-    schema: S,
-    options: SearchOptions<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form> & RequestOptions = {},
-  ): Promise<
-    SearchResult<SelectedFields<S, Selected>, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>> &
-      GroupedAnswer<S, Facets, G>
-  > {
-    const written = query<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form>(schema, options);
-    return await this.run(written, options);
-  }
-
-  /**
-   * How many documents of the schema are in the group, or fulfil a condition: exactly, without any of them being returned.
-   *
-   * @example
-   * ```ts
-   * const unread = await alice.count(mail, (it) => it.isUnread.is(true));
-   * ```
-   */
-  async count<S extends AnySchema>(
-    schema: S,
-    where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition),
-    options: CountOptions = {},
-  ): Promise<number> {
-    refuseUnknown("count", options, ["timeoutMs", "consistency", "signal"]);
-    const chosen = where === undefined ? {} : { where };
-    const { totalCount } = await this.search(schema, { limit: 0, profile: "unranked", ...options, ...chosen });
-    return totalCount;
+    return await updateWhere(this.place.exchange, { schema, group: this.name }, selection, fields, options);
   }
 
   /**
@@ -347,7 +180,7 @@ export class Group {
     options: CursorOptions<S, Selected, Profile, Explain, Form> & RequestOptions = {},
   ): AsyncGenerator<Hit<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
     const { searchAll } = await import("./group-verbs.ts");
-    yield* searchAll(this.#place, schema, { ...options });
+    yield* searchAll(this.place, schema, { ...options });
   }
 
   /**
@@ -370,30 +203,7 @@ export class Group {
     options: PageOptions<S, Selected, Profile, Explain, Form> & RequestOptions = {},
   ): Promise<Page<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
     const { searchPage } = await import("./group-verbs.ts");
-    return await searchPage(this.#place, schema, { ...options });
-  }
-
-  /**
-   * Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses.
-   *
-   * @example
-   * ```ts
-   * const { hits } = await alice.searchYql(mail, "select * from mail where subject contains @word", {
-   *   parameters: { word: "invoice" },
-   * });
-   * ```
-   */
-  async searchYql<
-    S extends AnySchema,
-    Profile extends S["profiles"][number] = never,
-    Explain extends boolean = false,
-    Form extends HighlightForm = "html",
-  >(
-    schema: S,
-    yql: string,
-    options: YqlSearchOptions<S, Profile, Explain, Form> & RequestOptions = {},
-  ): Promise<SearchResult<SomeFields<S>, YqlMembers<S, Profile, Explain, Form>>> {
-    return await this.run(yqlQuery(schema, yql, options), options);
+    return await searchPage(this.place, schema, { ...options });
   }
 
   /**
@@ -415,11 +225,11 @@ export class Group {
     return await retrievePassages(schema, question, options as RetrieveOptions, {
       search: async (parameters) => {
         const { children = [] } = wholeRoot(
-          await this.#search({ "ranking.profile": "default", ...parameters }, signal),
+          await wireResult(this.place, { "ranking.profile": "default", ...parameters }, signal),
         );
         return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
       },
-      stored: (documentId) => storedFields(this.#place, schema, documentId, options),
+      stored: (documentId) => storedFields(this.place, schema, documentId, options),
     });
   }
 
@@ -445,56 +255,11 @@ export class Group {
       ...(instructions === undefined ? {} : { instructions }),
       ...(signal === undefined ? {} : { signal }),
       retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
-      isStored: async ({ documentId }) => (await storedFields(this.#place, schema, documentId, options)) !== undefined,
+      isStored: async ({ documentId }) => (await storedFields(this.place, schema, documentId, options)) !== undefined,
     };
     return new Answer(async function* parts() {
       const { answerParts } = await import("./retrieval/answering.ts");
       yield* answerParts(asking);
     });
-  }
-
-  /**
-   * What becomes of one document in a search, hit or not: by which part of the query it is not found, or its place.
-   *
-   * @example
-   * ```ts
-   * const explanation = await alice.explain(mail, "m1", { text: "invoice" });
-   * ```
-   */
-  async explain<S extends AnySchema>(
-    schema: S,
-    id: string,
-    options: SearchOptions<S> & RequestOptions = {},
-  ): Promise<DocumentExplanation> {
-    const asked = { ...query(schema, options).toJSON(), "explain.id": wholeId(documentSet(schema, this.name), id) };
-    const { explain } = await this.#search(asked, options.signal);
-    if (explain === undefined) throw unexpectedAnswer("the answer explains nothing: this server cannot do it");
-    return explain as DocumentExplanation;
-  }
-
-  /**
-   * Sends a query that `query()` or `yqlQuery()` has made.
-   *
-   * @example
-   * ```ts
-   * const { hits } = await alice.run(query(mail, { text: "invoice" }));
-   * ```
-   */
-  async run<Fields, Features = HitFeatures, Grouped = unknown>(
-    written: Query<AnySchema, Fields, Features, Grouped>,
-    options: RequestOptions = {},
-  ): Promise<SearchResult<Fields, Features> & Grouped> {
-    return await readResult(written, await this.#search(written.toJSON(), options.signal, hasBigints(written.schema)));
-  }
-
-  async #search(
-    asked: Readonly<Record<string, unknown>>,
-    signal: AbortSignal | undefined,
-    isExact = false,
-  ): Promise<WireResult> {
-    const parameters = { ...asked, "streaming.groupname": this.name };
-    const request = { method: "POST", target: "/search/", parameters, signal, isRepeatable: true, isExact } as const;
-    const answer = await exchange(this.#place.exchange, request);
-    return answer.json as WireResult;
   }
 }

@@ -18,7 +18,7 @@ import { invalidArgument, refuseUnknown, withOwnErrors } from "./error.ts";
 import type { Facet, FacetsOf } from "./grouping/facet.ts";
 import { CODE, type FacetCode } from "./grouping/grouped.ts";
 import type { Grouping } from "./grouping/grouping.ts";
-import { CONTROL_MARKS, type HighlightForm, hasMarks } from "./hit/marks.ts";
+import { CONTROL_MARKS, type HighlightForm, markedFields } from "./hit/marks.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
@@ -228,7 +228,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   if (options.explain === true) parameters["explain"] = true;
   if (options.partialResults === true) parameters["brooklet.partial"] = true;
   if (options.consistency !== undefined) parameters["consistency"] = options.consistency;
-  if (hasMarks(schema)) Object.assign(parameters, CONTROL_MARKS);
+  if (markedFields(schema).length > 0) Object.assign(parameters, CONTROL_MARKS);
   return parameters;
 }
 

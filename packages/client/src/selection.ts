@@ -11,7 +11,7 @@ import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
 import type { AnySchema } from "./schema/schema.ts";
-import { Selection } from "./selection-clause.ts";
+import { Selection, selectionLiteral } from "./selection-clause.ts";
 
 /** What any field offers. */
 export interface AnySelections {
@@ -167,7 +167,7 @@ class FieldSelections {
 
   prefix(start: string): Selection {
     const expression = `^${start.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")}`;
-    return new Selection(`${this.#path} =~ ${literal(expression)}`);
+    return new Selection(`${this.#path} =~ ${selectionLiteral(expression)}`);
   }
 
   at(index: number, value: Value): Selection {
@@ -183,7 +183,7 @@ class FieldSelections {
   }
 
   #compared(operator: string, value: Exclude<Value, Date>): Selection {
-    return new Selection(`${this.#path} ${operator} ${literal(value)}`);
+    return new Selection(`${this.#path} ${operator} ${selectionLiteral(value)}`);
   }
 }
 
@@ -221,7 +221,7 @@ function selectionsOf(path: string, type: DataType, place: string): object {
   for (const [name, member] of Object.entries(below))
     Object.defineProperty(own, name, { value: selectionsOf(`${path}.${name}`, member, place), configurable: true });
   if (type.kind === "map") {
-    const entry = (key: string): object => selectionsOf(`${path}{${literal(key)}}`, type.value, place);
+    const entry = (key: string): object => selectionsOf(`${path}{${selectionLiteral(key)}}`, type.value, place);
     Object.defineProperty(own, "entry", { value: entry });
   }
   return own;
@@ -260,43 +260,4 @@ export function conditionText<S extends AnySchema>(
   if (typeof condition !== "function") return textOfClause("selection", place, condition);
   const fields = fieldSelections(schema, place);
   return clauseText("selection", place, () => condition(fields as unknown as SelectionsOf<S["fields"]>));
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "\\": "\\\\",
-  '"': '\\"',
-  "\n": "\\n",
-  "\r": "\\r",
-  "\t": "\\t",
-  "\f": "\\f",
-};
-
-/** A value in the selection language. Texts are quoted and escaped, so that nothing in them can be taken for language. */
-export function literal(value: Exclude<Value, Date>): string {
-  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
-  if (typeof value === "string") {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped
-    return `"${value.replaceAll(/[\\"\u0000-\u001f]/g, (character) => ESCAPES[character] ?? hexadecimal(character))}"`;
-  }
-  if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be compared with: give a finite number`);
-  const text = String(value);
-  // A number with an exponent needs a fraction, and one beyond 64 bits is not a whole one to the server.
-  if (/e/.test(text)) return text.includes(".") ? text : text.replace("e", ".0e");
-  return Number.isInteger(value) && !Number.isSafeInteger(value) ? `${text}.0` : text;
-}
-
-/**
- * @internal A value as selections that are written as text have it.
- *
- * @example
- * ```ts
- * await alice.removeWhere(mail, `mail.sender == ${selectionLiteral('"Ada" <ada@x.org>')}`);
- * ```
- */
-export function selectionLiteral(value: string | number | bigint | boolean): string {
-  return literal(value);
-}
-
-function hexadecimal(character: string): string {
-  return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
 }

@@ -6,7 +6,6 @@
 import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
-import { unreadSelection } from "./request-failure.ts";
 import type { Consistency } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
@@ -201,4 +200,19 @@ async function* pages(
     yield json as VisitAnswer;
     ({ continuation } = json as VisitAnswer);
   } while (continuation !== undefined);
+}
+
+const UNREAD = /^Exception parsing document selector '.*': (.*?)(?: at line \d+, column \d+)?$/s;
+
+/** Throws why the selection that someone wrote as text cannot be read: without what was added to it. */
+function unreadSelection(error: unknown, selection: string | undefined): never {
+  if (!BrookletError.is(error) || selection === undefined) throw error;
+  const [, reason] = UNREAD.exec(error.message) ?? [];
+  if (reason === undefined) throw error;
+  const { code, status, outcome } = error;
+  throw new BrookletError(code, `The selection ${selection} cannot be read: ${reason}`, {
+    status,
+    outcome,
+    cause: error,
+  });
 }

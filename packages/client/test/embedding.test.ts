@@ -1,6 +1,7 @@
 /** Vectors that the server makes of texts, embedders of the application, and models that rank, as they are written. */
 import { describe, expect, test } from "vitest";
-import { applicationFiles, embedding, query, schema, string, text } from "../src/index.ts";
+import { applicationFiles } from "../src/deployment/application.ts";
+import { embedding, query, schema, string, text } from "../src/index.ts";
 
 const note = schema("note", {
   title: text(),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { applicationFiles } from "../src/deployment/application.ts";
 import {
-  applicationFiles,
   array,
   BrookletError,
   int,

@@ -1,7 +1,7 @@
 /** The conversations of test-vectors as requests over HTTP: searches, documents, and what was recorded of `/document/v1`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { zip } from "../../../client/src/zip.ts";
+import { zip } from "../../../client/src/deployment/zip.ts";
 import { root } from "../../../core/test/runners.ts";
 import {
   applicationOf,

@@ -4,8 +4,7 @@
  * what looks like a mark in a document is text.
  */
 import type { Hit as WireHit } from "@brooklet/wire";
-import type { AnySchema } from "../schema/schema.ts";
-import { type HighlightForm, isMarked, type TextRange } from "./marks.ts";
+import type { HighlightForm, TextRange } from "./marks.ts";
 
 /** A text that hits show marked, and where. */
 interface MarkedText {
@@ -25,16 +24,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** The fields of a hit with its marked texts as they are asked for, and where they are marked. */
+/** The fields of a hit with its `marked` texts as they are asked for, and where they are marked. */
 export function withHighlights(
-  schema: AnySchema,
+  marked: readonly string[],
   fields: NonNullable<WireHit["fields"]>,
   form: HighlightForm,
 ): { readonly fields: Readonly<Record<string, unknown>>; readonly highlights: Readonly<Record<string, unknown>> } {
   const highlights: Record<string, unknown> = {};
   const shown = Object.entries(fields).map(([name, value]) => {
-    const definition = schema.fields[name]?.definition;
-    if (definition === undefined || !isMarked(definition)) return [name, value];
+    if (!marked.includes(name)) return [name, value];
     if (form === "html") return [name, ofTexts(value, htmlOf)];
     highlights[name] = ofTexts(value, (text) => markedText(text).ranges);
     return [name, ofTexts(value, (text) => markedText(text).text)];

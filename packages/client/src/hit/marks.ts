@@ -1,5 +1,4 @@
 /** Which texts hits show marked, how the server is asked to mark them, and the forms in which a program may have the marks. */
-import type { FieldDefinition } from "../schema/field.ts";
 import type { AnySchema } from "../schema/schema.ts";
 
 /** A part of a text, in UTF-16 units as strings of JavaScript have them: `text.slice(start, end)`. */
@@ -17,12 +16,8 @@ export type HighlightForm = "html" | "ranges";
 /** Asks for marks that are in no document. */
 export const CONTROL_MARKS: Readonly<Record<string, unknown>> = { "brooklet.controlMarks": true };
 
-/** Whether hits show texts of a schema marked. */
-export function hasMarks(schema: AnySchema): boolean {
-  return Object.values(schema.fields).some(({ definition }) => isMarked(definition));
-}
-
-/** Whether hits show a field marked. */
-export function isMarked({ settings }: FieldDefinition): boolean {
-  return settings.some((setting) => setting === "bolding: on" || setting === "summary: dynamic");
+/** The fields of a schema that hits show marked. */
+export function markedFields({ fields }: AnySchema): readonly string[] {
+  const isMark = (setting: string): boolean => setting === "bolding: on" || setting === "summary: dynamic";
+  return Object.keys(fields).filter((name) => fields[name]?.definition.settings.some(isMark));
 }

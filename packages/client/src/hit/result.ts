@@ -11,7 +11,7 @@ import type { FeatureValue, HitFeatures } from "../schema/ranking.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import type { FoundDocument } from "./found-document.ts";
 import type { withHighlights } from "./highlight.ts";
-import { hasMarks } from "./marks.ts";
+import { markedFields } from "./marks.ts";
 import type { SearchTiming } from "./timing.ts";
 
 /** A document that was found, with the features that its profile lists and whatever else the search asks for. */
@@ -38,8 +38,8 @@ export function wholeRoot(answer: unknown): ResultRoot {
   throw new BrookletError("ERROR_IN_REPLY", `The result is not complete: ${problem.message}`, { status: 200 });
 }
 
-/** What reads marked texts; nothing of a schema that has none. */
-type Marking = typeof withHighlights | undefined;
+/** What reads marked texts, and which fields have them; nothing of a schema that has none. */
+type Marking = { readonly marked: readonly string[]; readonly read: typeof withHighlights } | undefined;
 
 /** Reads an answer. A part that could not be answered is an error: half a result looks like a whole one. */
 export async function readResult<Fields, Features, Grouped>(
@@ -47,7 +47,8 @@ export async function readResult<Fields, Features, Grouped>(
   answer: unknown,
 ): Promise<SearchResult<Fields, Features> & Grouped> {
   // Loaded when there are such texts: most schemas have none.
-  const marking = hasMarks(query.schema) ? (await import("./highlight.ts")).withHighlights : undefined;
+  const marked = markedFields(query.schema);
+  const marking = marked.length > 0 ? { marked, read: (await import("./highlight.ts")).withHighlights } : undefined;
   const { timing } = answer as WireResult;
   const root = wholeRoot(answer);
   const hits = (root.children ?? []).filter((child): child is WireHit => !child.id.startsWith("group:"));
@@ -94,7 +95,7 @@ function readHit<Fields, Features>(
 ): Hit<Fields, Features> {
   try {
     const { schema, hitFields, highlights: form = "html" } = query;
-    const { fields: json, highlights } = marking?.(schema, hit.fields ?? {}, form) ?? {
+    const { fields: json, highlights } = marking?.read(marking.marked, hit.fields ?? {}, form) ?? {
       fields: hit.fields ?? {},
       highlights: {},
     };

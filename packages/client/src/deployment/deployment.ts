@@ -4,12 +4,13 @@
  * may become of it, so it is refused by name.
  */
 import { type DeployAnswer, pause, waitMs } from "@brooklet/wire";
-import { type ApplicationOptions, applicationFiles, type DeployedServices, readServices } from "./application.ts";
-import { BrookletError } from "./error.ts";
-import { type ExchangeAnswer, type ExchangeOptions, type ExchangeRequest, exchange } from "./exchange.ts";
-import type { RequestOptions } from "./request-options.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { BrookletError } from "../error.ts";
+import { type ExchangeAnswer, type ExchangeOptions, type ExchangeRequest, exchange } from "../exchange.ts";
+import type { RequestOptions } from "../request-options.ts";
+import type { AnySchema } from "../schema/schema.ts";
+import { type ApplicationOptions, applicationFiles } from "./application.ts";
 import { refusedDeployment } from "./schema-failure.ts";
+import { type DeployedServices, readServices } from "./services.ts";
 import { zip } from "./zip.ts";
 
 /** What came of a deployment. */

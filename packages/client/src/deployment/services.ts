@@ -1,8 +1,7 @@
-/** The application package of some schemas: what a server is deployed with, this one as well as a Vespa. */
+/** services.xml: which schemas are served, in which content cluster, with which embedders. */
 
-import { invalidArgument } from "./error.ts";
-import { componentsXml, type EmbedderComponent } from "./schema/embedder-component.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { componentsXml, type EmbedderComponent } from "../schema/embedder-component.ts";
+import type { AnySchema } from "../schema/schema.ts";
 
 /** Settings of an application. */
 export interface ApplicationOptions {
@@ -13,38 +12,6 @@ export interface ApplicationOptions {
   /** Files beside the schemas, by their path: models, constants. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
-
-/**
- * The files of an application, by path.
- *
- * @example
- * ```ts
- * for (const [path, content] of applicationFiles([mail])) console.log(path, content.length);
- * ```
- */
-export function applicationFiles(
-  schemas: readonly AnySchema[],
-  options: ApplicationOptions = {},
-  deployed?: DeployedServices & { readonly kept: readonly string[] },
-): ReadonlyMap<string, string | Uint8Array> {
-  if (!Array.isArray(schemas)) throw invalidArgument("an application is made of a list of schemas: [mail]");
-  const names = schemas.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw invalidArgument(`two schemas are called '${twice}'`);
-  if (schemas.length === 0) throw invalidArgument("an application needs at least one schema");
-  return new Map<string, string | Uint8Array>([
-    ...Object.entries(options.files ?? {}),
-    ["services.xml", servicesXml(servicesOf(schemas, options, deployed))],
-    ["hosts.xml", HOSTS_XML],
-    ...schemas.map((schema): [string, string] => [`schemas/${schema.name}.sd`, String(schema)]),
-  ]);
-}
-
-const HOSTS_XML = `<?xml version="1.0" encoding="utf-8" ?>
-<hosts>
-  <host name="localhost"><alias>node1</alias></host>
-</hosts>
-`;
 
 /** What services.xml says, as far as this package writes it. */
 export interface DeployedServices {
@@ -58,7 +25,7 @@ export interface DeployedServices {
 }
 
 /** The services of some schemas, and of those that are deployed and kept. */
-function servicesOf(
+export function servicesOf(
   schemas: readonly AnySchema[],
   { cluster, embedders = {} }: ApplicationOptions,
   deployed?: DeployedServices & { readonly kept: readonly string[] },
@@ -109,7 +76,8 @@ function intervalOf(schemas: readonly AnySchema[]): number | undefined {
   return Math.min(longest, Math.max(shortest, Math.floor(Math.min(...lives) / 10)));
 }
 
-function servicesXml({ cluster, documents, components, intervalSeconds }: DeployedServices): string {
+/** The text of a services.xml. */
+export function servicesXml({ cluster, documents, components, intervalSeconds }: DeployedServices): string {
   const collected =
     intervalSeconds === undefined ? "" : ` garbage-collection="true" garbage-collection-interval="${intervalSeconds}"`;
   return `<?xml version="1.0" encoding="utf-8" ?>

@@ -1,6 +1,6 @@
 /** What a server says of a deployment, in the words of those who wrote a schema in TypeScript. */
-import { BrookletError } from "./error.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { BrookletError } from "../error.ts";
+import type { AnySchema } from "../schema/schema.ts";
 
 /** Throws why schemas were not deployed: which part of which schema, and what helps. */
 export function refusedDeployment(error: unknown, schemas: readonly AnySchema[]): never {
