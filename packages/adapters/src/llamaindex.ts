@@ -2,7 +2,15 @@
  * A group as a vector store of LlamaIndex.TS. Nodes come back as they were put, with their relationships, and stay inside the group that
  * the store is made with.
  */
-import { type AnySchema, allOf, anyOf, type Condition, type Group, refuseUnknown } from "@brooklet/client";
+import {
+  type AnySchema,
+  allOf,
+  anyOf,
+  type Condition,
+  type Group,
+  invalidArgument,
+  refuseUnknown,
+} from "@brooklet/client";
 import { type BaseNode, MetadataMode } from "@llamaindex/core/schema";
 import {
   BaseVectorStore,
@@ -18,7 +26,6 @@ import {
   type BoundPlace,
   checkPlace,
   DOCUMENTS_MAX,
-  invalidArgument,
   metadataFields,
   putAll,
   removeIds,

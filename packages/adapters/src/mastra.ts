@@ -2,10 +2,9 @@
  * A group as a vector store of Mastra. The class to extend is given by the caller, so that nothing of Mastra is installed or loaded
  * that an application has not loaded itself, and its store is one of the copy of Mastra that it runs.
  */
-import { type AnySchema, BrookletError, refuseUnknown } from "@brooklet/client";
+import { type AnySchema, BrookletError, invalidArgument, refuseUnknown } from "@brooklet/client";
 import {
   checkPlace,
-  invalidArgument,
   metadataFields,
   putAll,
   removeIds,

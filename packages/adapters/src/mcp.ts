@@ -2,7 +2,7 @@
  * An MCP server over one group: the tools `search`, `get` and `retrieve`, with structured content, documents as resources, and what
  * writes, if it is let. Group and schema are fixed when it is made, so that nothing a model asks for can leave them.
  */
-import { type AnySchema, BrookletError, type Client } from "@brooklet/client";
+import { type AnySchema, type Client, invalidArgument } from "@brooklet/client";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { z } from "zod";
 import { documentsByName } from "./mcp/by-name.ts";
@@ -114,8 +114,4 @@ function addWrites<S extends AnySchema>(server: McpServer, options: McpOptions<S
     },
     ({ id }, { signal }) => toolResult(() => forget(place, write, id, signal)),
   );
-}
-
-function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }

@@ -2,7 +2,7 @@
  * Fields of a schema as models fill them in and read them: JSON, dates as texts, no vectors. What a model may filter and sort by,
  * and what becomes of it. What is bound to a tool is decided where the tool is made.
  */
-import { type AnySchema, allOf, BrookletError, type Condition, type Field } from "@brooklet/client";
+import { type AnySchema, allOf, type Condition, type Field, invalidArgument } from "@brooklet/client";
 import { z } from "zod";
 
 /** What a field is to a model, and to the filters of other libraries. */
@@ -163,8 +163,4 @@ export function shownFields(schema: AnySchema, fields: Filled): Filled {
     return !isTensor && !(value instanceof Uint8Array) && value !== undefined;
   });
   return Object.fromEntries(shown.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]));
-}
-
-function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }

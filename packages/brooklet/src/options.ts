@@ -1,5 +1,5 @@
 /** Options of `open` and `serve`, checked where they are given: what is wrong with one fails no later call. */
-import { type AnySchema, BrookletError, refuseUnknown } from "@brooklet/client";
+import { type AnySchema, invalidArgument, refuseUnknown } from "@brooklet/client";
 import { documentNameProblem } from "@brooklet/wire";
 
 /** What an option has to be, as the end of "give …", if this value is not that. */
@@ -83,10 +83,6 @@ export function checkOptions(
     if ((options as Readonly<Record<string, unknown>>)[name] === undefined)
       throw invalidArgument(`${call} needs \`${name}\`: ${remedy}`);
   }
-}
-
-function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }
 
 function isSchema(value: unknown): value is AnySchema {

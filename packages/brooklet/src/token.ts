@@ -2,7 +2,7 @@
  * Tokens for the groups of a server, minted offline: by whoever has an admin key of the server, in Node, at the edge or in a
  * browser's worker; the server has to be asked nothing.
  */
-import { BrookletError, refuseUnknown } from "@brooklet/client";
+import { invalidArgument, refuseUnknown } from "@brooklet/client";
 import {
   adminKeyProblem,
   documentNameProblem,
@@ -119,8 +119,4 @@ function secondsOf(ttl: number | string): number {
   throw invalidArgument(
     `ttl is ${JSON.stringify(ttl)}: give whole seconds, or a text such as 90s, 15m or 8h; 24h at most`,
   );
-}
-
-function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }

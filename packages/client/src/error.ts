@@ -66,7 +66,14 @@ export class BrookletError extends Error {
   }
 }
 
-/** An argument that cannot be used: nothing was sent. */
+/**
+ * @internal An argument that cannot be used: nothing was sent.
+ *
+ * @example
+ * ```ts
+ * if (Math.random() > 1) throw invalidArgument("limit is 0: give 1 or more");
+ * ```
+ */
 export function invalidArgument(message: string): BrookletError {
   return new BrookletError("INVALID_ARGUMENT", message);
 }

@@ -5,6 +5,7 @@ export {
   BrookletError,
   type BrookletErrorCode,
   type BrookletErrorOptions,
+  invalidArgument,
   refuseUnknown,
 } from "./error.ts";
 export type { Fetch, FetchAnswer, RetryOptions } from "./exchange.ts";

@@ -2,9 +2,9 @@
  * The comparisons that filters of other libraries are made of, as conditions on a schema's fields. Their syntax is each library's;
  * what is here has a field, what is asked of it, and a value, and refuses by name what a field cannot answer.
  */
-import { type AnySchema, allOf, anyOf, type Condition, type Field, not } from "@brooklet/client";
+import { type AnySchema, allOf, anyOf, type Condition, type Field, invalidArgument, not } from "@brooklet/client";
 import { type Kind, kindOf } from "../model-field.ts";
-import { fieldValue, invalidArgument } from "./documents.ts";
+import { fieldValue } from "./documents.ts";
 
 /** What is asked of a field. */
 export type Comparison = "is" | "isNot" | "lt" | "le" | "gt" | "ge" | "in" | "notIn" | "all" | "words";

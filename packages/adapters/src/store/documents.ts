@@ -8,6 +8,7 @@ import {
   type Condition,
   type Field,
   type Group,
+  invalidArgument,
   type SearchOptions,
 } from "@brooklet/client";
 import { kindOf } from "../model-field.ts";
@@ -58,11 +59,6 @@ export interface StoreSearch {
 
 /** Documents of one query at most. */
 export const DOCUMENTS_MAX = 400;
-
-/** An error of what a caller has given. */
-export function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
-}
 
 /** An error of what another library has words for, and brooklet has not. */
 export function unsupportedError(message: string): BrookletError {

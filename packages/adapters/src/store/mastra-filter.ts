@@ -1,7 +1,7 @@
 /** Filters of Mastra, which are written as those of MongoDB, as conditions. What is not supported is refused by name. */
-import { type AnySchema, allOf, anyOf, type Condition, not } from "@brooklet/client";
+import { type AnySchema, allOf, anyOf, type Condition, invalidArgument, not } from "@brooklet/client";
 import { type Comparison, comparisonCondition, excerpt } from "./comparison.ts";
-import { invalidArgument, unsupportedError } from "./documents.ts";
+import { unsupportedError } from "./documents.ts";
 
 /** A filter: values and operators by the names of fields, `$and`, `$or`, `$nor` and `$not`. */
 export type MastraFilter = Readonly<Record<string, unknown>> | null | undefined;

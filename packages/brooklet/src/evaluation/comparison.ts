@@ -1,6 +1,7 @@
 /** Searches compared by judged questions: each question is ranked by each search, and the measures are put together. */
+import { invalidArgument } from "@brooklet/client";
 import { type Mean, meanOf } from "./interval.ts";
-import { type CheckedQuestion, invalidArgument } from "./judged.ts";
+import type { CheckedQuestion } from "./judged.ts";
 import { ndcg, recall, reciprocalRank } from "./measures.ts";
 
 /** How an evaluation measures. */

@@ -3,13 +3,14 @@ import {
   type AnySchema,
   type Client,
   type Group,
+  invalidArgument,
   madeVector,
   refuseUnknown,
   type SearchOptions,
 } from "@brooklet/client";
 import { suggestion } from "@brooklet/wire";
 import { compare, type Evaluation, type MeasureOptions, type Ranking } from "./comparison.ts";
-import { checkedQuestions, invalidArgument, type JudgedQuestion } from "./judged.ts";
+import { checkedQuestions, type JudgedQuestion } from "./judged.ts";
 
 /** What a search of an evaluation is asked. */
 export interface AskedRanking {

@@ -1,5 +1,5 @@
 /** Judged questions: what is asked, and which documents answer it. Checked where they come in. */
-import { BrookletError } from "@brooklet/client";
+import { invalidArgument } from "@brooklet/client";
 import type { Grades } from "./measures.ts";
 
 /** A question and what is good for it. */
@@ -59,9 +59,4 @@ function checkedGrades(answers: unknown, place: string): Grades {
   if (!entries.some(([, grade]) => Number(grade) > 0))
     throw invalidArgument(`${place}: no document answers, so that nothing can be measured`);
   return Object.fromEntries(entries) as Grades;
-}
-
-/** @internal What is wrong with an evaluation. */
-export function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }

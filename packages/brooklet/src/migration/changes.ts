@@ -1,10 +1,10 @@
 /** What a migration is to do to the fields of a schema: the types of it, and what is wrong with it before anything is asked. */
 import {
   type AnySchema,
-  BrookletError,
   type DocumentOf,
   type Field,
   type FieldMap,
+  invalidArgument,
   refuseUnknown,
   type ShapeOf,
 } from "@brooklet/client";
@@ -262,8 +262,4 @@ export function valueProblem(field: Field | undefined, value: unknown): string |
   const checked = field?.codec.zod.safeParse(value);
   if (checked === undefined || checked.success) return undefined;
   return checked.error.issues[0]?.message ?? "not a value of this field";
-}
-
-function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }

@@ -1,5 +1,5 @@
 /** What a migration is asked for beside its changes, how far it is, and what came of it. */
-import { BrookletError } from "@brooklet/client";
+import { BrookletError, invalidArgument } from "@brooklet/client";
 import type { MigratedPlace } from "./changes.ts";
 import type { Draft, MigrationFailure } from "./draft.ts";
 
@@ -120,10 +120,6 @@ function placeOf(position: string): MigratedPlace {
     // It is told below.
   }
   throw invalidArgument(`after is ${JSON.stringify(position)}, which is no position of a migration`);
-}
-
-function invalidArgument(message: string): BrookletError {
-  return new BrookletError("INVALID_ARGUMENT", message);
 }
 
 /** Counts while a migration runs. */
