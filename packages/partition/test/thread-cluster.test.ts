@@ -7,12 +7,16 @@ import { expect, onTestFinished, test } from "vitest";
 import type { PartitionKey } from "../src/cluster.ts";
 import type { BucketThread } from "../src/correspondent.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
+import { LANE_LIMITS, type LaneLimits } from "../src/query/lane.ts";
 import { ThreadCluster } from "../src/thread-cluster.ts";
 import { FakeEngine } from "./fake-engine.mjs";
 import { all, folder, get, openSql, put, remove } from "./setting.ts";
 
 /** A cluster of two threads and four buckets; how often a thread was started, and what the operator was told. */
-function threads(path: string = join(folder(), "data")): {
+function threads(
+  path: string = join(folder(), "data"),
+  lane: LaneLimits = LANE_LIMITS,
+): {
   cluster: ThreadCluster;
   started: () => number;
   problems: unknown[];
@@ -41,6 +45,7 @@ function threads(path: string = join(folder(), "data")): {
     startThread,
     makeEngine: () => new FakeEngine(),
     surroundings: nodeSurroundings,
+    lane,
     onProblem,
   });
   onTestFinished(() => made.close());
@@ -50,6 +55,27 @@ function threads(path: string = join(folder(), "data")): {
 test("of a name that no group can have nobody is told how busy it is: it is only looked at", () => {
   const { cluster } = threads();
   expect(cluster.overload("g:a\u0001b")).toBeUndefined();
+});
+
+test("of a group its own thread says how busy it is, of all groups none does while one has room", async () => {
+  const { cluster } = threads(undefined, { ...LANE_LIMITS, running: 1, runningMost: 1, queued: 1 });
+  const keys = Array.from({ length: 20 }, (_, index): PartitionKey => `g:user-${index}`);
+  for (const key of keys) await all(cluster, key);
+  /** As many searches of a group as its thread has places for. Threads answer in a later turn than this. */
+  const fill = async (key: PartitionKey): Promise<readonly Promise<unknown>[]> => {
+    const searches = [all(cluster, key), all(cluster, key)];
+    for (let steps = 0; steps < 100 && cluster.overload(key) === undefined; steps += 1) await Promise.resolve();
+    return searches;
+  };
+  const searches = [...(await fill("g:user-0"))];
+  const other = keys.find((key) => cluster.overload(key) === undefined) ?? "g:none";
+  expect(keys.filter((key) => cluster.overload(key) !== undefined)).not.toEqual([]);
+  expect(cluster.overload()).toBeUndefined();
+  searches.push(...(await fill(other)));
+  expect(keys.every((key) => cluster.overload(key) !== undefined)).toBe(true);
+  expect(cluster.overload()).toContain("1 searches already enqueued");
+  await Promise.all(searches);
+  expect(cluster.overload()).toBeUndefined();
 });
 
 test("writes and reads of many groups over two threads", async () => {
