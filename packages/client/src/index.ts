@@ -11,14 +11,11 @@ export type {
   Citation,
   Fusion,
   LanguageModel,
-  MatchBy,
   Passage,
   PassageScores,
   RerankEndpoint,
   Reranker,
   Retrieved,
-  SearchNote,
-  TextQuery,
   TokenCounter,
 } from "@brooklet/answers";
 export { ChatError, rerankEndpoint, tokensAtMost } from "@brooklet/answers/search";

@@ -1,4 +1,5 @@
 /** What schemas, documents and queries are written with, and what is read of answers: the same for every client. */
+export type { MatchBy, SearchNote, TextQuery } from "@brooklet/answers";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export {
