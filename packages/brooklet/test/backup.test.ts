@@ -257,6 +257,13 @@ test("what is changed in a target, or encrypted with another key, is not restore
   expect((await notesOf(path)).get("bob")).toBe(PAGE + 50);
 });
 
+test("what a folder cannot take leaves nothing there", async () => {
+  const place = folder();
+  mkdirSync(join(place, "taken", "by a folder"), { recursive: true });
+  await expect(folderTarget(place).put("taken", new Uint8Array([1]))).rejects.toThrow();
+  expect(readdirSync(place)).toEqual(["taken"]);
+});
+
 test("a damaged directory is not backed up", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), undefined);

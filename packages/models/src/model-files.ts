@@ -43,6 +43,8 @@ const LASTING: readonly number[] = [401, 403, 404, 410];
 
 /** A progress report for each so many bytes. */
 const PROGRESS_BYTES = 4 << 20;
+/** Nothing is waited for so long: who was to write more to a file is gone. */
+const ABANDONED_MS = 3_600_000;
 
 /** The folder of downloads. */
 export class ModelFiles {
@@ -116,6 +118,7 @@ export class ModelFiles {
       return path;
     }
     await mkdir(join(path, ".."), { recursive: true });
+    await removeAbandoned(join(path, ".."));
     const part = `${path}.${process.pid}.part`;
     try {
       const digest = await this.#download(url, part, signal);
@@ -167,6 +170,16 @@ export class ModelFiles {
       throw new ServiceError("UNAVAILABLE", `${url} ended after ${bytes} of ${length} bytes`);
     onProgress?.({ url, bytes, totalBytes: bytes });
     return hash.digest("hex");
+  }
+}
+
+/** Removes what downloads left that were killed. Those of other processes that are under way stay. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith(".part")) continue;
+    const written = await stat(join(folder, name)).catch(() => undefined);
+    if (written !== undefined && Date.now() - written.mtimeMs > ABANDONED_MS)
+      await rm(join(folder, name), { force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Drivers without a runtime: the hash embedder, an HTTP endpoint, and files of models. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -155,6 +155,19 @@ describe("files of models", () => {
     expect(calls).toBe(1);
     expect(progress.at(-1)).toBe(5);
     await expect(files.pull(url, "00")).rejects.toThrow("its SHA-256 is");
+  });
+
+  test("what a killed download left is removed by the next, and nothing that another has under way", async () => {
+    const base = await serve((_, response) => response.end("hello"));
+    const files = new ModelFiles({ folder: folder() });
+    const path = await files.pull(`${base}/m.onnx`);
+    rmSync(path);
+    const [left, underWay] = [`${path}.4000001.part`, `${path}.4000002.part`];
+    for (const part of [left, underWay]) writeFileSync(part, "he");
+    const hours = Date.now() / 1_000 - 2 * 3_600;
+    utimesSync(left, hours, hours);
+    expect(await files.pull(`${base}/m.onnx`)).toBe(path);
+    expect([path, left, underWay].map((file) => existsSync(file))).toEqual([true, false, true]);
   });
 
   test("another digest, an error, a broken download and other schemes leave nothing behind", async () => {

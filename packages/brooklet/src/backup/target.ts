@@ -53,12 +53,18 @@ function writeWhole(path: string, bytes: Uint8Array): void {
   const fresh = `${path}.${randomBytes(6).toString("hex")}.new`;
   const file = openSync(fresh, "wx", 0o600);
   try {
-    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(fresh, path);
+  } catch (error) {
+    // A device that is full has to have its room back: the next try has another name.
+    rmSync(fresh, { force: true });
+    throw error;
   }
-  renameSync(fresh, path);
   syncFolder(folder);
   for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made))
     syncFolder(dirname(made));
