@@ -68,8 +68,9 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn skip_space(&mut self) {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.as_bytes().get(self.at) {
+            self.at += 1;
+        }
     }
 
     pub(crate) fn skip(&mut self, expected: char) -> bool {
@@ -152,10 +153,10 @@ impl<'a> Reader<'a> {
     pub(crate) fn number(&mut self) -> Read<&'a str> {
         let text = self.text;
         let rest = &text[self.at..];
-        let length =
-            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
+        // Whatever is beside a number as letters are is of its token: what is refused is told whole.
+        let length = run_length(rest.as_bytes(), |b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
         let token = &rest[..length];
-        if length > JSON_NUMBER || !is_number(token) {
+        if length > JSON_NUMBER || !is_number(token.as_bytes()) {
             return Err(self.refuse(&format!("Expected a number, got '{}'", Rejection::quote(token))));
         }
         self.at += length;
@@ -235,16 +236,74 @@ impl<'a> Reader<'a> {
 }
 
 /// Whether a token is a number of JSON.
-fn is_number(token: &str) -> bool {
-    let unsigned = token.strip_prefix('-').unwrap_or(token);
-    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
-        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
-        None => (unsigned, None),
-    };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(whole, rest)| (whole, Some(rest)));
-    digits(whole)
-        && (whole == "0" || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
+fn is_number(token: &[u8]) -> bool {
+    let digits = |from: usize| run_length(&token[from..], |b| b.is_ascii_digit());
+    let mut at = usize::from(token.first() == Some(&b'-'));
+    let whole = digits(at);
+    if whole == 0 || (whole > 1 && token[at] == b'0') {
+        return false;
+    }
+    at += whole;
+    if token.get(at) == Some(&b'.') {
+        let fraction = digits(at + 1);
+        if fraction == 0 {
+            return false;
+        }
+        at += 1 + fraction;
+    }
+    if let Some(b'e' | b'E') = token.get(at) {
+        at += 1 + usize::from(matches!(token.get(at + 1), Some(b'+' | b'-')));
+        let exponent = digits(at);
+        if exponent == 0 {
+            return false;
+        }
+        at += exponent;
+    }
+    at == token.len()
+}
+
+/// How many bytes belong, from the first on.
+fn run_length(bytes: &[u8], belongs: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().position(|b| !belongs(*b)).unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_number;
+    use proptest::prelude::*;
+
+    /// The same by what a number is made of, part by part.
+    fn is_number_by_parts(token: &str) -> bool {
+        let unsigned = token.strip_prefix('-').unwrap_or(token);
+        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+            None => (unsigned, None),
+        };
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(whole, rest)| (whole, Some(rest)));
+        digits(whole)
+            && (whole == "0" || !whole.starts_with('0'))
+            && fraction.is_none_or(digits)
+            && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
+    }
+
+    #[test]
+    fn numbers_are_those_of_json() {
+        for token in ["0", "-0", "10", "0.5", "-12.50", "1e5", "1E+05", "2.5e-3"] {
+            assert!(is_number(token.as_bytes()), "{token}");
+        }
+        for token in ["", "-", "01", "-01", "1.", ".5", "+1", "1e", "1e+", "1.e5", "1e5.0", "--1", "1-", "NaN", "1a"] {
+            assert!(!is_number(token.as_bytes()), "{token}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn a_token_is_a_number_if_its_parts_are(token in "[-+.eE0-9]{0,9}", plain in "-?[0-9]{1,3}(\\.[0-9]{0,3})?([eE][-+]?[0-9]{0,2})?") {
+            prop_assert_eq!(is_number(token.as_bytes()), is_number_by_parts(&token), "{}", token);
+            prop_assert_eq!(is_number(plain.as_bytes()), is_number_by_parts(&plain), "{}", plain);
+        }
+    }
 }

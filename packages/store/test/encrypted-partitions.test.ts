@@ -130,6 +130,21 @@ describe("what is encrypted", () => {
     }
   });
 
+  test("is opened into room piece by piece, and leaves nothing there of what was changed", () => {
+    const [key, place] = [new Uint8Array(randomBytes(32)), "1 2 g:a"];
+    for (const length of [0, 1, 16_383, 16_384, 16_385, 65_535, 65_536, 65_537, 3 * 65_536, 262_408]) {
+      const bytes = new Uint8Array(randomBytes(length));
+      const encrypted = encrypt(key, place, bytes);
+      const room = new Uint8Array(length);
+      decryptInto(key, place, encrypted, room);
+      expect(Buffer.compare(room, bytes), `${length} bytes`).toBe(0);
+      const changed = encrypted.slice();
+      changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+      expect(() => decryptInto(key, place, changed, room)).toThrow("not what was written at its place");
+      expect(Buffer.compare(room, new Uint8Array(length)), `${length} bytes`).toBe(0);
+    }
+  });
+
   test("has another nonce each time", () => {
     const key = new Uint8Array(32);
     const nonces = Array.from({ length: 2_000 }, () =>
