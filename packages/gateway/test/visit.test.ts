@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { ServiceError } from "@brooklet/wire";
 import { expect, onTestFinished, test } from "vitest";
 import { Continuations } from "../src/continuation.ts";
+import { createGateway } from "../src/index.ts";
 import { startServer } from "../src/node/server.ts";
 import { prefersJsonLines } from "../src/routes/accept.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
@@ -183,6 +184,36 @@ test("an operation on many documents that breaks off says where to go on, unless
   steps = 1;
   const [third, nothing] = await remove(onwards);
   expect([third, nothing["documentCount"], nothing["continuation"]]).toEqual([500, undefined, undefined]);
+});
+
+test("an operation on many documents whose time is over says how many were done and where to go on, unless nothing was", async () => {
+  const late = new ServiceError("TIMED_OUT", "Timeout before a document was read; nothing was written");
+  const told = { status: 504, code: "TIMED_OUT", message: late.message, outcome: "not_applied" };
+  const next = { partition: 1, after: "id:ns:mail::7" };
+  const answers = [
+    { does: "is told of a step that did some", steps: [{ documents: 5, next, failure: told }], ends: [200, 5] },
+    { does: "is thrown by the second step", steps: [{ documents: 5 }, late], ends: [200, 5] },
+    { does: "is told before any was done", steps: [{ documents: 0, next, failure: told }], ends: [504, 0] },
+    { does: "is thrown by the first step", steps: [late], ends: [504, undefined] },
+  ];
+  for (const { does, steps, ends } of answers) {
+    const left = [...steps];
+    const applyWhere = async (): Promise<unknown> => {
+      const step = left.shift();
+      if (step instanceof Error) throw step;
+      return step;
+    };
+    const gateway = createGateway({ cluster: { ...fakeCluster(), buckets: 3, applyWhere } as unknown as FakeCluster });
+    const path = "/document/v1/ns/mail/docid/?cluster=mail&selection=true";
+    for (const method of ["DELETE", "PUT"]) {
+      left.splice(0, left.length, ...steps);
+      const body = method === "PUT" ? { body: '{"fields":{}}' } : {};
+      const answer = await gateway.fetch(`http://localhost${path}`, { method, ...body });
+      const { documentCount, continuation, code } = (await answer.json()) as Record<string, unknown>;
+      expect([answer.status, documentCount], `${method}: ${does}`).toEqual(ends);
+      if (ends[0] === 200) expect([typeof continuation, code], does).toEqual(["string", undefined]);
+    }
+  }
 });
 
 test("an Accept header that cannot be read is refused", () => {

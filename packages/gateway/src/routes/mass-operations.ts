@@ -53,7 +53,8 @@ export async function answerMassOperation(
     const message = done.failure === undefined ? {} : toldOf(done.failure, done.documents > 0);
     const trace = traceOf(traceLevel, `${kind} of what is selected ended`, startedAtMs);
     const answer = { pathId: path.raw, documentCount: done.documents, ...trace, ...message, ...continuation };
-    return jsonReply(done.failure === undefined ? 200 : 500, answer, DOCUMENT_JSON);
+    const status = done.failure === undefined ? 200 : done.failure.code === "TIMED_OUT" ? 504 : 500;
+    return jsonReply(status, answer, DOCUMENT_JSON);
   } finally {
     held?.release();
     context.visits.leave();
@@ -123,6 +124,8 @@ async function applyAll(
     const done: number = bucket;
     if (outcome.next === undefined) bucket = buckets.find((one) => one > done);
   }
+  // That its time is over ends a request as it ends a visit: what was done is done, and the next goes on from there.
+  if (failure?.code === "TIMED_OUT" && documents > 0) failure = undefined;
   if (bucket === undefined) return { documents, progress: undefined, failure };
   return { documents, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 }, failure };
 }
