@@ -27,6 +27,8 @@ pub(crate) struct PhaseInputs {
     pub(crate) second: f64,
     /// What the global phase asks about its document.
     pub(crate) inputs: Vec<Value>,
+    /// Its place, from 1 on, among the hits that the last phase did not look at again; 0 for those that it did, and before it.
+    pub(crate) place: u32,
 }
 
 /// Where a hit was found, in the run of its schema.

@@ -30,9 +30,9 @@ impl Plan {
         }
     }
 
-    /// The order of hits: by their keys, then by score, then by document.
+    /// The order of hits: by their keys, then by score, then by what the last phase made of them, then by document.
     pub(crate) fn compare<C, D>(&self, a: &Ranked<C>, b: &Ranked<D>) -> Ordering {
-        self.compare_scores(a, b).then_with(|| a.id.cmp(&b.id))
+        self.compare_scores(a, b).then_with(|| (a.later.place, &a.id).cmp(&(b.later.place, &b.id)))
     }
 
     fn compare_scores<C, D>(&self, a: &Ranked<C>, b: &Ranked<D>) -> Ordering {

@@ -207,7 +207,7 @@ fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejectio
     }
     let mut rendered = || Ok(Some(reader.bytes()?).filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec));
     let (fields, explanation) = (rendered()?, rendered()?);
-    let mut later = PhaseInputs { second: reader.f64()?, inputs: Vec::new() };
+    let mut later = PhaseInputs { second: reader.f64()?, ..PhaseInputs::default() };
     for _ in 0..reader.count(1)? {
         later.inputs.push(read_value(reader)?);
     }

@@ -3,7 +3,8 @@
 //!
 //! A phase gives its hits new scores. The hits after those keep their score, but are moved below the new ones if these
 //! are lower than the old ones were: so a hit that was not looked at again does not pass one that was (ranking,
-//! global-phase). The second phase scores at least all hits that can be shown, so no answer mixes its scores with those
+//! global-phase). Where their scores are equal then, they come after it in the order they had: an answer that is longer
+//! has more of them, and its first hits are to be those of the shorter one. The second phase scores at least all hits that can be shown, so no answer mixes its scores with those
 //! of the first phase.
 use brooklet_kernel::{score_key, sort_by};
 use brooklet_task::Rejection;
@@ -44,6 +45,10 @@ fn rerank<Content>(hits: &mut Vec<Ranked<Content>>, scores: &[f64], drop_limit: 
     let new = Range::from_scores(scores.iter().copied());
     for (hit, score) in hits.iter_mut().zip(scores) {
         hit.score = *score;
+        hit.later.place = 0;
+    }
+    for (place, hit) in (1..).zip(&mut hits[scores.len()..]) {
+        hit.later.place = place;
     }
     if old.low <= old.high && new.low <= new.high && new.low < old.low {
         let scale = (new.high - new.low).max(1.0) / (old.high - old.low).max(1.0);
@@ -56,7 +61,9 @@ fn rerank<Content>(hits: &mut Vec<Ranked<Content>>, scores: &[f64], drop_limit: 
         }
     }
     hits.retain(|hit| drop_limit.is_none_or(|limit| hit.score > limit));
-    sort_by(hits, |a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
+    sort_by(hits, |a, b| {
+        score_key(b.score).cmp(&score_key(a.score)).then_with(|| (a.later.place, &a.id).cmp(&(b.later.place, &b.id)))
+    });
 }
 
 /// The finite scores of some hits; empty if its low is above its high.

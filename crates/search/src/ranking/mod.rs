@@ -325,7 +325,7 @@ impl Ranker {
                 _ => f64::NEG_INFINITY,
             },
         };
-        Ok(PhaseInputs { second, inputs })
+        Ok(PhaseInputs { second, inputs, place: 0 })
     }
 
     /// Texts of the profile's match-features.
