@@ -201,3 +201,31 @@ describe("each condition that a type of field offers", () => {
     expect(hits.map(({ id }) => id)).toEqual(["ada"]);
   });
 });
+
+test("what was read fulfils the condition of a write, of numbers of either precision", async () => {
+  const measure = schema("measure", {
+    single: float(),
+    double: double(),
+    several: array(float()),
+    named: map(string(), float()),
+  });
+  await using db = await open({ schemas: [measure] });
+  const alice = db.group("alice");
+  for (const value of [0.1, 1 / 3, -2.7, 16_777_217, 1e-45, 3.4e38]) {
+    await alice.put(measure, "1", { single: value, double: value, several: [7, value], named: { one: value } });
+    const { single, double, several, named } = (await alice.get(measure, "1")) ?? expect.unreachable();
+    await alice.update(
+      measure,
+      "1",
+      { several: { add: [8] } },
+      {
+        condition: (it) =>
+          it.single
+            .is(single)
+            .and(it.double.is(double), it.several.is(several[1] ?? 0), it.named.entry("one").is(named["one"] ?? 0))
+            .and(it.single.is(value), it.single.le(value), it.single.ge(value), it.single.isNot(value).not()),
+      },
+    );
+    expect((await alice.get(measure, "1"))?.several, `${value}`).toEqual([7, single, 8]);
+  }
+});

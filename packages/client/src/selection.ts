@@ -183,8 +183,15 @@ class FieldSelections {
   }
 
   #compared(operator: string, value: Exclude<Value, Date>): Selection {
-    return new Selection(`${this.#path} ${operator} ${selectionLiteral(value)}`);
+    return new Selection(`${this.#path} ${operator} ${selectionLiteral(heldBy(this.#type, value))}`);
   }
+}
+
+/** What a field holds of a value. Selections compare in double precision, where what a float holds of 0.1 is another number. */
+function heldBy(type: DataType, value: Exclude<Value, Date>): Exclude<Value, Date> {
+  if (typeof value !== "number" || type.kind !== "primitive" || type.name !== "float") return value;
+  const held = Math.fround(value);
+  return Number.isFinite(held) ? held : value;
 }
 
 /** What searches have and the selection language has not: told by name to callers without types. */
