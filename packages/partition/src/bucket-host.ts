@@ -302,6 +302,11 @@ export class BucketHost {
     }
   }
 
+  /** Whether no maintenance is queued or running. */
+  get isIdle(): boolean {
+    return this.#maintenance.isIdle;
+  }
+
   /** Settles when no maintenance is queued or running. */
   idle(): Promise<void> {
     return this.#maintenance.idle();

@@ -187,6 +187,11 @@ export class Maintenance {
   /** The schemas that segments may have; nothing: that is not known. All others are of documents that are gone. */
   stored: readonly string[] | undefined;
 
+  /** Whether nothing is queued or running. */
+  get isIdle(): boolean {
+    return this.#running === undefined;
+  }
+
   /** Settles when nothing is queued or running. */
   async idle(): Promise<void> {
     do {
@@ -224,7 +229,7 @@ export class Maintenance {
       const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
       const checkpoint = (): void => this.#checkpoint(this.#of(bucket), false);
       const erasedBlocks = new ErasedBlocks(bucket, { ...this.#options, checkpoint });
-      const isIdle = (): boolean => !this.#stopped && this.#running === undefined;
+      const isIdle = (): boolean => !this.#stopped && this.isIdle;
       const emptyLog = (): void => this.#checkpoint(this.#of(bucket), true);
       const freeSpace = new FreeSpace(bucket, { ...this.#options, isIdle, checkpoint: emptyLog });
       attention = { bucket, sweeps: [], ...known, erasedBlocks, freeSpace, ...cursors };

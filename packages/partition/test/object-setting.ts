@@ -251,7 +251,8 @@ function remote<Calls extends object>(
   return new Proxy({}, { get: call as (target: object, name: string | symbol) => unknown }) as Calls;
 }
 
-function newStorage(): ObjectSqlStorage {
+/** The storage of a new object. */
+export function newStorage(): ObjectSqlStorage {
   const database = new Database(":memory:");
   const exec: ObjectSqlStorage["sql"]["exec"] = (text, ...bindings) => {
     const statement = database.prepare(text);

@@ -2,8 +2,8 @@
 import { Core, instantiate } from "@brooklet/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { MassOperation, PartitionKey, VisitPosition } from "../src/cluster.ts";
-import { REST_MAX_MS } from "../src/objects/group-object.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
+import { REST_MAX_MS } from "../src/objects/rest-alarm.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
 import { makeIsolate, Platform } from "./object-setting.ts";

@@ -41,12 +41,8 @@ import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checkReply, doneReply, isMoved, movedReply, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import { RestAlarm } from "./rest-alarm.ts";
 import { Sharer } from "./turnstile.ts";
-
-/** Nothing was written for so long: what is in the tail is folded, and what was removed goes. */
-export const REST_MS = 5_000;
-/** That is done at the latest so long after a write, however much is written. */
-export const REST_MAX_MS = 30_000;
 
 interface Served {
   readonly host: BucketHost;
@@ -60,9 +56,8 @@ export class GroupObject implements GroupCalls {
   #served: Served | undefined;
   #application = 0;
   #isListed = false;
-  #alarm: Promise<void> | undefined;
-  #firstWriteMs: number | undefined;
-  #lastWriteMs = 0;
+  readonly #alarm: RestAlarm;
+  #rests = 0;
   #queries = 0;
   #erasing: Promise<void> | undefined;
   /** Of a group that was split or is being split. */
@@ -76,6 +71,7 @@ export class GroupObject implements GroupCalls {
   constructor(options: GroupObjectOptions) {
     this.#options = options;
     this.#admission = new ObjectAdmission(options.admission);
+    this.#alarm = new RestAlarm(options.alarm);
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
@@ -165,7 +161,7 @@ export class GroupObject implements GroupCalls {
     this.#copies = undefined;
     await host.shard(this.#key).append(operations);
     this.#copies = number + 1;
-    await this.#setAlarm();
+    await this.#alarm.set();
   }
 
   async openShard(attempt: number): Promise<void> {
@@ -262,35 +258,33 @@ export class GroupObject implements GroupCalls {
     await served?.host.close();
     await alarm.clear();
     await removeAll();
-    [this.#alarm, this.#firstWriteMs, this.#isListed, this.#isKnown] = [undefined, undefined, false, false];
+    this.#alarm.forget();
+    [this.#isListed, this.#isKnown] = [false, false];
   }
 
   /** What is done when the alarm rings: the partition is folded and settled, unless more was written a moment ago. */
   async ring(): Promise<void> {
-    this.#alarm = undefined;
-    if (await this.#isBusy()) return;
-    await this.rest();
+    if (!(await this.#alarm.isEarly())) await this.rest();
   }
 
   /** Folds and settles the partition now. */
   async rest(): Promise<void> {
-    // What is written from now on sets an alarm anew.
-    this.#alarm = undefined;
-    const writtenMs = this.#lastWriteMs;
-    const { host } = await this.#ready(0);
-    await host.rest(this.#key);
-    if (host.shard(this.#key).bytes >= (this.#options.shardBytes ?? Number.POSITIVE_INFINITY)) await this.split();
-    if (this.#lastWriteMs === writtenMs) this.#firstWriteMs = undefined;
-    else await this.#setAlarm();
+    this.#rests += 1;
+    try {
+      await this.#alarm.rest(async () => {
+        const { host } = await this.#ready(0);
+        await host.rest(this.#key);
+        if (host.shard(this.#key).bytes >= (this.#options.shardBytes ?? Number.POSITIVE_INFINITY)) await this.split();
+      });
+    } finally {
+      this.#rests -= 1;
+    }
   }
 
-  /** Whether more was written a moment ago: then the alarm is set again. */
-  async #isBusy(): Promise<boolean> {
-    const nowMs = Date.now();
-    const isBusy = nowMs - this.#lastWriteMs < REST_MS;
-    if (!isBusy || nowMs - (this.#firstWriteMs ?? nowMs) >= REST_MAX_MS) return false;
-    await this.#setAlarm();
-    return true;
+  /** Whether nothing is under way in it, for a caller or by itself: then it can be put out of memory. */
+  get isIdle(): boolean {
+    const isAtWork = this.#rests > 0 || this.#erasing !== undefined || this.#served?.host.isIdle === false;
+    return !isAtWork && this.#admission.isIdle;
   }
 
   get #key(): PartitionKey {
@@ -372,9 +366,7 @@ export class GroupObject implements GroupCalls {
     const write = async ({ host }: Served): Promise<Result> => {
       await this.#list();
       const result = await work(host);
-      this.#lastWriteMs = Date.now();
-      this.#firstWriteMs ??= this.#lastWriteMs;
-      await this.#setAlarm();
+      await this.#alarm.written();
       return result;
     };
     return await this.#call(waiting, write, hasMoved, bytes);
@@ -476,19 +468,6 @@ export class GroupObject implements GroupCalls {
     const { port, directory } = this.#options;
     await port.directory(directory).add(this.#key);
     this.#isListed = true;
-  }
-
-  /** Sets the alarm unless it is set: each setting is a row that is written. */
-  #setAlarm(): Promise<void> {
-    const { alarm } = this.#options;
-    const set = async (): Promise<void> => {
-      if ((await alarm.get()) === undefined) await alarm.set(Date.now() + REST_MS);
-    };
-    this.#alarm ??= set().catch((error: unknown) => {
-      this.#alarm = undefined;
-      throw error;
-    });
-    return this.#alarm;
   }
 
   /** A query with a number that no other of this object has: callers know nothing of each other. */

@@ -37,6 +37,11 @@ export class ObjectAdmission {
     return undefined;
   }
 
+  /** Whether no call is under way. */
+  get isIdle(): boolean {
+    return this.#calls === 0;
+  }
+
   /** A call is over. */
   leave(bytes: number): void {
     this.#calls -= 1;

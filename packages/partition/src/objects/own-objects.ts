@@ -11,6 +11,8 @@ import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "./ob
 
 /** Groups that are held in memory: about 40 KB each beside their tails. */
 const GROUPS_HELD = 256;
+/** How many are looked at to make room for one: where many had to be kept, there are fewer again with each. */
+const LOOKS = 4;
 
 /** What they are made of. */
 export interface OwnObjectsOptions {
@@ -87,14 +89,24 @@ export class OwnObjects implements ObjectPort {
       this.#groups.set(key, known);
       return known;
     }
+    this.#evict();
     const group = this.#make(key as PartitionKey);
     this.#groups.set(key, group);
-    const [oldest] = this.#groups.keys();
-    // One that has to rest is needed for that.
-    if (this.#groups.size > GROUPS_HELD && oldest !== undefined && !this.#restless.has(oldest)) {
-      this.#groups.delete(oldest);
-    }
     return group;
+  }
+
+  /**
+   * Makes room for one more in memory. Two objects of one table would write over what the other has written: one that is at work,
+   * or has to rest, counts as used just now.
+   */
+  #evict(): void {
+    let looks = LOOKS;
+    for (const [key, group] of this.#groups) {
+      if (this.#groups.size < GROUPS_HELD || looks === 0) return;
+      looks -= 1;
+      this.#groups.delete(key);
+      if (!group.isIdle || this.#restless.has(key)) this.#groups.set(key, group);
+    }
   }
 
   #make(key: PartitionKey): GroupObject {

@@ -1,0 +1,98 @@
+/** Groups of one database of somebody's own: which of them are in memory, and that no two of one table are. */
+import { Core, instantiate } from "@brooklet/core";
+import { durableObject } from "@brooklet/store";
+import { expect, test } from "vitest";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
+import type { GroupCalls } from "../src/objects/object-calls.ts";
+import { ObjectCluster } from "../src/objects/object-cluster.ts";
+import { OwnObjects } from "../src/objects/own-objects.ts";
+import { SharedCores } from "../src/objects/shared-cores.ts";
+import { packageOf } from "./core-setting.ts";
+import { newStorage } from "./object-setting.ts";
+
+const MINUTE_MS = 60_000;
+const NOTE = "schema note { document note { field title type string { indexing: summary | index } } }";
+/** More groups than are held in memory. */
+const MANY = 300;
+const encoder = new TextEncoder();
+const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
+
+/** Groups of an empty database. `pause.turn` is waited for at every turn. */
+async function opened() {
+  const pause = { turn: (): Promise<void> => nodeSurroundings.turn() };
+  const problems: unknown[] = [];
+  const onProblem = (problem: unknown): void => void problems.push(problem);
+  const core = new SharedCores(makeEngine).open();
+  const surroundings = { ...nodeSurroundings, turn: () => pause.turn(), every: () => () => undefined };
+  const objects = new OwnObjects({ connection: durableObject(newStorage()), core, surroundings, onProblem });
+  const cluster = await ObjectCluster.open({ port: objects, isolate: core, directories: 1, makeEngine, onProblem });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const put = async (group: string, name: string): Promise<void> => {
+    const body = encoder.encode('{"fields":{"title":"red"}}');
+    const id = `id:x:note:g=${group}:${name}`;
+    const request = { kind: "put", rawPath: "", id, create: false, condition: "", body } as const;
+    expect(await cluster.partition(`g:${group}`).apply(request, MINUTE_MS)).toEqual({ status: 200 });
+  };
+  const get = async (group: string, name: string): Promise<number> => {
+    const request = { rawPath: "", id: `id:x:note:g=${group}:${name}`, fieldSet: "", tensorFormat: "" };
+    return (await cluster.partition(`g:${group}`).get(request, MINUTE_MS)).status;
+  };
+  const readOthers = async (): Promise<void> => {
+    for (let n = 0; n < MANY; n += 1) expect(await get(`other${n}`, "1")).toBe(404);
+  };
+  return { pause, problems, objects, put, get, readOthers };
+}
+
+test.each([1, 2, 3, 4])(
+  "a group that rests while many others are read stays in memory, at its turn %i",
+  async (nth) => {
+    const { pause, problems, objects, put, get, readOthers } = await opened();
+    await put("alice", "0");
+    await objects.rest();
+    await put("alice", "1");
+    // It waits for that turn until all of the others were read.
+    let goOn!: () => void;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let turns = 0;
+    const reached = new Promise<void>((resolve) => {
+      pause.turn = () => {
+        turns += 1;
+        if (turns < nth) return nodeSurroundings.turn();
+        resolve();
+        return held;
+      };
+    });
+    const resting = objects.rest();
+    await reached;
+    await readOthers();
+    await put("alice", "2");
+    pause.turn = nodeSurroundings.turn;
+    goOn();
+    await resting;
+    await put("alice", "3");
+    await objects.rest();
+    // It leaves memory, so that it is read as it is stored.
+    await readOthers();
+    expect(await Promise.all(["0", "1", "2", "3"].map((name) => get("alice", name)))).toEqual([200, 200, 200, 200]);
+    expect(problems).toEqual([]);
+  },
+);
+
+test("groups that have to rest stay in memory, and as few as ever do after that", async () => {
+  const { objects, put, get, readOthers } = await opened();
+  const names = Array.from({ length: MANY }, (_, n) => `written${n}`);
+  const kept = new Map<string, GroupCalls>();
+  const isKept = (name: string): boolean => objects.group(`g:${name}`) === kept.get(name);
+  for (const name of names) {
+    kept.set(name, objects.group(`g:${name}`));
+    await put(name, "1");
+  }
+  await readOthers();
+  expect(names.filter(isKept)).toEqual(names);
+  await objects.rest();
+  await readOthers();
+  expect(names.filter(isKept)).toEqual([]);
+  for (const name of names) expect(await get(name, "1")).toBe(200);
+});
