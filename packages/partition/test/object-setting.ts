@@ -52,6 +52,11 @@ export class Platform {
   /** What the platform itself throws in place of calling an object of a group, or after it was called; nothing: it calls. */
   failure: { readonly error: unknown; readonly isDone: boolean; times: number } | undefined;
 
+  /** What a directory waits for between listing a group and saying so. */
+  listing: (() => Promise<void>) | undefined;
+  /** What an object waits for before what it has stored is removed. */
+  removal: (() => Promise<void>) | undefined;
+
   /** `shardBytes`: from how many bytes on a group is split. */
   constructor(makeEngine: () => DeployableEngine, shardBytes?: number) {
     this.#makeEngine = makeEngine;
@@ -153,6 +158,7 @@ export class Platform {
         machine.billed,
       ),
       removeAll: async () => {
+        await this.removal?.();
         storage();
         machine.storage = newStorage();
       },
@@ -189,7 +195,7 @@ export class Platform {
           () => this.#group(key),
           () => this.#failure(),
         ),
-      directory: (number) => remote(() => ({ ...callsOf(this.#directories[number] ?? fail(number)) })),
+      directory: (number) => remote(() => callsOf(this.#directories[number] ?? fail(number), () => this.listing?.())),
       registry: () =>
         remote(() => ({
           secret: async () => this.#registry.secret(),
@@ -213,9 +219,13 @@ function hasDocuments({ sql, transactionSync }: ObjectSqlStorage): boolean {
   return operations.length > 0 || (segments?.length ?? 0) > 0;
 }
 
-function callsOf(store: DirectoryStore) {
+function callsOf(store: DirectoryStore, listing: () => Promise<void> | undefined) {
   return {
-    add: async (key: string) => store.add(key),
+    add: async (key: string) => {
+      const number = store.add(key);
+      await listing();
+      return number;
+    },
     remove: async (key: string) => store.remove(key),
     from: async (number: number, limit: number) => store.from(number, limit),
   };

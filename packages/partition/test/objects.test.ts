@@ -6,6 +6,7 @@ import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
 import { makeIsolate, Platform } from "./object-setting.ts";
+import { pause } from "./pause.ts";
 
 const MINUTE_MS = 60_000;
 const NOTE = `schema note {
@@ -92,6 +93,22 @@ test("what was erased is not found in the group that comes after it", async () =
   await platform.ring("g:alice");
   expect([await count(cluster, "secret", IN_ALICE), await count(cluster, "public", IN_ALICE)]).toEqual([0, 300]);
   expect(platform.problems).toEqual([]);
+});
+
+test("a group that is erased while its first write waits to be listed is listed by the next one", async () => {
+  const { platform, cluster } = await deployed();
+  const listing = pause();
+  platform.listing = listing.wait;
+  const first = cluster.partition("g:alice").apply(PUT, MINUTE_MS);
+  await listing.reached;
+  await cluster.erase("g:alice");
+  platform.listing = undefined;
+  listing.goOn();
+  // Whatever became of it was before the erasure.
+  await first;
+  await put(cluster, "alice", "3", "red boat");
+  expect(await count(cluster, "red", IN_ALICE)).toBe(1);
+  expect(await count(cluster, "red", EVERYWHERE)).toBe(1);
 });
 
 test("reads write no row, a first write three, a put one, and a load few", async () => {

@@ -9,6 +9,7 @@ import { OwnObjects } from "../src/objects/own-objects.ts";
 import { SharedCores } from "../src/objects/shared-cores.ts";
 import { packageOf } from "./core-setting.ts";
 import { newStorage } from "./object-setting.ts";
+import { pause } from "./pause.ts";
 
 const MINUTE_MS = 60_000;
 const NOTE = "schema note { document note { field title type string { indexing: summary | index } } }";
@@ -17,13 +18,13 @@ const MANY = 300;
 const encoder = new TextEncoder();
 const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
 
-/** Groups of an empty database. `pause.turn` is waited for at every turn. */
+/** Groups of an empty database. `platform.turn` is waited for at every turn. */
 async function opened() {
-  const pause = { turn: (): Promise<void> => nodeSurroundings.turn() };
+  const platform = { turn: (): Promise<void> => nodeSurroundings.turn() };
   const problems: unknown[] = [];
   const onProblem = (problem: unknown): void => void problems.push(problem);
   const core = new SharedCores(makeEngine).open();
-  const surroundings = { ...nodeSurroundings, turn: () => pause.turn(), every: () => () => undefined };
+  const surroundings = { ...nodeSurroundings, turn: () => platform.turn(), every: () => () => undefined };
   const objects = new OwnObjects({ connection: durableObject(newStorage()), core, surroundings, onProblem });
   const cluster = await ObjectCluster.open({ port: objects, isolate: core, directories: 1, makeEngine, onProblem });
   await cluster.deploy(packageOf({ note: NOTE }));
@@ -40,36 +41,29 @@ async function opened() {
   const readOthers = async (): Promise<void> => {
     for (let n = 0; n < MANY; n += 1) expect(await get(`other${n}`, "1")).toBe(404);
   };
-  return { pause, problems, objects, put, get, readOthers };
+  return { platform, problems, objects, put, get, readOthers };
 }
 
 test.each([1, 2, 3, 4])(
   "a group that rests while many others are read stays in memory, at its turn %i",
   async (nth) => {
-    const { pause, problems, objects, put, get, readOthers } = await opened();
+    const { platform, problems, objects, put, get, readOthers } = await opened();
     await put("alice", "0");
     await objects.rest();
     await put("alice", "1");
     // It waits for that turn until all of the others were read.
-    let goOn!: () => void;
-    const held = new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    const held = pause();
     let turns = 0;
-    const reached = new Promise<void>((resolve) => {
-      pause.turn = () => {
-        turns += 1;
-        if (turns < nth) return nodeSurroundings.turn();
-        resolve();
-        return held;
-      };
-    });
+    platform.turn = () => {
+      turns += 1;
+      return turns < nth ? nodeSurroundings.turn() : held.wait();
+    };
     const resting = objects.rest();
-    await reached;
+    await held.reached;
     await readOthers();
     await put("alice", "2");
-    pause.turn = nodeSurroundings.turn;
-    goOn();
+    platform.turn = nodeSurroundings.turn;
+    held.goOn();
     await resting;
     await put("alice", "3");
     await objects.rest();

@@ -5,8 +5,10 @@ import type { MassOperation, PartitionKey, VisitPosition } from "../src/cluster.
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { REST_MAX_MS } from "../src/objects/rest-alarm.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
+import { objectName } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
 import { makeIsolate, Platform } from "./object-setting.ts";
+import { pause } from "./pause.ts";
 import {
   answerOf,
   apply,
@@ -124,6 +126,27 @@ test("a split that is cut off is made anew, and what it began is thrown away", a
   const { body } = (await answerOf(await platform.open(), counted)) as { body: { root: { fields: unknown } } };
   expect(body.root.fields).toEqual({ totalCount: all.length - 1 });
   expect(await numberOf(cluster, 0)).toBe(undefined);
+});
+
+test("a shard that rests while it is emptied for an attempt is what the attempt makes of it", async () => {
+  const { platform, cluster } = await opened();
+  const all = Array.from({ length: 300 }, (_, number) => plain(number, { n: number }));
+  await feed(cluster, all);
+  expect(await platform.split(KEY)).toBe(true);
+  // The shard of the group that was erased is there still: it says that it is over.
+  await cluster.erase(KEY);
+  await feed(cluster, all);
+  const emptied = pause();
+  platform.removal = emptied.wait;
+  const splitting = platform.split(KEY);
+  await emptied.reached;
+  await platform.rest(objectName(KEY, 1) as PartitionKey);
+  platform.removal = undefined;
+  emptied.goOn();
+  expect(await splitting).toBe(true);
+  expect(platform.problems).toEqual([]);
+  const { body } = await answerOf(cluster, { yql: "select * from note where true", hits: "0" });
+  expect(body).toMatchObject({ root: { fields: { totalCount: all.length } } });
 });
 
 test("the alarm has a group split that has become large, and its shards too", async () => {

@@ -44,9 +44,12 @@ import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./objec
 import { RestAlarm } from "./rest-alarm.ts";
 import { Sharer } from "./turnstile.ts";
 
+/** What is there from one erasure to the next. */
 interface Served {
   readonly host: BucketHost;
   readonly queries: OpenQueries;
+  /** The group that is stored here was listed. */
+  isListed: boolean;
 }
 
 /** The object of a group. */
@@ -55,7 +58,6 @@ export class GroupObject implements GroupCalls {
   readonly #admission: ObjectAdmission;
   #served: Served | undefined;
   #application = 0;
-  #isListed = false;
   readonly #alarm: RestAlarm;
   #rests = 0;
   #queries = 0;
@@ -160,6 +162,8 @@ export class GroupObject implements GroupCalls {
     // None other is taken until this one is stored.
     this.#copies = undefined;
     await host.shard(this.#key).append(operations);
+    // A later attempt counts its own.
+    if (this.#served?.host !== host) throw new StaleAttempt(attempt);
     this.#copies = number + 1;
     await this.#alarm.set();
   }
@@ -256,10 +260,14 @@ export class GroupObject implements GroupCalls {
     const served = this.#served;
     [this.#served, this.#guard] = [undefined, undefined];
     await served?.host.close();
-    await alarm.clear();
-    await removeAll();
-    this.#alarm.forget();
-    [this.#isListed, this.#isKnown] = [false, false];
+    try {
+      await alarm.clear();
+      await removeAll();
+    } finally {
+      // What was opened or noted meanwhile is of what is gone.
+      this.#alarm.forget();
+      [this.#served, this.#guard, this.#isKnown] = [undefined, undefined, false];
+    }
   }
 
   /** What is done when the alarm rings: the partition is folded and settled, unless more was written a moment ago. */
@@ -363,9 +371,9 @@ export class GroupObject implements GroupCalls {
     hasMoved: (result: Result) => boolean,
     bytes = 0,
   ): Promise<ObjectReply<Result>> {
-    const write = async ({ host }: Served): Promise<Result> => {
-      await this.#list();
-      const result = await work(host);
+    const write = async (served: Served): Promise<Result> => {
+      await this.#list(served);
+      const result = await work(served.host);
       await this.#alarm.written();
       return result;
     };
@@ -458,16 +466,17 @@ export class GroupObject implements GroupCalls {
     this.#application = 0;
     const record = this.#record(host);
     this.#guard = record === undefined ? undefined : new ShardGuard(record);
-    return { host, queries: new OpenQueries(host) };
+    return { host, queries: new OpenQueries(host), isListed: false };
   }
 
   /** Has the group listed, before anything of it is stored. */
-  async #list(): Promise<void> {
+  async #list(served: Served): Promise<void> {
     // A group is listed by its home.
-    if (this.#isListed || this.number > 0) return;
+    if (served.isListed || this.number > 0) return;
     const { port, directory } = this.#options;
     await port.directory(directory).add(this.#key);
-    this.#isListed = true;
+    // Of no group that came after it was erased meanwhile.
+    served.isListed = true;
   }
 
   /** A query with a number that no other of this object has: callers know nothing of each other. */
