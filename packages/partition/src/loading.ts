@@ -18,16 +18,18 @@ import {
 } from "@brooklet/core";
 import type { Bucket, Partitions, StoredManifest } from "@brooklet/store";
 import { clock } from "./clock.ts";
-import type { LoadOutcome } from "./cluster.ts";
+import type { LoadOutcome, Outcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
 import { driveInSlices } from "./drive.ts";
 import { failedOutcome, tooLate } from "./failure.ts";
 import { LOAD_SEGMENT_BYTES, LOAD_SEGMENT_OPERATIONS, SLICE_MS } from "./limits.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
+import { fedTarget } from "./quotas/fed-target.ts";
 import { MOVED_OUTCOME } from "./shards/moved.ts";
 import { groupOf } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
+import { operationsOf } from "./shards/shard-load.ts";
 
 /** Where a load works. */
 export interface LoadPlace {
@@ -130,26 +132,43 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
       await deadline.wait(admission, tooLate);
       continue;
     }
-    try {
-      const { engine } = place;
-      const written = loaded.operations.map(({ id, bytes }) => {
-        const shown = shownId(id);
-        // Those of several content clusters follow one another.
-        const unit = engine.storedIds?.(shown) !== undefined && { unit: shown };
-        return bucket.write(key, bytes, { id, decided: true, ...unit });
-      });
-      await Promise.all(written);
-    } catch (error) {
-      return outcomesOf(loaded.outcomes, place.failure(error));
-    }
-    maintenance.written(bucket, key);
-    return outcomesOf(loaded.outcomes);
+    const failures = await write(place, loaded.operations);
+    if (failures.size < loaded.operations.length) maintenance.written(bucket, key);
+    if (failures.size === 0) return outcomesOf(loaded.outcomes);
+    const all = operationsOf(load);
+    return outcomesOf(loaded.outcomes, (index) => failureOf(failures, all[index]));
   }
 }
 
-/** What came of operations that is worth telling; `failure` is what came of the commit that should have held them. */
-function outcomesOf(loaded: readonly LoadedOperation[], failure?: unknown): readonly LoadOutcome[] {
-  const failed = failure === undefined ? undefined : failedOutcome(failure);
+/** Queues operations for the tail. Those that were not committed, by the shown ids of their documents: they may be several transactions. */
+async function write(place: LoadPlace, operations: LoadResult["operations"]): Promise<ReadonlyMap<string, Outcome>> {
+  const { bucket, engine, key } = place;
+  const ids = operations.map(({ id }) => shownId(id));
+  const written = operations.map(({ id, bytes }, at) => {
+    const shown = ids[at] ?? "";
+    // Those of several content clusters follow one another.
+    const unit = engine.storedIds?.(shown) !== undefined && { unit: shown };
+    return bucket.write(key, bytes, { id, decided: true, ...unit });
+  });
+  const failures = new Map<string, Outcome>();
+  for (const [at, settled] of (await Promise.allSettled(written)).entries())
+    if (settled.status === "rejected") failures.set(ids[at] ?? "", failedOutcome(place.failure(settled.reason)));
+  return failures;
+}
+
+/** What came of an operation that should have been written, if that failed. */
+function failureOf(failures: ReadonlyMap<string, Outcome>, operation: Uint8Array | undefined): Outcome | undefined {
+  const target = operation && fedTarget(operation);
+  if (target !== undefined) return failures.get(target.id);
+  const [some] = failures.values();
+  return some && { ...some, outcome: "unknown" };
+}
+
+/** What came of operations that is worth telling; `failureOf` is what came of the commit that should have held one, if it failed. */
+function outcomesOf(
+  loaded: readonly LoadedOperation[],
+  failureOf: (index: number) => Outcome | undefined = () => undefined,
+): readonly LoadOutcome[] {
   const outcomes: LoadOutcome[] = [];
   loaded.forEach((operation, index) => {
     if (operation.kind === "later") outcomes.push({ index, later: operation.later });
@@ -158,7 +177,8 @@ function outcomesOf(loaded: readonly LoadedOperation[], failure?: unknown): read
       outcomes.push({ index, outcome: { status, code, message, outcome: "not_applied" } });
     } else {
       const { ignoredFields, ignoredOperation } = operation;
-      if (failed !== undefined && !ignoredOperation) outcomes.push({ index, outcome: failed });
+      const failed = ignoredOperation ? undefined : failureOf(index);
+      if (failed !== undefined) outcomes.push({ index, outcome: failed });
       else if (ignoredFields || ignoredOperation) {
         const passedOver = { ...(ignoredFields && { ignoredFields }), ...(ignoredOperation && { ignoredOperation }) };
         outcomes.push({ index, outcome: { status: 200, ...passedOver } });

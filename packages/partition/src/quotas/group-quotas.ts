@@ -9,6 +9,7 @@ import { clock } from "../clock.ts";
 import type { GroupUsage, LoadOutcome, OperationRequest, Outcome, PartitionKey } from "../cluster.ts";
 import type { EmbeddingHandle } from "../embedding.ts";
 import { failedOutcome, overQuota } from "../failure.ts";
+import { fedTarget } from "./fed-target.ts";
 
 /** What a group may have at most. Nothing of a kind: as much as there is room for. */
 export interface GroupQuotaLimits {
@@ -48,7 +49,6 @@ const OF_NOBODY = "d:";
 const EXISTENCE_MS = 10_000;
 const OK = 200;
 const NOTHING: Growth = { documents: 0, bytes: 0 };
-const decoder = new TextDecoder();
 
 /** The quotas of all groups. */
 export class GroupQuotas {
@@ -143,7 +143,8 @@ export class GroupQuotas {
       };
       const copies = this.#copies(id, load.cluster !== undefined);
       const growth = growthOf(copies, operation.length * copies);
-      const taken = isRemove(operation) ? NOTHING : await this.#takeFor(key, known, growth, id, partition);
+      const taken =
+        fedTarget(operation)?.removes === true ? NOTHING : await this.#takeFor(key, known, growth, id, partition);
       if (taken instanceof Error) {
         outcomes.push({ index, outcome: failedOutcome(taken) });
         continue;
@@ -250,14 +251,4 @@ async function exists(partition: EmbeddingHandle, id: string): Promise<boolean> 
   const request = { rawPath: "", id, fieldSet: "[id]", tensorFormat: "" };
   const { status } = await partition.get(request, EXISTENCE_MS);
   return status === OK;
-}
-
-/** Whether an operation of a feed removes; what is wrong with one is said by the core, which reads it. */
-function isRemove(operation: Uint8Array): boolean {
-  try {
-    const members = JSON.parse(decoder.decode(operation)) as Readonly<Record<string, unknown>>;
-    return Object.hasOwn(members, "remove") && !Object.hasOwn(members, "put") && !Object.hasOwn(members, "update");
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,128 @@
+/** Loads of which a part is not stored: what is told of each operation is what became of it. */
+import { Core, instantiate, type Load, Reader, Writer } from "@brooklet/core";
+import { memoryStorage, type Reserve, type SqlConnection, StoreError } from "@brooklet/store";
+import { expect, onTestFinished, test } from "vitest";
+import type { Outcome } from "../src/cluster.ts";
+import { failedOutcome, tooLate } from "../src/failure.ts";
+import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
+import { afterSplit, WHOLE } from "../src/shards/shard.ts";
+import { loadShards } from "../src/shards/shard-load.ts";
+import { ShardMaps } from "../src/shards/shard-map.ts";
+import { packageOf } from "./core-setting.ts";
+import { openSql } from "./setting.ts";
+
+const MINUTE_MS = 60_000;
+const NOTE = "schema note { document note { field title type string { indexing: summary | index } } }";
+/** Of one transaction at most. */
+const COMMIT_OPERATIONS = 1_024;
+const encoder = new TextEncoder();
+const idOf = (name: string | number): string => `id:x:note:g=a:${name}`;
+const putOf = (name: string | number): object => ({ put: idOf(name), fields: { title: "red" } });
+
+/** A reserve that is not given up before it has to be. */
+class FakeReserve implements Reserve {
+  isGivenUp = false;
+
+  giveUp(): void {
+    this.isGivenUp = true;
+  }
+}
+
+/** A cluster in memory. `device.isFull` is asked at each transaction; commits wait for `device.held`. */
+async function opened() {
+  const device = { isFull: (): boolean => false, held: undefined as Promise<void> | undefined };
+  const inner = memoryStorage(openSql);
+  const openBucket = (bucket: number): SqlConnection => {
+    const sql = inner.openBucket(bucket);
+    const transaction: SqlConnection["transaction"] = (work) => {
+      if (device.isFull()) throw new StoreError("full", "no space");
+      return sql.transaction(work);
+    };
+    return { ...sql, transaction };
+  };
+  const { buckets, secret } = inner;
+  const storage = {
+    buckets,
+    secret,
+    openBucket,
+    readApplication: () => inner.readApplication(),
+    storeApplication: (...asked: Parameters<typeof inner.storeApplication>) => inner.storeApplication(...asked),
+    close: () => inner.close(),
+  };
+  const schedule = (work: () => void): void => {
+    if (device.held === undefined) setImmediate(work);
+    else void device.held.then(work);
+  };
+  const reserve = new FakeReserve();
+  const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
+  const cluster = new LocalCluster({ storage, reserve, makeEngine, surroundings: { ...nodeSurroundings, schedule } });
+  onTestFinished(() => cluster.close());
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const write = (kind: "put" | "remove", name: string | number): Promise<Outcome> => {
+    const body = encoder.encode(kind === "put" ? '{"fields":{"title":"red"}}' : "");
+    const request = { kind, rawPath: "", id: idOf(name), create: false, condition: "", body } as const;
+    return cluster.partition("g:a").apply(request, MINUTE_MS);
+  };
+  const get = async (name: string | number): Promise<number> => {
+    const request = { rawPath: "", id: idOf(name), fieldSet: "", tensorFormat: "" };
+    return (await cluster.partition("g:a").get(request, MINUTE_MS)).status;
+  };
+  /** What came of each operation, in their order. */
+  const feed = async (operations: readonly object[]): Promise<Outcome[]> => {
+    const text = async function* () {
+      yield encoder.encode(operations.map((operation) => `${JSON.stringify(operation)}\n`).join(""));
+    };
+    const outcomes: Outcome[] = [];
+    for await (const told of cluster.feed(text(), { timeoutMs: MINUTE_MS }))
+      for (const { number, outcome } of told) outcomes[number] = outcome;
+    return outcomes;
+  };
+  return { device, reserve, write, get, feed };
+}
+
+test("of a load in two transactions the operations of the one that failed are told of", async () => {
+  const { device, write, get, feed } = await opened();
+  let goOn!: () => void;
+  device.held = new Promise((resolve) => {
+    goOn = resolve;
+  });
+  const others = Array.from({ length: COMMIT_OPERATIONS - 20 }, (_, n) => write("put", `other${n}`));
+  const feeding = feed(Array.from({ length: 40 }, (_, n) => putOf(n)));
+  // By then all of it is queued.
+  for (let turn = 0; turn < 200; turn += 1) await nodeSurroundings.turn();
+  let transactions = 0;
+  device.isFull = () => {
+    transactions += 1;
+    return transactions > 1;
+  };
+  goOn();
+  const outcomes = await feeding;
+  expect((await Promise.all(others)).every(({ status }) => status === 200)).toBe(true);
+  const statuses = outcomes.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(20);
+  expect(outcomes.filter(({ outcome }) => outcome === "not_applied")).toHaveLength(20);
+  const stored = await Promise.all(statuses.map((_, n) => get(n)));
+  expect(stored).toEqual(statuses.map((status) => (status === 200 ? 200 : 404)));
+});
+
+test("of a load of several shards the operations of the one that failed are told of", async () => {
+  const maps = new ShardMaps();
+  maps.open("g:a").learn(afterSplit(WHOLE, 1));
+  const ids = Array.from({ length: 20 }, (_, n) => idOf(n));
+  const operations = new Writer();
+  for (const id of ids) operations.bytes(encoder.encode(id));
+  const stored: string[] = [];
+  const ask = async ({ number }: { readonly number: number }, load: Load) => {
+    await nodeSurroundings.turn();
+    if (number === 0) throw tooLate();
+    const reader = new Reader(load.operations);
+    for (let at = 0; at < load.count; at += 1) stored.push(new TextDecoder().decode(reader.bytes()));
+    return { result: [] };
+  };
+  const told = await loadShards(maps, "g:a", { count: ids.length, operations: operations.finish(), ids }, ask);
+  expect(stored).not.toEqual([]);
+  const failed = ids.flatMap((id, index) => (stored.includes(id) ? [] : [index]));
+  expect(failed).not.toEqual([]);
+  expect(told).toEqual(failed.map((index) => ({ index, outcome: failedOutcome(tooLate()) })));
+});
