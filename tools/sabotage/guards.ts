@@ -234,9 +234,9 @@ export const GUARDS: readonly Guard[] = [
   {
     id: "T2",
     without: "over an object store, a write that was told not to be done is done when the store answers",
-    file: "packages/object-store/src/object-store-cluster.ts",
-    line: '      if (isLate) throw lateError("not_applied");',
-    instead: "",
+    file: "packages/object-store/src/outcomes.ts",
+    line: '    if (isLate) throw lateError("not_applied");',
+    instead: "    if (isLate) return await work(timeoutMs);",
     test: "packages/object-store/test/outcomes.test.ts",
     name: "a write whose time was over before it was begun is told that it was not done, and is not done when the store answers",
   },

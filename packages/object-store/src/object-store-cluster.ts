@@ -24,7 +24,7 @@ import { closeBucket, closeInTime } from "./close.ts";
 import { concatenate } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
-import { certain, inTime, isOutdated, lateError, meaningOf, unlessFenced } from "./outcomes.ts";
+import { begunInTime, certain, isOutdated, meaningOf, unlessFenced } from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
 import { encodeRecord } from "./record.ts";
 import {
@@ -301,19 +301,9 @@ export class ObjectStoreCluster implements Cluster {
     target: GateTarget,
     kind: GateKind,
     timeoutMs: number,
-    work: () => Promise<Result>,
+    work: (leftMs: number) => Promise<Result>,
   ): Promise<Result> {
-    let [isBegun, isLate] = [false, false];
-    const passed = this.#pass(target, kind, async () => {
-      // What its caller was told was not done is not done afterwards.
-      if (isLate) throw lateError("not_applied");
-      isBegun = true;
-      return await work();
-    });
-    return await inTime(passed, timeoutMs, () => {
-      isLate = true;
-      return lateError(kind === "write" && isBegun ? "unknown" : "not_applied");
-    });
+    return await begunInTime(kind, timeoutMs, (begin) => this.#pass(target, kind, begin), work);
   }
 
   /** Brings what an operation needs, and answers when that is known to be true. */

@@ -1,5 +1,6 @@
 /** What a caller is told where a bucket was taken over, or the store took too long: above all, whether anything was done. */
 import { ServiceError } from "@brooklet/core";
+import type { GateKind } from "@brooklet/partition";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
 import { Outdated } from "./bucket-replica.ts";
 
@@ -28,8 +29,32 @@ export async function inTime<Result>(work: Promise<Result>, timeoutMs: number, l
   }
 }
 
+/**
+ * What comes of work that `pass` has begun once there is what it needs, perhaps several times; in time, all of it together. Work is
+ * told how much of the time is left then.
+ */
+export async function begunInTime<Result>(
+  kind: GateKind,
+  timeoutMs: number,
+  pass: (begin: () => Promise<Result>) => Promise<Result>,
+  work: (leftMs: number) => Promise<Result>,
+): Promise<Result> {
+  const endMs = performance.now() + timeoutMs;
+  let [isBegun, isLate] = [false, false];
+  const passed = pass(async () => {
+    // What its caller was told was not done is not done afterwards.
+    if (isLate) throw lateError("not_applied");
+    isBegun = true;
+    return await work(endMs - performance.now());
+  });
+  return await inTime(passed, timeoutMs, () => {
+    isLate = true;
+    return lateError(kind === "write" && isBegun ? "unknown" : "not_applied");
+  });
+}
+
 /** What a caller is told whose time is over. */
-export function lateError(outcome: "not_applied" | "unknown"): ServiceError {
+function lateError(outcome: "not_applied" | "unknown"): ServiceError {
   const message = "Timed out while the object store was waited for";
   return new ServiceError({ code: "TIMED_OUT", status: 504, number: 12, message, outcome });
 }

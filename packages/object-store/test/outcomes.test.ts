@@ -1,9 +1,10 @@
 /** What is told of a write or a deployment stays true, whatever comes later. */
 import type { Embedding } from "@brooklet/core";
 import type { TextEmbedder } from "@brooklet/partition";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
+import { begunInTime } from "../src/outcomes.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
 
 const EMBEDDED = `schema note { document note {
@@ -63,6 +64,22 @@ test("a write that was begun and may be stored is told to be so, also where text
   goOn();
   await put(cluster, "alice", "2", { title: "second", seen: 3 });
   expect(await get(cluster, "alice", "1")).toMatchObject({ title: "late", seen: 2 });
+});
+
+test("work that waited for its bucket has the rest of its time", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const left: number[] = [];
+  const work = async (leftMs: number): Promise<void> => void left.push(leftMs);
+  const pass = async (begin: () => Promise<void>): Promise<void> => {
+    await vi.advanceTimersByTimeAsync(400);
+    await begin();
+    await vi.advanceTimersByTimeAsync(500);
+    await begin();
+  };
+  await begunInTime("write", 1_000, pass, work);
+  await begunInTime("write", Number.POSITIVE_INFINITY, pass, work);
+  expect(left).toEqual([600, 100, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
 });
 
 test("servers that begin together over an empty store deploy the same application once; another is refused", async () => {

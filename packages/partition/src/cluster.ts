@@ -317,9 +317,14 @@ export type GateTarget = { readonly keys: readonly PartitionKey[] } | { readonly
 export interface Gate {
   /**
    * Does `work`, which reads or writes partitions, perhaps more than once if what it did before did not happen. What it yields
-   * is given back when everybody may know it; after `timeoutMs` nobody waits any more.
+   * is given back when everybody may know it; after `timeoutMs` nobody waits any more. `work` is told what is left of that.
    */
-  pass<Result>(target: GateTarget, kind: GateKind, timeoutMs: number, work: () => Promise<Result>): Promise<Result>;
+  pass<Result>(
+    target: GateTarget,
+    kind: GateKind,
+    timeoutMs: number,
+    work: (leftMs: number) => Promise<Result>,
+  ): Promise<Result>;
   /** Who is to write a partition instead of this process; nothing: this one. */
   elsewhere?(key: PartitionKey): PartitionWriter | undefined;
   /** Brings all of a partition for work that nobody waits for, and keeps it until what it gives is called. */
@@ -342,7 +347,7 @@ export interface PartitionWriter {
 
 /** A gate that is always open. */
 export const OPEN_GATE: Gate = {
-  pass: (_, __, ___, work) => work(),
+  pass: (_, __, timeoutMs, work) => work(timeoutMs),
   hold: async () => () => undefined,
   maintains: () => true,
 };

@@ -37,7 +37,7 @@ export interface FeedPlace {
   readonly loadBytes?: number;
   /** Throws where the chunk is no list of objects. */
   split(chunk: Uint8Array): SplitChunk;
-  /** Takes the bytes over: they may be gone afterwards. */
+  /** Takes the bytes over: they may be gone afterwards, and are filled with others once this is settled unless it was rejected. */
   load(key: PartitionKey, load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]>;
   apply(key: PartitionKey, request: OperationRequest, timeoutMs: number, caller: Caller): Promise<Outcome>;
   /** The ids under which a document is stored that is in several content clusters, of one of these. */
@@ -271,10 +271,12 @@ class FeedRun {
     queue.isLoading = true;
     this.#loading += 1;
     const batch = queue.take(this.#place.loadBytes);
-    const told = this.#loadNow(queue.key, batch).catch((error: unknown) => this.#tellAll(batch, failedOutcome(error)));
+    const loaded = (): void => this.#queues.giveBack(batch);
+    // What was given up may go on, and read its memory still: that is left to the collector.
+    const failed = (error: unknown): void => this.#tellAll(batch, failedOutcome(error));
+    const told = this.#loadNow(queue.key, batch).then(loaded, failed);
     void told.then(() => {
       this.#held -= batch.bytes;
-      this.#queues.giveBack(batch);
       this.#loading -= 1;
       queue.isLoading = false;
       if (queue.isDue || this.#hasEnded) this.#load(queue);

@@ -209,9 +209,9 @@ export class LocalCluster implements Cluster {
     const target = { keys: [key] };
     return {
       apply: (request, timeoutMs) =>
-        this.#gate.pass(target, "write", timeoutMs, () => this.#host.partition(key).apply(request, timeoutMs)),
+        this.#gate.pass(target, "write", timeoutMs, (leftMs) => this.#host.partition(key).apply(request, leftMs)),
       load: (load, timeoutMs) =>
-        this.#gate.pass(target, "write", timeoutMs, () => this.#host.partition(key).load(load, timeoutMs)),
+        this.#gate.pass(target, "write", timeoutMs, (leftMs) => this.#host.partition(key).load(load, leftMs)),
     };
   }
 
@@ -225,7 +225,7 @@ export class LocalCluster implements Cluster {
       // As all partitions, it tells what came of a write without throwing: who is around it knows what came before.
       apply: (request, timeoutMs) => apply(request, timeoutMs).catch(failedOutcome),
       get: (request, timeoutMs) =>
-        this.#gate.pass(target, kindOf(request), timeoutMs, () => this.#host.partition(key).get(request, timeoutMs)),
+        this.#gate.pass(target, kindOf(request), timeoutMs, (leftMs) => this.#host.partition(key).get(request, leftMs)),
     };
   }
 
@@ -336,8 +336,8 @@ export class LocalCluster implements Cluster {
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return this.#gate.pass(targetOf(step), kindOf(step), timeoutMs, () =>
-      this.#large.visit(visit, step, timeoutMs, (of, ms) => this.#host.visit(visit, of, ms)),
+    return this.#gate.pass(targetOf(step), kindOf(step), timeoutMs, (leftMs) =>
+      this.#large.visit(visit, step, leftMs, (of, ms) => this.#host.visit(visit, of, ms)),
     );
   }
 
@@ -352,8 +352,8 @@ export class LocalCluster implements Cluster {
     const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
     const through = (of: VisitStep, ms: number): Promise<MassOutcome> =>
       this.#host.applyWhere(visit, of, operation, ms);
-    return this.#gate.pass(targetOf(step), "write", timeoutMs, () =>
-      this.#large.applyWhere(visit, step, operation, timeoutMs, { through, partition }),
+    return this.#gate.pass(targetOf(step), "write", timeoutMs, (leftMs) =>
+      this.#large.applyWhere(visit, step, operation, leftMs, { through, partition }),
     );
   }
 

@@ -5,6 +5,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FedOperation, PartitionKey } from "../src/cluster.ts";
+import { tooLate } from "../src/failure.ts";
+import { type FeedPlace, feedPlace, splitChunk } from "../src/feeding.ts";
 import { FEED_TOLD } from "../src/limits.ts";
 import type { LocalCluster } from "../src/local-cluster.ts";
 import { getNote, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
@@ -309,6 +311,28 @@ test(`${FEEDS} random feeds leave what their operations leave one by one`, {
     }
     await Promise.all([single.close(), bulk.close()]);
   }
+});
+
+test("what a load that failed works on is not filled with what is fed next", async () => {
+  const { core, cluster } = openCore(join(folder(), "data"));
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const loads: { readonly given: Uint8Array; readonly was: Uint8Array }[] = [];
+  const place: FeedPlace = {
+    split: (chunk) => splitChunk(core, chunk),
+    // Its caller waits no longer, and the work goes on.
+    load: async (_, { operations }) => {
+      loads.push({ given: operations, was: operations.slice() });
+      throw tooLate();
+    },
+    apply: () => Promise.reject(tooLate()),
+  };
+  for (let round = 0; round < 3; round += 1) {
+    const text = lines(Array.from({ length: 40 }, (_, number) => put("a", number, round)));
+    for await (const told of feedPlace(place, pieces(text, 100_000), { timeoutMs: MINUTE_MS }))
+      for (const { outcome } of told) expect(outcome.code).toBe("TIMED_OUT");
+  }
+  expect(loads).toHaveLength(3);
+  for (const { given, was } of loads) expect(given).toEqual(was);
 });
 
 test("writes that come meanwhile are neither lost nor decided on what is being replaced", async () => {

@@ -2,9 +2,9 @@
 import { Core, instantiate, type Load, Reader, Writer } from "@brooklet/core";
 import { memoryStorage, type Reserve, type SqlConnection, StoreError } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
-import type { Outcome } from "../src/cluster.ts";
+import { OPEN_GATE, type Outcome } from "../src/cluster.ts";
 import { failedOutcome, tooLate } from "../src/failure.ts";
-import { LocalCluster } from "../src/local-cluster.ts";
+import { LocalCluster, type LocalClusterOptions } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { afterSplit, WHOLE } from "../src/shards/shard.ts";
 import { loadShards } from "../src/shards/shard-load.ts";
@@ -30,7 +30,7 @@ class FakeReserve implements Reserve {
 }
 
 /** A cluster in memory. `device.isFull` is asked at each transaction; commits wait for `device.held`. */
-async function opened() {
+async function opened(more: Pick<LocalClusterOptions, "gate"> = {}) {
   const device = { isFull: (): boolean => false, held: undefined as Promise<void> | undefined };
   const inner = memoryStorage(openSql);
   const openBucket = (bucket: number): SqlConnection => {
@@ -56,7 +56,13 @@ async function opened() {
   };
   const reserve = new FakeReserve();
   const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
-  const cluster = new LocalCluster({ storage, reserve, makeEngine, surroundings: { ...nodeSurroundings, schedule } });
+  const cluster = new LocalCluster({
+    storage,
+    reserve,
+    makeEngine,
+    surroundings: { ...nodeSurroundings, schedule },
+    ...more,
+  });
   onTestFinished(() => cluster.close());
   await cluster.deploy(packageOf({ note: NOTE }));
   const write = (kind: "put" | "remove", name: string | number): Promise<Outcome> => {
@@ -104,6 +110,14 @@ test("of a load in two transactions the operations of the one that failed are to
   expect(outcomes.filter(({ outcome }) => outcome === "not_applied")).toHaveLength(20);
   const stored = await Promise.all(statuses.map((_, n) => get(n)));
   expect(stored).toEqual(statuses.map((status) => (status === 200 ? 200 : 404)));
+});
+
+test("what waited at a gate for all of its time is not begun", async () => {
+  const { write, get, feed } = await opened({ gate: { ...OPEN_GATE, pass: (_, __, ___, work) => work(0) } });
+  const late = { status: 504, code: "TIMED_OUT", outcome: "not_applied" };
+  expect(await write("put", "1")).toMatchObject(late);
+  expect(await feed([putOf("2")])).toMatchObject([late]);
+  expect(await get("1")).not.toBe(200);
 });
 
 test("of a load of several shards the operations of the one that failed are told of", async () => {
