@@ -1,6 +1,6 @@
 /** Where a query is searched that is open in this thread, and in those of the buckets. */
 
-import type { FloorBytes, QueryBytes } from "@brooklet/core";
+import { type FloorBytes, type QueryBytes, ServiceError } from "@brooklet/core";
 import { clock } from "../clock.ts";
 import type { PartitionKey, SearchStep } from "../cluster.ts";
 import type { Correspondent } from "../correspondent.ts";
@@ -16,6 +16,7 @@ export class ThreadPlaces {
   readonly #bytes: QueryBytes;
   /** Those that keep something of it. */
   readonly #threads = new Set<Correspondent>();
+  #isForgotten = false;
 
   /** `number`: no other query of these threads has it. */
   constructor(number: number, bytes: QueryBytes) {
@@ -28,7 +29,7 @@ export class ThreadPlaces {
     const [number, { timeoutMs, startMs, gone }] = [this.#number, waiting];
     const search = (): Promise<SearchStage> => {
       const packed = (by: Packing) => ({ query: this.#sent(given, by), waitedMs: clock.now() - startMs });
-      return inLane(thread, () => thread.call("search", packed, key, timeoutMs, gone));
+      return this.#inLane(thread, () => thread.call("search", packed, key, timeoutMs, gone));
     };
     const resume = (outputs: Uint8Array): Promise<SearchStage> =>
       thread.call("resume", (by) => ({ query: number, outputs: by.copy(outputs) }), key, timeoutMs, gone);
@@ -38,6 +39,7 @@ export class ThreadPlaces {
         // It keeps what it matched until it has an answer.
         if (stage.kind === "models") this.#threads.add(thread);
         else this.#threads.delete(thread);
+        if (this.#isForgotten) this.forget();
         return stage;
       },
       [Symbol.dispose]: () => undefined,
@@ -53,16 +55,30 @@ export class ThreadPlaces {
       waitedMs: clock.now() - startMs,
       step: { ...step, floor: by.copy(step.floor) as Uint8Array as FloorBytes },
     });
-    return inLane(thread, () => thread.call("searchBucket", packed, undefined, timeoutMs, gone));
+    return this.#inLane(thread, () => thread.call("searchBucket", packed, undefined, timeoutMs, gone));
   }
 
   /** Tells the threads that the query is over. */
   forget(): void {
+    this.#isForgotten = true;
     for (const thread of this.#threads) {
       // A thread that ended has nothing of it any more.
       thread.call("forget", () => this.#number, undefined, 0).catch(() => undefined);
     }
     this.#threads.clear();
+  }
+
+  /** A search in one of the places of its thread. What it waits for one is a part of its time: it says so when it is sent. */
+  async #inLane<Result>({ lane }: Correspondent, search: () => Promise<Result>): Promise<Result> {
+    const entering = lane.enter();
+    if (entering !== undefined) await entering;
+    try {
+      // The thread was told that the query is over, and would have it open for good.
+      if (this.#isForgotten) throw overError();
+      return await search();
+    } finally {
+      lane.leave();
+    }
   }
 
   #sent({ embeddings, outputs }: Given, by: Packing): SentQuery {
@@ -75,13 +91,8 @@ export class ThreadPlaces {
   }
 }
 
-/** A search in one of the places of its thread. What it waits for one is a part of its time: it says so when it is sent. */
-async function inLane<Result>({ lane }: Correspondent, search: () => Promise<Result>): Promise<Result> {
-  const entering = lane.enter();
-  if (entering !== undefined) await entering;
-  try {
-    return await search();
-  } finally {
-    lane.leave();
-  }
+/** The query of a step ended before it was begun; whoever waited for it has another answer. */
+function overError(): ServiceError {
+  const message = "The query was over before it was begun here";
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message });
 }
