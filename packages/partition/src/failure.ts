@@ -10,10 +10,12 @@ type Meaning = Pick<ServiceError, "code" | "status" | "number" | "message" | "ou
 
 /** The code of a failure of one partition alone: what is stored of it is damaged, others are no worse for it. */
 export const DAMAGED = "STORE_CORRUPT";
+/** The code of what a full device does not take. */
+export const FULL = "INSUFFICIENT_STORAGE";
 
 /** The messages name no file and no document: those are in the cause, for the operator. */
 const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
-  full: meaning("INSUFFICIENT_STORAGE", 507, 19, "The storage is full", "not_applied"),
+  full: meaning(FULL, 507, 19, "The storage is full", "not_applied"),
   io: meaning("STORE_FAILED", 500, 10, "The storage failed", "unknown"),
   damaged: meaning(DAMAGED, 500, 10, "The stored data is damaged", "unknown"),
   refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),
@@ -96,7 +98,7 @@ export function tailFull(operations: number, cause: unknown): ServiceError {
 /** A write that would have a group exceed what it may have (L-group). */
 export function overQuota(of: "documents" | "bytes", most: number, now: number): ServiceError {
   const message = `The group may have ${most} ${of} and has ${now} (limit L-group): remove some, removes are always taken`;
-  return new ServiceError({ code: "INSUFFICIENT_STORAGE", status: 507, number: 19, message, outcome: "not_applied" });
+  return new ServiceError({ code: FULL, status: 507, number: 19, message, outcome: "not_applied" });
 }
 
 function meaning(code: string, status: number, number: number, message: string, outcome: Meaning["outcome"]): Meaning {

@@ -21,7 +21,7 @@ import { clock } from "./clock.ts";
 import type { LoadOutcome, Outcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
 import { driveInSlices } from "./drive.ts";
-import { failedOutcome, tooLate } from "./failure.ts";
+import { FULL, failedOutcome, tooLate } from "./failure.ts";
 import { LOAD_SEGMENT_BYTES, LOAD_SEGMENT_OPERATIONS, SLICE_MS } from "./limits.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -29,7 +29,7 @@ import { fedTarget } from "./quotas/fed-target.ts";
 import { MOVED_OUTCOME } from "./shards/moved.ts";
 import { groupOf } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
-import { operationsOf } from "./shards/shard-load.ts";
+import { operationsOf, partOf } from "./shards/shard-load.ts";
 
 /** Where a load works. */
 export interface LoadPlace {
@@ -110,8 +110,13 @@ function isUndisturbed(store: Partitions, { bucket, key }: LoadPlace, seen: Stor
   return layout === seen.layout && lastOperation === (seen.operations.at(-1)?.number ?? 0) && !bucket.hasQueued(key);
 }
 
-/** Makes operations of the tail and commits them. */
-async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
+/** Makes operations of the tail and commits them; `removes`: all of them do nothing else. */
+async function intoTail(
+  place: LoadPlace,
+  load: Load,
+  deadline: Deadline,
+  removes = false,
+): Promise<readonly LoadOutcome[]> {
   const { bucket, key, maintenance } = place;
   await place.room();
   for (;;) {
@@ -132,23 +137,48 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
       await deadline.wait(admission, tooLate);
       continue;
     }
-    const failures = await write(place, loaded.operations);
+    const failures = await write(place, loaded.operations, removes);
     if (failures.size < loaded.operations.length) maintenance.written(bucket, key);
     if (failures.size === 0) return outcomesOf(loaded.outcomes);
     const all = operationsOf(load);
-    return outcomesOf(loaded.outcomes, (index) => failureOf(failures, all[index]));
+    const told = outcomesOf(loaded.outcomes, (index) => failureOf(failures, all[index]));
+    return removes ? told : await removedApart(place, load, { all, told }, deadline);
   }
 }
 
+/** What came of operations, with those that only remove done by themselves where the device is full: what is kept back is for them. */
+async function removedApart(
+  place: LoadPlace,
+  load: Load,
+  { all, told }: { readonly all: readonly Uint8Array[]; readonly told: readonly LoadOutcome[] },
+  deadline: Deadline,
+): Promise<readonly LoadOutcome[]> {
+  const isRefused = (one: LoadOutcome): boolean =>
+    "outcome" in one && one.outcome.code === FULL && fedTarget(all[one.index])?.removes === true;
+  const refused = told.filter(isRefused).map(({ index }) => index);
+  if (refused.length === 0) return told;
+  const failed = (error: unknown): readonly LoadOutcome[] => {
+    const outcome = failedOutcome(place.failure(error));
+    return refused.map((_, index) => ({ index, outcome }));
+  };
+  const removed = await intoTail(place, partOf(all, refused, load), deadline, true).catch(failed);
+  const others = told.filter((one) => !isRefused(one));
+  return [...others, ...removed.map((one) => ({ ...one, index: refused[one.index] ?? 0 }))];
+}
+
 /** Queues operations for the tail. Those that were not committed, by the shown ids of their documents: they may be several transactions. */
-async function write(place: LoadPlace, operations: LoadResult["operations"]): Promise<ReadonlyMap<string, Outcome>> {
+async function write(
+  place: LoadPlace,
+  operations: LoadResult["operations"],
+  removes: boolean,
+): Promise<ReadonlyMap<string, Outcome>> {
   const { bucket, engine, key } = place;
   const ids = operations.map(({ id }) => shownId(id));
   const written = operations.map(({ id, bytes }, at) => {
     const shown = ids[at] ?? "";
     // Those of several content clusters follow one another.
     const unit = engine.storedIds?.(shown) !== undefined && { unit: shown };
-    return bucket.write(key, bytes, { id, decided: true, ...unit });
+    return bucket.write(key, bytes, { id, decided: true, removes, ...unit });
   });
   const failures = new Map<string, Outcome>();
   for (const [at, settled] of (await Promise.allSettled(written)).entries())
@@ -158,7 +188,7 @@ async function write(place: LoadPlace, operations: LoadResult["operations"]): Pr
 
 /** What came of an operation that should have been written, if that failed. */
 function failureOf(failures: ReadonlyMap<string, Outcome>, operation: Uint8Array | undefined): Outcome | undefined {
-  const target = operation && fedTarget(operation);
+  const target = fedTarget(operation);
   if (target !== undefined) return failures.get(target.id);
   const [some] = failures.values();
   return some && { ...some, outcome: "unknown" };

@@ -19,6 +19,7 @@ const COMMIT_OPERATIONS = 1_024;
 const encoder = new TextEncoder();
 const idOf = (name: string | number): string => `id:x:note:g=a:${name}`;
 const putOf = (name: string | number): object => ({ put: idOf(name), fields: { title: "red" } });
+const removeOf = (name: string | number): object => ({ remove: idOf(name) });
 
 /** A reserve that is not given up before it has to be. */
 class FakeReserve implements Reserve {
@@ -110,6 +111,26 @@ test("of a load in two transactions the operations of the one that failed are to
   expect(outcomes.filter(({ outcome }) => outcome === "not_applied")).toHaveLength(20);
   const stored = await Promise.all(statuses.map((_, n) => get(n)));
   expect(stored).toEqual(statuses.map((status) => (status === 200 ? 200 : 404)));
+});
+
+test.each([
+  { when: "was full before", count: 3 },
+  { when: "was full before", count: 60 },
+  { when: "is found to be full", count: 3 },
+])("a device that $when takes the removes of a feed, here $count (P18)", async ({ when, count }) => {
+  const { device, reserve, write, get, feed } = await opened();
+  const full = { status: 507, outcome: "not_applied" };
+  for (let n = 0; n < count; n += 1) expect((await write("put", n)).status).toBe(200);
+  if (when === "was full before") reserve.isGivenUp = true;
+  // What is kept back makes room.
+  else device.isFull = () => !reserve.isGivenUp;
+  const last = count - 1;
+  const removes = Array.from({ length: last }, (_, n) => removeOf(n));
+  const told = await feed([putOf("new"), ...removes, putOf(0), putOf(last), removeOf(last)]);
+  const done = removes.map(() => ({ status: 200 }));
+  expect(told).toMatchObject([full, ...done, full, full, { status: 200 }]);
+  const left = await Promise.all(["new", ...removes.keys(), last].map(get));
+  expect(new Set(left)).toEqual(new Set([404]));
 });
 
 test("what waited at a gate for all of its time is not begun", async () => {

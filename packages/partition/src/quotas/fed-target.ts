@@ -13,7 +13,7 @@ const KINDS = ["put", "update", "remove"] as const;
 const decoder = new TextDecoder();
 
 /** What an operation is about; nothing: it is broken, or names no document or several. */
-export function fedTarget(operation: Uint8Array): FedTarget | undefined {
+export function fedTarget(operation: Uint8Array | undefined): FedTarget | undefined {
   try {
     const members = JSON.parse(decoder.decode(operation)) as Readonly<Record<string, unknown>>;
     const [kind, ...others] = KINDS.filter((name) => Object.hasOwn(members, name));
