@@ -141,7 +141,7 @@ export class LoggedPartitions implements Partitions {
     return this.#inner.dropErased(bytesMax);
   }
 
-  /** A change that failed may have used up numbers that others have not. */
+  /** Of a change that failed it is not known whether the database has it, which the log has not. */
   #change<Result>(work: () => Result): Result {
     if (!this.#journal.isOwner) throw new StoreError("closed", "the bucket is another gateway's");
     try {

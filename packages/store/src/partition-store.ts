@@ -408,17 +408,21 @@ export class PartitionStore implements Partitions {
     return { state, head: EMPTY };
   }
 
-  /** A transaction after which the bucket's head is as it was, if it fails; and noted beside the database, if not. */
+  /**
+   * A transaction after which the bucket's head and the numbers that come next are as they were, if it fails: what is noted beside
+   * the database, if not, must never be ahead of what is stored.
+   */
   #transact<Result>(work: () => Result): Result {
-    const before = this.#bucket;
+    const before = [this.#bucket, this.#nextOperation, this.#nextPartition] as const;
+    let result: Result;
     try {
-      const result = this.#sql.transaction(work);
-      this.#sql.guard?.reach({ changes: this.#bucket.changes, operation: this.lastOperation });
-      return result;
+      result = this.#sql.transaction(work);
     } catch (error) {
-      this.#bucket = before;
+      [this.#bucket, this.#nextOperation, this.#nextPartition] = before;
       throw error;
     }
+    this.#sql.guard?.reach({ changes: this.#bucket.changes, operation: this.lastOperation });
+    return result;
   }
 
   /** Notes a change of more than the end of a tail, and of the number of partitions. */

@@ -47,7 +47,7 @@ export class RegistryStore {
   /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile. */
   store(after: number, { number, bytes }: StoredApplication): boolean {
     if (this.number !== after || number !== after + 1) return false;
-    this.#sql.transaction(() => {
+    this.#transact(() => {
       this.#write("application", number, bytes);
       this.#remove("application", number - OLD_APPLICATIONS);
     });
@@ -57,7 +57,7 @@ export class RegistryStore {
   /** Keeps a package that is to be activated; its session. The oldest make room when there are more than `kept`. */
   addSession(bytes: Uint8Array, kept: number): number {
     const session = Math.max(this.#last("session"), this.number) + 1;
-    this.#sql.transaction(() => {
+    this.#transact(() => {
       this.#write("session", session, bytes);
       this.#remove("session", session - kept + 1);
     });
@@ -67,6 +67,17 @@ export class RegistryStore {
   /** The package of a session; nothing if there is none such. */
   session(session: number): Uint8Array | undefined {
     return this.#read("session", session);
+  }
+
+  /** If it fails, the table that it made is not there. */
+  #transact(work: () => void): void {
+    const before = this.#exists;
+    try {
+      this.#sql.transaction(work);
+    } catch (error) {
+      this.#exists = before;
+      throw error;
+    }
   }
 
   #last(kind: Kind): number {

@@ -316,6 +316,25 @@ test("a log that was removed is told, and a file of yesterday", () => {
   expect(answers(path)).toEqual(["2 segments, 4 operations", WHOLE, WHOLE]);
 });
 
+test("what a full device refused takes no number: the bucket is not ahead of what is stored", () => {
+  const path = filled();
+  using_(path, (store, sql) => {
+    store.erase("g:b");
+    const last = store.lastOperation;
+    const next = store.nextPartition;
+    sql.run(`PRAGMA max_page_count = ${sql.all<{ page_count: number }>("PRAGMA page_count")[0]?.page_count}`);
+    for (const key of ["g:a", "g:new"])
+      expect(() => store.append([{ key, bytes: new Uint8Array(1 << 20) }])).toThrow("full");
+    sql.run("PRAGMA max_page_count = 1000000");
+    expect([store.lastOperation, store.nextPartition]).toEqual([last, next]);
+    // Each of these notes how far the bucket is.
+    expect(store.dropErased(1 << 20)).toBe(true);
+    store.note("g:a", "later");
+    store.markCurrent("g:c");
+  });
+  expect(answers(path)).toEqual([WHOLE, "0 segments, 0 operations", WHOLE]);
+});
+
 test("a bucket of another directory is told, and one without the file that says how far it is", () => {
   const [path, other] = [filled(), filled()];
   copyFileSync(join(other, "buckets/000.sqlite"), join(path, "buckets/000.sqlite"));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PartitionStore } from "../src/partition-store.ts";
 import { type FilePool, PoolStorage } from "../src/pool-storage.ts";
+import { RegistryStore } from "../src/registry-store.ts";
 import type { SqlConnection } from "../src/sql.ts";
 import { folder, openSql } from "./open.ts";
 
@@ -84,4 +85,16 @@ test("a closed storage gives nothing, and lets go of its pool once", () => {
   expect(pool.closed()).toBe(1);
   expect(() => storage.openBucket()).toThrow("closed");
   expect(() => storage.readApplication()).toThrow("closed");
+});
+
+test("a package that there was no room for is refused, and taken when there is", () => {
+  const sql = openSql(":memory:");
+  const registry = new RegistryStore(sql);
+  sql.run("PRAGMA max_page_count = 8");
+  expect(() => registry.addSession(new Uint8Array(1 << 20), 2)).toThrow("full");
+  expect(registry.number).toBe(0);
+  sql.run("PRAGMA max_page_count = 1000000");
+  const session = registry.addSession(new Uint8Array(1 << 20), 2);
+  expect(registry.session(session)).toHaveLength(1 << 20);
+  sql.close();
 });
