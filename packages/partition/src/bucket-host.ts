@@ -292,10 +292,11 @@ export class BucketHost {
       try {
         const connection = this.#opened(number);
         const hasRest = hasPartitionBefore(connection, this.#unseen.erasedFrom) || hasErased(connection);
-        // What an earlier process left in the log goes with this.
+        // What an earlier process left in the log goes with this, unless somebody reads it.
+        const isWhole = connection.checkpoint?.(true) ?? true;
         connection.close();
         // From here on it is maintained.
-        if (hasRest) void this.#bucketAt(number).store;
+        if (hasRest || !isWhole) void this.#bucketAt(number).store;
       } catch (error) {
         this.#options.onProblem(error);
       }

@@ -1,10 +1,13 @@
 /** Encrypted partitions beside plain ones: whatever is done to both, both tell the same; and what is changed, or is another's, is not opened. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { Bucket } from "../src/bucket.ts";
+import { DataDirectory } from "../src/node/data-directory.ts";
 import { EncryptedPartitions } from "../src/node/encrypted-partitions.ts";
+import { encryptedBuckets } from "../src/node/encryption.ts";
 import { decrypt, decryptInto, directoryKeyOf, ENCRYPTED_BYTES, encrypt, GroupKeys } from "../src/node/group-keys.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { Partitions, StoredBlock } from "../src/partitions.ts";
@@ -177,4 +180,47 @@ test("a key that was destroyed is in no file, is made anew as another, and is no
   onTestFinished(() => others.close());
   // Others' names are others, too.
   expect(others.of("g:bob")).toBe(undefined);
+});
+
+/** An open bucket of an encrypted directory, and the file of its keys. */
+function openBucket(): { readonly bucket: Bucket; readonly keys: string } {
+  const path = join(folder(), "data");
+  const directory = DataDirectory.open(path, openSql, 1, KEY);
+  const encrypted = encryptedBuckets(path, KEY, openSql, () => directory.openBucket(0));
+  const open = () => encrypted.openBucket(IDENTITY);
+  const bucket = new Bucket({ ...IDENTITY, open, partitions: encrypted.partitions, schedule: setImmediate });
+  onTestFinished(() => {
+    bucket.close();
+    directory.close();
+  });
+  return { bucket, keys: join(path, "keys", "000.sqlite") };
+}
+
+function logBytes(keys: string): number {
+  return statSync(`${keys}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+test("the log of the keys is moved to their file with that of the bucket, and after some keys", async () => {
+  const { bucket, keys } = openBucket();
+  await bucket.write("g:a", Uint8Array.of(1));
+  expect(logBytes(keys)).toBeGreaterThan(0);
+  bucket.checkpoint(true);
+  expect(logBytes(keys)).toBe(0);
+  await Promise.all(Array.from({ length: 700 }, (_, at) => bucket.write(`g:${at}`, Uint8Array.of(1))));
+  // Without that: 2.8 MiB and more.
+  expect(logBytes(keys)).toBeLessThan(2 << 20);
+});
+
+test("what a process that was killed left in the log of the keys goes without that one is asked for", () => {
+  const path = folder();
+  const killed = new GroupKeys(path, 0, directoryKeyOf(KEY), openSql);
+  onTestFinished(() => killed.close());
+  killed.made("g:a");
+  const next = new GroupKeys(path, 0, directoryKeyOf(KEY), openSql);
+  onTestFinished(() => next.close());
+  const file = join(path, "000.sqlite");
+  expect([logBytes(file) > 0, next.checkpoint(true), logBytes(file)]).toEqual([true, true, 0]);
+  // Nothing is opened, nor made, where there is no log.
+  const none = new GroupKeys(path, 1, directoryKeyOf(KEY), openSql);
+  expect([none.checkpoint(true), readdirSync(path).filter((name) => name.startsWith("001"))]).toEqual([true, []]);
 });

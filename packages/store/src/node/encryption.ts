@@ -40,6 +40,10 @@ export function encryptedBuckets(
       const sql = openBucket(identity);
       const connection: SqlConnection = {
         ...sql,
+        checkpoint: (truncate) => {
+          const isWhole = sql.checkpoint?.(truncate) ?? true;
+          return keys.checkpoint(truncate) && isWhole;
+        },
         close: () => {
           keys.close();
           sql.close();

@@ -4,7 +4,7 @@
  * there is of it. Names of partitions are not in the file: they are found by a keyed hash.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomFillSync } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
@@ -36,6 +36,8 @@ const APPLICATION_ID = 0x62726b6b;
 const TABLE = "CREATE TABLE IF NOT EXISTS key (name BLOB PRIMARY KEY, wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID";
 /** Keys that are remembered, of the partitions that were used last. */
 const REMEMBERED = 20_000;
+/** Keys that are made, each of which writes a page or two to the log, after which that is moved to the file. */
+const LOGGED = 256;
 /** A key that is being removed must not wait for who reads others. */
 const BUSY_TRIES = 50;
 const BUSY_MS = 20;
@@ -171,6 +173,8 @@ export class GroupKeys {
   readonly #openSql: OpenSql;
   readonly #known = new Map<string, Uint8Array>();
   #sql: SqlConnection | undefined;
+  /** Keys that were made since the log was moved to the file. */
+  #logged = 0;
 
   /** `folder` is the folder of keys. */
   constructor(folder: string, bucket: number, key: DirectoryKey, openSql: OpenSql) {
@@ -195,10 +199,13 @@ export class GroupKeys {
   made(partition: string): Uint8Array {
     const known = this.of(partition);
     if (known !== undefined) return known;
+    // What fails here fails before there is a key.
+    if (this.#logged >= LOGGED) this.checkpoint(false);
     const key = randomFillSync(new Uint8Array(KEY_BYTES));
     const name = this.#nameOf(partition);
     const wrapped = encrypt(this.#key.wrapping, hex(name), key);
     this.#file.transaction(() => this.#file.run("INSERT INTO key (name, wrapped) VALUES (?, ?)", name, wrapped));
+    this.#logged += 1;
     return this.#remember(partition, key);
   }
 
@@ -210,6 +217,14 @@ export class GroupKeys {
     const sql = this.#file;
     sql.transaction(() => sql.run("DELETE FROM key WHERE name = ?", name));
     for (let tries = 0; sql.checkpoint?.(true) === false && tries < BUSY_TRIES; tries += 1) wait();
+  }
+
+  /** Moves the log to the file, also that of a process that was killed; whether all of it was. `truncate` leaves nothing in the log. */
+  checkpoint(truncate: boolean): boolean {
+    const hasLog = this.#sql !== undefined || (statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    const isWhole = !hasLog || (this.#file.checkpoint?.(truncate) ?? true);
+    this.#logged = 0;
+    return isWhole;
   }
 
   /**
