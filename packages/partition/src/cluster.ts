@@ -222,7 +222,7 @@ export interface Purge {
   readonly goneAt?: number;
   /** The names of the files. */
   readonly files: readonly string[];
-  /** The key that it was encrypted with is gone. */
+  /** The key that it was encrypted with is gone, from the log of its file, too. */
   readonly keyDestroyed: boolean;
 }
 

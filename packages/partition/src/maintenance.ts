@@ -478,8 +478,8 @@ export class Maintenance {
   }
 
   #checkpoint(attention: Attention, truncate: boolean): void {
-    attention.bucket.checkpoint(truncate);
-    if (truncate) attention.erasedBlocks.truncated();
+    const isWhole = attention.bucket.checkpoint(truncate);
+    if (truncate) attention.erasedBlocks.truncated(isWhole);
     attention.checkpointMs = clock.now();
   }
 }

@@ -42,7 +42,7 @@ export interface Opened {
 export function openCore(
   path: string,
   cacheBytes: number = CACHE_BYTES,
-  more: Partial<Pick<LocalClusterOptions, "quotas" | "partitions">> = {},
+  more: Partial<Pick<LocalClusterOptions, "quotas" | "partitions" | "storage">> = {},
 ): Opened {
   const problems: unknown[] = [];
   const cores: Core[] = [];
@@ -52,8 +52,8 @@ export function openCore(
     cores.push(core);
     return core;
   };
-  const storage = directory(path);
-  const cluster = new LocalCluster({ storage, makeEngine, surroundings: nodeSurroundings, onProblem, ...more });
+  const storage = more.storage ?? directory(path);
+  const cluster = new LocalCluster({ makeEngine, surroundings: nodeSurroundings, onProblem, ...more, storage });
   onTestFinished(() => cluster.close());
   const [core] = cores;
   if (core === undefined) throw new Error("the cluster made no core");

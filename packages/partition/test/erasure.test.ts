@@ -9,10 +9,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Core, Task } from "@brooklet/core";
+import { DataDirectory, encryptedBuckets, encryptedStorage } from "@brooklet/store/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
-import type { PartitionKey, VisitPosition } from "../src/cluster.ts";
-import { SLICE_MS } from "../src/limits.ts";
+import type { PartitionKey, Purge, VisitPosition } from "../src/cluster.ts";
+import { PURGE_MS, SLICE_MS } from "../src/limits.ts";
 import type { LocalCluster } from "../src/local-cluster.ts";
 import { getNote, idOf, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
 import { folder, openSql } from "./setting.ts";
@@ -368,4 +369,77 @@ test("what a killed process had erased is deleted by the next one, where nobody 
   expect((await stored(again, NAME)).values.size).toBe(0);
   expect((await stored(again, "bob")).values.size).toBe(5);
   expect(problems).toEqual([]);
+});
+
+/** An encrypted directory, opened. */
+function openEncrypted(path: string): LocalCluster {
+  const key = new Uint8Array(32).fill(7);
+  const directory = DataDirectory.open(path, openSql, 2, key);
+  const encrypted = encryptedBuckets(path, key, openSql, ({ bucket }) => directory.openBucket(bucket));
+  const storage = encryptedStorage(directory, encrypted);
+  return openCore(path, undefined, { storage, partitions: encrypted.partitions }).cluster;
+}
+
+/** Reads a file until that is ended. */
+function reading(file: string): () => void {
+  const sql = openSql(file);
+  sql.run("BEGIN");
+  sql.all("SELECT count(*) FROM sqlite_schema");
+  let isOver = false;
+  const end = (): void => {
+    if (!isOver) sql.close();
+    isOver = true;
+  };
+  onTestFinished(end);
+  return end;
+}
+
+test("a receipt tells that a key is destroyed when nobody keeps it in a log any more", async () => {
+  fakeTime();
+  const path = join(folder(), "data");
+  const cluster = openEncrypted(path);
+  await cluster.deploy(application);
+  const names = ["alice", "bob"].map((group) => [group, `00${cluster.bucketOf(`g:${group}`)}.sqlite`] as const);
+  for (const [group] of names) await putNote(cluster, group, "1", { value: "v", padding: "" });
+  const erased = async (group: string) => {
+    const erasure = await cluster.erase(`g:${group}`);
+    let told: Purge | undefined;
+    const purge = cluster.purge(erasure).then((it) => {
+      told = it;
+    });
+    // Whoever waits for it waits as long as that takes.
+    for (; told === undefined; vi.advanceTimersByTime(PURGE_MS / 2))
+      await new Promise((resolve) => setImmediate(resolve));
+    await purge;
+    return { isGone: told.goneAt !== undefined, keyDestroyed: told.keyDestroyed };
+  };
+  for (const [group, file] of names) {
+    const endKeys = reading(join(path, "keys", file));
+    expect(await erased(group)).toEqual({ isGone: false, keyDestroyed: false });
+    endKeys();
+    expect(await erased(group)).toEqual({ isGone: true, keyDestroyed: true });
+    await putNote(cluster, group, "1", { value: "v", padding: "" });
+    // What is encrypted is nothing without its key: who keeps that alone keeps nothing.
+    const endBucket = reading(join(path, "buckets", file));
+    expect(await erased(group)).toEqual({ isGone: false, keyDestroyed: true });
+    endBucket();
+  }
+});
+
+test("what somebody kept in a log leaves it soon after them, though nobody asks and nothing is written", async () => {
+  fakeTime();
+  const path = join(folder(), "data");
+  const cluster = openEncrypted(path);
+  await cluster.deploy(application);
+  await fillWithCanary(cluster);
+  const file = `00${cluster.bucketOf(`g:${NAME}`)}.sqlite`;
+  const logs = ["keys", "buckets"].map((name) => join(path, name, `${file}-wal`));
+  await pass(cluster, 30);
+  const ends = ["keys", "buckets"].map((name) => reading(join(path, name, file)));
+  await cluster.erase(`g:${NAME}`);
+  await pass(cluster, 30);
+  expect(logs.map((log) => readFileSync(log).length > 0)).toEqual([true, true]);
+  for (const end of ends) end();
+  await pass(cluster, 2);
+  expect(logs.map((log) => readFileSync(log).length)).toEqual([0, 0]);
 });

@@ -110,6 +110,8 @@ export interface Partitions {
    * for `dropErased`, also across a restart. One that does not exist is no mistake.
    */
   erase(key: string): void;
+  /** Whether keys that erased partitions were encrypted with may still be in a log, until a checkpoint; nothing: there are no keys. */
+  readonly hasDestroyedKeys?: boolean;
   /**
    * Gives about so many bytes of the file back that nothing stands in, if they are more than a small part of it; what stands behind
    * them moves. The file is shorter after the next checkpoint. Whether something was given: then there may be more.

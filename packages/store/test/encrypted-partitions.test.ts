@@ -1,9 +1,9 @@
 /** Encrypted partitions beside plain ones: whatever is done to both, both tell the same; and what is changed, or is another's, is not opened. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Bucket } from "../src/bucket.ts";
 import { DataDirectory } from "../src/node/data-directory.ts";
 import { EncryptedPartitions } from "../src/node/encrypted-partitions.ts";
@@ -199,6 +199,31 @@ function openBucket(): { readonly bucket: Bucket; readonly keys: string } {
 function logBytes(keys: string): number {
   return statSync(`${keys}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
+
+test("a key that was destroyed while somebody reads the keys is in no log after that, and is not told to be gone before", async () => {
+  const { bucket, keys } = openBucket();
+  await Promise.all(GROUPS.map((key) => bucket.write(key, Uint8Array.of(1))));
+  const reader = openSql(keys);
+  onTestFinished(() => reader.close());
+  const all = (): string[] =>
+    reader
+      .all<{ wrapped: Uint8Array }>("SELECT wrapped FROM key")
+      .map((row) => Buffer.from(row.wrapped).toString("hex"));
+  const before = all();
+  reader.run("BEGIN");
+  expect(all()).toHaveLength(3);
+  const waits = vi.spyOn(Atomics, "wait");
+  onTestFinished(() => waits.mockRestore());
+  bucket.change((store) => store.erase("g:b"), 1);
+  expect(waits).not.toHaveBeenCalled();
+  expect([bucket.store.hasDestroyedKeys, bucket.checkpoint(true)]).toEqual([true, false]);
+  reader.run("ROLLBACK");
+  const [gone = ""] = before.filter((one) => !all().includes(one));
+  const isThere = (): boolean =>
+    [keys, `${keys}-wal`].some((file) => existsSync(file) && readFileSync(file).toString("hex").includes(gone));
+  expect([gone.length > 0, isThere()]).toEqual([true, true]);
+  expect([bucket.checkpoint(true), bucket.store.hasDestroyedKeys, isThere()]).toEqual([true, false, false]);
+});
 
 test("the log of the keys is moved to their file with that of the bucket, and after some keys", async () => {
   const { bucket, keys } = openBucket();

@@ -22,6 +22,7 @@ import { serviceError } from "../failure.ts";
 import type { Maintenance } from "../maintenance.ts";
 import type { Partition } from "../partition.ts";
 import type { BucketFound } from "../query/bucket-search.ts";
+import type { Gone } from "../upkeep/erased-blocks.ts";
 import { MOVED } from "./moved.ts";
 import type { Moved } from "./route.ts";
 import {
@@ -99,8 +100,8 @@ export interface ShardWork {
   };
   /** The same of a shard; nothing: there is none of that attempt, or of one before. */
   readonly drop: { readonly with: { readonly made: number }; readonly gives: readonly ShardName[] | undefined };
-  /** Waits until what was erased in the bucket of a partition is gone from the files; whether it is. */
-  readonly purge: { readonly with: undefined; readonly gives: boolean };
+  /** Waits until what was erased in the bucket of a partition is gone from the files; what of it is. */
+  readonly purge: { readonly with: undefined; readonly gives: Gone };
   /** What is stored of a partition; the shards that it was split into have to be asked too. Nothing: there is none of that attempt. */
   readonly usage: {
     readonly with: { readonly made: number | undefined };

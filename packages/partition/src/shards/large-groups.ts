@@ -281,9 +281,9 @@ export class LargeGroups {
     const gone = await Promise.all(partitions.map((name) => ask(name, "purge", undefined)));
     const buckets = [...new Set(partitions.map(bucketOf))].sort((one, other) => one - other);
     return {
-      ...(gone.every((isGone) => isGone) && { goneAt: Date.now() }),
+      ...(gone.every(({ bytes }) => bytes) && { goneAt: Date.now() }),
       files: buckets.flatMap((bucket) => storage.filesOf?.(bucket) ?? []),
-      keyDestroyed: storage.isEncrypted === true,
+      keyDestroyed: storage.isEncrypted === true && gone.every(({ keys }) => keys),
     };
   }
 

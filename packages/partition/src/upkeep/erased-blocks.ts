@@ -16,6 +16,14 @@ export interface ErasedBlocksOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
+/** What of all that was erased is nowhere any more. */
+export interface Gone {
+  /** What was stored, in the file and its log. */
+  readonly bytes: boolean;
+  /** The keys it was encrypted with, if it was. */
+  readonly keys: boolean;
+}
+
 /** The blocks of erased partitions of one bucket. */
 export class ErasedBlocks {
   readonly #bucket: Bucket;
@@ -53,9 +61,9 @@ export class ErasedBlocks {
     return this.#isLogged && !this.#isExpected;
   }
 
-  /** The log was emptied. */
-  truncated(): void {
-    this.#isLogged = false;
+  /** The log was to be emptied; whether it was: who reads the bucket keeps it, and it is tried again. */
+  truncated(isWhole: boolean): void {
+    this.#isLogged = !isWhole;
   }
 
   /** Settles when nothing is under way. */
@@ -64,20 +72,18 @@ export class ErasedBlocks {
   }
 
   /**
-   * Waits until nothing that was erased before is in the file or its log; whether that came to be. Who reads the bucket for long, as a
-   * backup does, keeps the log.
+   * Waits until nothing that was erased before is in the file or its log, nor its key; what of that came to be. Who reads the bucket for
+   * long, as a backup does, keeps the log.
    */
-  async gone(): Promise<boolean> {
+  async gone(): Promise<Gone> {
     const endMs = clock.now() + limits.PURGE_MS;
     for (;;) {
       this.drop();
       await this.idle();
-      if (!this.#bucket.isOpen) return false;
-      if (!this.#isExpected && this.#bucket.checkpoint(true)) {
-        this.truncated();
-        return true;
-      }
-      if (clock.now() >= endMs) return false;
+      if (!this.#bucket.isOpen) return { bytes: false, keys: false };
+      const bytes = !this.#isExpected && this.#bucket.checkpoint(true);
+      if (bytes) this.truncated(true);
+      if (bytes || clock.now() >= endMs) return { bytes, keys: this.#bucket.store.hasDestroyedKeys !== true };
       await new Promise((resolve) => setTimeout(resolve, limits.PURGE_LOOK_MS));
     }
   }

@@ -169,6 +169,10 @@ export class EncryptedPartitions implements Partitions {
     return this.#inner.eraseOthers(schemas, from, limit);
   }
 
+  get hasDestroyedKeys(): boolean {
+    return this.#keys.hasDestroyed;
+  }
+
   /** The rows first: a key that is left of a partition that is gone is removed when that is asked for again. */
   erase(key: string): void {
     this.#inner.erase(key);

@@ -38,7 +38,7 @@ const TABLE = "CREATE TABLE IF NOT EXISTS key (name BLOB PRIMARY KEY, wrapped BL
 const REMEMBERED = 20_000;
 /** Keys that are made, each of which writes a page or two to the log, after which that is moved to the file. */
 const LOGGED = 256;
-/** A key that is being removed must not wait for who reads others. */
+/** How long who opens the file, copies it or wraps all keys anew waits for others. */
 const BUSY_TRIES = 50;
 const BUSY_MS = 20;
 /** Random bytes are made for many nonces at a time: each is used once. */
@@ -175,6 +175,8 @@ export class GroupKeys {
   #sql: SqlConnection | undefined;
   /** Keys that were made since the log was moved to the file. */
   #logged = 0;
+  /** Also by a process before this one. */
+  #hasDestroyed = true;
 
   /** `folder` is the folder of keys. */
   constructor(folder: string, bucket: number, key: DirectoryKey, openSql: OpenSql) {
@@ -209,14 +211,20 @@ export class GroupKeys {
     return this.#remember(partition, key);
   }
 
-  /** Removes the key of a partition. When it returns, it is not in the file nor in its log. */
+  /** Removes the key of a partition. It is in the log as long as somebody reads the file, as a copy does (`hasDestroyed`). */
   destroy(partition: string): void {
     this.#known.get(partition)?.fill(0);
     this.#known.delete(partition);
     const name = this.#nameOf(partition);
     const sql = this.#file;
+    this.#hasDestroyed = true;
     sql.transaction(() => sql.run("DELETE FROM key WHERE name = ?", name));
-    for (let tries = 0; sql.checkpoint?.(true) === false && tries < BUSY_TRIES; tries += 1) wait();
+    this.checkpoint(true);
+  }
+
+  /** Whether keys that were removed may still be in the log. */
+  get hasDestroyed(): boolean {
+    return this.#hasDestroyed;
   }
 
   /** Moves the log to the file, also that of a process that was killed; whether all of it was. `truncate` leaves nothing in the log. */
@@ -224,6 +232,7 @@ export class GroupKeys {
     const hasLog = this.#sql !== undefined || (statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     const isWhole = !hasLog || (this.#file.checkpoint?.(truncate) ?? true);
     this.#logged = 0;
+    if (isWhole && truncate) this.#hasDestroyed = false;
     return isWhole;
   }
 
