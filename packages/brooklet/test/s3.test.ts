@@ -120,6 +120,28 @@ describe("an answer", () => {
     await transport.close?.();
   });
 
+  test("to a write on a condition is nobody's where the other side ended the connection: it may have been done", async () => {
+    let asked = 0;
+    const { origin } = await serving((request, response) => {
+      asked += 1;
+      request.resume();
+      if (asked === 2) request.socket.resetAndDestroy();
+      else response.end();
+    });
+    const transport = nodeTransport(ACCESS);
+    const write = {
+      method: "PUT",
+      origin,
+      target: "/a",
+      headers: { "if-none-match": "*" },
+      body: Buffer.from("one"),
+    } as const;
+    await transport.send(write);
+    await expect(transport.send(write)).rejects.toThrow();
+    expect(asked).toBe(2);
+    await transport.close?.();
+  });
+
   test("is an error where nobody listens", async () => {
     const { origin, server } = await serving(() => undefined);
     await new Promise((resolve) => server.close(resolve));

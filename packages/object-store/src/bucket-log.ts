@@ -6,7 +6,10 @@
  * What is written is applied here first and told to nobody before its place is won: a loser forgets all it has and begins anew.
  */
 import { StoreError } from "@brooklet/store";
+import { joinBatch, type Submitted, takeBatch } from "./log-batch.ts";
+import { collectLog } from "./log-collection.ts";
 import { encodeFrame, type Framed } from "./log-object.ts";
+import { readAhead } from "./log-part.ts";
 import { openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
 import type { ObjectLog } from "./object-store.ts";
 
@@ -27,14 +30,6 @@ export interface Replica {
   kept(): void;
 }
 
-/** A record that waits for its place. */
-export interface Submitted {
-  readonly value: unknown;
-  readonly blobs: readonly Uint8Array[];
-  /** Files that it names are stored when this settles. */
-  readonly files?: Promise<void>;
-}
-
 /** How a log is worked on. */
 export interface BucketLogOptions {
   readonly log: ObjectLog;
@@ -51,9 +46,6 @@ export interface BucketLogOptions {
   readonly snapshotBytes?: number;
 }
 
-/** Most of one object of the log. */
-const OBJECT_BYTES = 4 << 20;
-const OBJECT_RECORDS = 4_096;
 const SNAPSHOT_BYTES = 16 << 20;
 /** Objects of the log after which a snapshot is taken however small they are: who takes over has to read them one by one. */
 const SNAPSHOT_OBJECTS = 256;
@@ -261,8 +253,7 @@ export class BucketLog {
 
   /** Reads the snapshot; the log is followed from there. */
   async #begin(): Promise<void> {
-    const stored = await this.#again(() => this.#options.log.snapshot(this.#options.name));
-    const { upTo, frame } = await openSnapshot(stored);
+    const { upTo, frame } = await this.#snapshotNow();
     await this.#options.replica.begin(frame);
     this.#next = upTo + 1;
     this.#isBegun = true;
@@ -275,28 +266,33 @@ export class BucketLog {
     const { log, name, replica } = this.#options;
     this.#isFollowed = false;
     for (;;) {
-      const at = this.#next;
-      const bytes = await this.#again(() => log.read(name, at));
-      if (bytes === undefined) {
-        // What is not there may have been collected, not be unwritten: then a snapshot has it. It is read after the place was.
-        const { upTo, frame } = await openSnapshot(await this.#again(() => log.snapshot(name)));
-        if (upTo >= at) {
-          await this.#forget("not_applied");
-          await this.#begin();
-          continue;
+      const { objects, isEnd, inDoubt } = await readAhead(log, name, this.#next, (ask) => this.#again(ask));
+      // Of what may have been collected a snapshot tells, which is read after it.
+      const { upTo, frame: snapshot } = await this.#snapshotNow();
+      if (upTo >= inDoubt) {
+        await this.#forget("not_applied");
+        await this.#begin();
+        continue;
+      }
+      for (const { written, frame, bytes } of objects) {
+        if (written.records.length > 0) {
+          // Noted before: what is read in the meantime is neither the old state nor the new.
+          this.#followed += 1;
+          await replica.apply(frame);
         }
-        replica.rebase(frame);
-        this.#isFollowed = true;
-        return;
+        this.#pass(bytes);
       }
-      const { written, frame } = await openObject(bytes);
-      if (written.records.length > 0) {
-        // Noted before: what is read in the meantime is neither the old state nor the new.
-        this.#followed += 1;
-        await replica.apply(frame);
-      }
-      this.#pass(bytes.length);
+      if (!isEnd) continue;
+      replica.rebase(snapshot);
+      this.#isFollowed = true;
+      return;
     }
+  }
+
+  /** The snapshot that is stored now: what was in the log before this was asked, and may have been collected, is in it. */
+  async #snapshotNow(): Promise<Snapshot> {
+    const { log, name } = this.#options;
+    return await openSnapshot(await this.#again(() => log.snapshot(name)));
   }
 
   /** Seals the end of the log: whoever wrote there before cannot any more. */
@@ -305,11 +301,11 @@ export class BucketLog {
     const at = this.#next;
     const outcome = await this.#append({ records: [], isSeal: true }, []);
     if (outcome !== "won") return;
-    // A place that was taken and collected meanwhile is free again, and behind the log: only the snapshot tells.
-    const { log, name, replica } = this.#options;
-    const { upTo, frame } = await openSnapshot(await this.#again(() => log.snapshot(name)));
+    // A place that was taken and collected meanwhile is free again, and behind the log: only the snapshot tells. The seal stays: another may
+    // have followed it, and collected the log behind it.
+    const { upTo, frame } = await this.#snapshotNow();
     if (upTo >= at) return await this.#forget("not_applied");
-    replica.rebase(frame);
+    this.#options.replica.rebase(frame);
     this.#isOwner = true;
     this.#confirmed = this.#submitted;
     for (const { resolve } of this.#ownership.splice(0)) resolve();
@@ -319,12 +315,7 @@ export class BucketLog {
   async #write(): Promise<void> {
     const batch = this.#take();
     for (const { files } of batch) await files;
-    const blobs: Uint8Array[] = [];
-    const records = batch.map(({ value, blobs: own }) => {
-      const first = blobs.length;
-      blobs.push(...own);
-      return { first, blobs: own.length, value };
-    });
+    const { records, blobs } = joinBatch(batch);
     const outcome = await this.#append({ records }, blobs);
     if (outcome !== "won") return await this.#forget(outcome === "taken" ? "not_applied" : "unknown");
     this.#confirmed += batch.length;
@@ -341,14 +332,7 @@ export class BucketLog {
 
   /** The oldest records; none behind what was captured together with those before it. */
   #take(): Submitted[] {
-    const most = Math.min(OBJECT_RECORDS, (this.#captured?.until ?? Number.POSITIVE_INFINITY) - this.#confirmed);
-    let [count, bytes] = [0, 0];
-    for (const { blobs } of this.#pending) {
-      bytes += blobs.reduce((sum, { length }) => sum + length, 0);
-      if (count > 0 && (count === most || bytes > OBJECT_BYTES)) break;
-      count += 1;
-    }
-    return this.#pending.splice(0, count);
+    return takeBatch(this.#pending, (this.#captured?.until ?? Number.POSITIVE_INFINITY) - this.#confirmed);
   }
 
   /** Whether the place behind the last is still free: then nobody has taken the bucket over. */
@@ -371,13 +355,19 @@ export class BucketLog {
     const written: Written = { writer, nonce: this.#nonce++, ...what };
     const bytes = await encodeFrame({ value: written, blobs });
     const at = this.#next;
-    const outcome = await this.#again(() => log.append(name, at, bytes));
+    let asked = 0;
+    const outcome = await this.#again(() => {
+      asked += 1;
+      return log.append(name, at, bytes);
+    });
     if (outcome === "taken") {
       const there = await this.#again(() => log.read(name, at));
       // It was there, and is collected: perhaps it was ours.
       if (there === undefined) return "unknown";
       const other = (await openObject(there)).written;
-      if (other.writer !== writer || other.nonce !== written.nonce) return "taken";
+      if (other.writer !== writer || other.nonce !== written.nonce)
+        // Where there was no answer ours may have been there first, and was collected before that one came.
+        return asked > 1 && (await this.#snapshotNow()).upTo >= at ? "unknown" : "taken";
     }
     this.#pass(bytes.length);
     return "won";
@@ -462,21 +452,7 @@ export class BucketLog {
       if (now === undefined || !sameBytes(now.bytes, bytes)) throw new Fenced("not_applied");
     }
     replica.kept();
-    await this.#removeAfter(before, upTo);
-  }
-
-  async #removeAfter(before: Snapshot, upTo: number): Promise<void> {
-    const { log, name } = this.#options;
-    let { writer } = before;
-    for (let at = before.upTo + 1; at <= upTo; at += 1) {
-      const bytes = await this.#again(() => log.read(name, at));
-      // Another collector was here.
-      if (bytes === undefined) continue;
-      const previous = writer;
-      writer = (await openObject(bytes)).written.writer;
-      // Where the writer changes the one before may still want to write: that place, which is a seal, stays taken for ever.
-      if (writer === previous) await this.#again(() => log.remove(name, at));
-    }
+    await collectLog(log, name, before, upTo, (ask) => this.#again(ask));
   }
 
   /** Asks until there is an answer: what said nothing may have been done or not. */

@@ -5,7 +5,7 @@
 import { StoreError } from "@brooklet/store";
 import { decodeDirectory, decodePage } from "./directory.ts";
 import { damagedError, decodeFrame } from "./log-object.ts";
-import { openObject, openSnapshot } from "./log-reader.ts";
+import { isInDoubt, openObject, openSnapshot } from "./log-reader.ts";
 import type { ObjectFiles, ObjectLog } from "./object-store.ts";
 import { decodeRecord, type EncodedRecord } from "./record.ts";
 import type { NamedSegment } from "./segment-file.ts";
@@ -46,12 +46,18 @@ export async function readBucketState(log: ObjectLog, name: string, again: Again
     const first = (await openSnapshot(stored)).upTo + 1;
     const places = await placesFrom(log, name, first, again);
     const objects = await inOrder(places, AT_ONCE, (place) => again(() => log.read(name, place)));
-    // A place that is missing may have been collected; so may what is behind the last, but for seals: that a snapshot tells.
+    // A place that is missing may have been collected; so may what is behind the last, and what had been where a seal came late: that a
+    // snapshot tells.
     const { upTo } = await openSnapshot(await again(() => log.snapshot(name)));
     const isWhole = places.every((place, index) => place === first + index && objects[index] !== undefined);
-    if (isWhole && upTo < first + places.length)
+    if (isWhole && upTo < first + places.length && !(await areInDoubt(objects.slice(0, Math.max(upTo + 1 - first, 0)))))
       return { snapshot: stored?.bytes, first, objects: objects as readonly Uint8Array[] };
   }
+}
+
+async function areInDoubt(objects: readonly (Uint8Array | undefined)[]): Promise<boolean> {
+  for (const bytes of objects) if (isInDoubt(bytes && (await openObject(bytes)).written)) return true;
+  return false;
 }
 
 async function placesFrom(log: ObjectLog, name: string, first: number, again: Again): Promise<readonly number[]> {

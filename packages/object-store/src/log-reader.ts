@@ -11,6 +11,15 @@ export interface Written {
   readonly records: readonly unknown[];
 }
 
+/**
+ * Whether what is found in a place that a snapshot holds may be something else than was there first. Nothing may have been collected; and a
+ * seal may have come after that, of somebody who had read the place as free. Records are what they were: only who wrote the place before
+ * writes them, and loses for ever if it is another's (docs/decisions/0194).
+ */
+export function isInDoubt(found: Written | undefined): boolean {
+  return found === undefined || found.records.length === 0;
+}
+
 /** Reads an object of a log. */
 export async function openObject(bytes: Uint8Array): Promise<{ readonly written: Written; readonly frame: Framed }> {
   const frame = await decodeFrame(bytes);

@@ -13,7 +13,10 @@ export interface TaggedBytes {
   readonly tag: string;
 }
 
-/** Logs of numbered objects. A call that throws leaves open whether it was done, now or later. */
+/**
+ * Logs of numbered objects. A call that throws leaves open whether it was done, now or later; one that says `taken` wrote nothing: a driver
+ * does not make a conditional write again by itself.
+ */
 export interface ObjectLog {
   /** Writes a place unless something is there: of all who try, one wins. */
   append(log: string, place: number, bytes: Uint8Array): Promise<WriteOutcome>;

@@ -130,8 +130,8 @@ export function nodeTransport(access: S3Access): S3Transport {
       try {
         return await exchange(place, sent, timeoutMs);
       } catch (error) {
-        // Mostly nothing was asked of anybody; where it was, whoever asks again finds what was done.
-        if (!(error instanceof KeptTooLong)) throw error;
+        // Mostly nothing was asked of anybody. A write on a condition is asked again by its sender alone: the second finds the first, if it was done.
+        if (!(error instanceof KeptTooLong) || isConditional(request)) throw error;
         return await exchange(place, sent, timeoutMs);
       }
     },
@@ -139,6 +139,10 @@ export function nodeTransport(access: S3Access): S3Transport {
       for (const agent of Object.values(agents)) agent.destroy();
     },
   };
+}
+
+function isConditional({ headers }: S3Request): boolean {
+  return "if-none-match" in headers || "if-match" in headers;
 }
 
 interface Place {

@@ -1,0 +1,201 @@
+/** Seals that come to places which were written and collected before: they are found there for ever, and count for nobody. */
+import { expect, onTestFinished, test } from "vitest";
+import { BucketLog, type Replica } from "../src/bucket-log.ts";
+import { readBucketState } from "../src/bucket-state.ts";
+import { encodeFrame, type Framed } from "../src/log-object.ts";
+import { openSnapshot } from "../src/log-reader.ts";
+import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { ObjectLog } from "../src/object-store.ts";
+
+const LOG = "bucket/0";
+
+class Values implements Replica {
+  all: unknown[] = [];
+
+  async begin(snapshot: Framed | undefined): Promise<void> {
+    this.all = [...((snapshot?.value ?? []) as readonly unknown[])];
+  }
+
+  async apply({ value }: Framed): Promise<void> {
+    for (const record of (value as { readonly records: readonly { readonly value: unknown }[] }).records)
+      this.all.push(record.value);
+  }
+
+  capture(): Promise<Framed> {
+    return Promise.resolve({ value: [...this.all], blobs: [] });
+  }
+
+  rebase(): void {}
+
+  kept(): void {}
+}
+
+interface Gateway {
+  readonly log: BucketLog;
+  readonly write: (value: string) => Promise<void>;
+  /** What it has, when it was asked for what is new. */
+  readonly read: () => Promise<readonly unknown[]>;
+}
+
+function gatewayOver(
+  memory: ObjectMemory,
+  writer: string,
+  requests: Partial<ObjectLog> = {},
+  pause = (): Promise<void> => Promise.resolve(),
+): Gateway {
+  const replica = new Values();
+  const log = new BucketLog({
+    log: { ...memoryObjectStore(memory).log, ...requests },
+    name: LOG,
+    writer,
+    replica,
+    pause,
+    onProblem: (error) => {
+      throw error;
+    },
+  });
+  onTestFinished(() => log.close());
+  return {
+    log,
+    write: async (value) => {
+      await log.own();
+      replica.all.push(value);
+      log.submit({ value, blobs: [] });
+      await log.confirmed();
+    },
+    read: async () => {
+      await log.fresh();
+      return replica.all;
+    },
+  };
+}
+
+/** What is waited for until it is given. */
+function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/** What a gateway sent that read a place as free, and is not heard of any more. */
+async function sealLate(memory: ObjectMemory, place: number): Promise<void> {
+  const seal = await encodeFrame({ value: { writer: "late", nonce: 0, isSeal: true, records: [] }, blobs: [] });
+  expect(memory.append(LOG, place, seal)).toBe("won");
+}
+
+/** A gateway that wrote two values, one that knows the first, and a late seal in the place of the second, which is collected. */
+async function sealed(): Promise<{
+  readonly memory: ObjectMemory;
+  readonly owner: Gateway;
+  readonly follower: Gateway;
+}> {
+  const memory = new ObjectMemory();
+  const [owner, follower] = [gatewayOver(memory, "owner"), gatewayOver(memory, "follower")];
+  await owner.write("one");
+  expect(await follower.read()).toEqual(["one"]);
+  await owner.write("two");
+  await owner.log.collect();
+  await sealLate(memory, 2);
+  return { memory, owner, follower };
+}
+
+test("whoever reads it, and nothing behind it, has what was written there", async () => {
+  const { follower } = await sealed();
+  expect(await follower.read()).toEqual(["one", "two"]);
+});
+
+test("whoever reads it, and what another wrote behind it, has all of it and loses nothing", async () => {
+  const { memory, follower } = await sealed();
+  await gatewayOver(memory, "next").write("three");
+  expect(await follower.read()).toEqual(["one", "two", "three"]);
+  await follower.write("four");
+  await follower.log.collect();
+  expect(await gatewayOver(memory, "last").read()).toEqual(["one", "two", "three", "four"]);
+});
+
+test("whoever reads it and takes the bucket over writes behind all that was written", async () => {
+  const { memory, owner, follower } = await sealed();
+  await follower.write("three");
+  await follower.log.collect();
+  expect(await gatewayOver(memory, "last").read()).toEqual(["one", "two", "three"]);
+  expect(await owner.read()).toEqual(["one", "two", "three"]);
+});
+
+test("a write that was done without an answer is not said to be undone for a seal that came late to its place", async () => {
+  const memory = new ObjectMemory();
+  const { log: requests } = memoryObjectStore(memory);
+  const later = signal();
+  const lost = signal();
+  let asked = 0;
+  const append: ObjectLog["append"] = async (log, place, bytes) => {
+    const outcome = await requests.append(log, place, bytes);
+    asked += 1;
+    if (asked !== 3) return outcome;
+    lost.resolve();
+    throw new Error("no answer");
+  };
+  const owner = gatewayOver(memory, "owner", { append }, () => later.promise);
+  await owner.write("one");
+  const told = owner.write("two").then(
+    () => "done",
+    (error: unknown) => (error as { readonly outcome: unknown }).outcome,
+  );
+  await lost.promise;
+  const next = gatewayOver(memory, "next");
+  await next.write("three");
+  await next.log.collect();
+  await sealLate(memory, 2);
+  later.resolve();
+  expect(await told).toBe("unknown");
+  expect(await next.read()).toEqual(["one", "two", "three"]);
+});
+
+test("a seal that was followed stays, though its writer finds a snapshot that holds it: the writer before it cannot go on", async () => {
+  const memory = new ObjectMemory();
+  const { log: requests } = memoryObjectStore(memory);
+  const [won, later] = [signal(), signal()];
+  const owner = gatewayOver(memory, "owner");
+  await owner.write("one");
+  const append: ObjectLog["append"] = async (...asked) => {
+    const outcome = await requests.append(...asked);
+    won.resolve();
+    await later.promise;
+    return outcome;
+  };
+  const slow = gatewayOver(memory, "slow", { append });
+  const owned = slow.log.own();
+  await won.promise;
+  const next = gatewayOver(memory, "next");
+  await next.write("two");
+  await next.log.collect();
+  later.resolve();
+  await owned;
+  await expect(owner.write("lost")).rejects.toMatchObject({ outcome: "not_applied" });
+  expect(await next.read()).toEqual(["one", "two"]);
+});
+
+test("who reads a bucket that it does not follow has what was written there", async () => {
+  const memory = new ObjectMemory();
+  const owner = gatewayOver(memory, "owner");
+  await owner.write("one");
+  await owner.log.collect();
+  const { log } = memoryObjectStore(memory);
+  let meanwhile: (() => Promise<void>) | undefined = async () => {
+    await owner.write("two");
+    await owner.log.collect();
+    await sealLate(memory, 2);
+  };
+  const snapshot: ObjectLog["snapshot"] = async (name) => {
+    const stored = await log.snapshot(name);
+    const work = meanwhile;
+    meanwhile = undefined;
+    await work?.();
+    return stored;
+  };
+  const state = await readBucketState({ ...log, snapshot }, LOG, (ask) => ask());
+  const stored = state.snapshot && { bytes: state.snapshot, tag: "" };
+  expect((await openSnapshot(stored)).frame?.value).toEqual(["one", "two"]);
+  expect(state.objects).toEqual([]);
+});
