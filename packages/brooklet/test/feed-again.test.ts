@@ -25,7 +25,9 @@ interface Flaky {
   readonly streams: () => number;
 }
 
-async function flaky(fate: (id: string, time: number) => Fate, refusing = 0): Promise<Flaky> {
+const BUSY = { status: 429, body: '{"code":"OVERLOADED","message":"too much","outcome":"not_applied"}' };
+
+async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, refusal = BUSY): Promise<Flaky> {
   const done: string[] = [];
   const times = new Map<string, number>();
   let streams = 0;
@@ -33,8 +35,11 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0): Pr
     streams += 1;
     stream.on("error", () => undefined);
     if (streams <= refusing) {
-      stream.respond({ ":status": 429 });
-      stream.end('{"code":"OVERLOADED","message":"too much"}');
+      // With something read of it first, so that it is known to have been sent.
+      stream.once("data", () => {
+        stream.respond({ ":status": refusal.status });
+        stream.end(refusal.body);
+      });
       return;
     }
     stream.respond({ ":status": 200 });
@@ -167,6 +172,16 @@ describe("a feed in bulk", () => {
     await expect(fed(never.url, puts(3))).rejects.toMatchObject({ code: "OVERLOADED" });
     expect(never.streams()).toBe(10);
     await expect(fed("http://127.0.0.1:9", puts(3))).rejects.toMatchObject({ code: "UNREACHABLE" });
+  });
+
+  test("after the 503 of a proxy it sends again only what may be done twice", async () => {
+    const lines = [put("1"), `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`];
+    const proxy = await flaky(() => 200, 1, { status: 503, body: "<h1>Service Unavailable</h1>" });
+    expect(statuses(await fed(proxy.url, lines, 10_000))).toEqual([200, "UNEXPECTED_ANSWER unknown"]);
+    expect(proxy.done).toEqual([put("1")]);
+    const stopping = '{"code":"UNAVAILABLE","message":"it stops","outcome":"not_applied"}';
+    const server = await flaky(() => 200, 1, { status: 503, body: stopping });
+    expect(statuses(await fed(server.url, lines, 10_000))).toEqual([200, 200]);
   });
 
   test("what is no operation ends it, after those before", async () => {

@@ -62,12 +62,13 @@ function targetOf(
   return pathOf(place, schema, id) + (query && `?${query}`);
 }
 
-/** Puts, changes or removes a document. */
+/** Puts, changes or removes a document, which is repeatable unless a change computes with what is stored. */
 export async function write<S extends AnySchema>(
   place: DocumentPlace,
   method: "POST" | "PUT" | "DELETE",
   document: { readonly schema: S; readonly id: string; readonly body?: string | UnsharedBytes },
   options: CreateOptions<S["fields"]>,
+  isRepeatable = true,
 ): Promise<void> {
   const { schema, id, body } = document;
   refuseUnknown("a write", options, WRITE_OPTIONS);
@@ -78,8 +79,8 @@ export async function write<S extends AnySchema>(
     create === true && "create=true",
     said("cluster", cluster),
   ]);
-  // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
-  const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
+  // Done twice, a condition may fail for having been fulfilled the first time.
+  const request = { method, target, signal, isRepeatable: condition === undefined && isRepeatable };
   await exchange(place.exchange, body === undefined ? request : { ...request, body }).catch((error: unknown) =>
     unmetCondition(error, schema, id, selection),
   );

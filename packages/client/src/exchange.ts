@@ -56,7 +56,7 @@ export interface ExchangeRequest {
   readonly signal?: AbortSignal | undefined;
   /** A status that is an answer although it is no success. */
   readonly alsoAccept?: number;
-  /** Whether sending it twice does no harm, so that it is sent again when the connection broke. */
+  /** Whether sending it twice does no harm, so that it is sent again when nobody knows whether it was done. */
   readonly isRepeatable: boolean;
   /** Whether integers of the answer that a number would round are wanted, as the text of their digits. */
   readonly isExact?: boolean;
@@ -76,26 +76,24 @@ export const RETRY_DEFAULT: Required<RetryOptions> = { attempts: 10, firstWaitMs
 /** Tries in all where nobody answers: a server that is not there is told soon. */
 const UNREACHABLE_ATTEMPTS = 3;
 
-/** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503). */
+/** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503), and that is safe. */
 export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
   const { attempts } = options.retry;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await exchangeOnce(options, request);
     } catch (error) {
-      if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request, attempt)) throw error;
+      if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request.isRepeatable, attempt))
+        throw error;
       await pause(waitMs(options.retry, attempt), request.signal);
     }
   }
 }
 
 /** Whether what failed may succeed when it is sent once more. */
-export function isWorthAnother(
-  error: BrookletError,
-  request: Pick<ExchangeRequest, "isRepeatable">,
-  attempt: number,
-): boolean {
-  if (error.code === "UNREACHABLE") return request.isRepeatable && attempt < UNREACHABLE_ATTEMPTS;
+export function isWorthAnother(error: BrookletError, isRepeatable: boolean, attempt: number): boolean {
+  if (!isRepeatable && error.outcome !== "not_applied") return false;
+  if (error.code === "UNREACHABLE") return attempt < UNREACHABLE_ATTEMPTS;
   return error.status === 429 || error.status === 503;
 }
 
@@ -206,7 +204,9 @@ function failure(status: number, json: unknown, text: string, cause?: unknown): 
   const first = told.root?.errors?.[0];
   const message = first?.message ?? told.message ?? (text.slice(0, 200) || `The answer was ${status}`);
   const code = typeof told.code === "string" && isErrorCode(told.code) ? told.code : codeOf(status, first?.code);
-  const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : failureOutcome(status);
+  // A 503 that does not say it is a proxy's, which may have lost the answer of a server that did what was asked.
+  const assumed = status === 503 ? "unknown" : failureOutcome(status);
+  const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : assumed;
   return new BrookletError(code, String(message), { status, outcome, cause });
 }
 

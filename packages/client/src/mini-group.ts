@@ -98,8 +98,8 @@ export class MiniGroup {
     options: UpdateOptions<S["fields"]> = {},
   ): Promise<void> {
     const { encodeUpdate } = await this.place.language();
-    const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, (options.paths ?? {}) as PathChanges) });
-    await write(this.place, "PUT", { schema, id, body }, options);
+    const { fields, isRepeatable } = encodeUpdate(schema, id, changes, (options.paths ?? {}) as PathChanges);
+    await write(this.place, "PUT", { schema, id, body: JSON.stringify({ fields }) }, options, isRepeatable);
   }
 
   /**

@@ -32,7 +32,7 @@ export interface WireRequest extends RequestOptions {
   readonly target: string;
   /** JSON. */
   readonly body?: string;
-  /** Whether it may be sent again when the connection broke. */
+  /** Whether it may be sent again when nobody knows whether it was done. */
   readonly isRepeatable?: boolean;
   /** Whether integers of the answer that a number would round are wanted, as the text of their digits. */
   readonly isExact?: boolean;

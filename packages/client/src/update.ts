@@ -39,11 +39,16 @@ export type UpdateOf<Fields extends FieldMap> = {
 
 const CALCULATIONS: readonly string[] = ["increment", "decrement", "multiply", "divide"];
 
-/** The `fields` of an update as JSON, checked before they are sent. */
-export function encodeUpdate(schema: AnySchema, id: string, changes: object, paths: PathChanges): unknown {
+/** The `fields` of an update as JSON, checked before they are sent; whether doing it twice leaves the same: what computes counts twice. */
+export function encodeUpdate(
+  schema: AnySchema,
+  id: string,
+  changes: object,
+  paths: PathChanges,
+): { readonly fields: object; readonly isRepeatable: boolean } {
   const refuse = (reason: string): Error =>
     invalidArgument(`document '${id}' of schema ${schema.name} cannot be updated: ${reason}`);
-  const encoded: Record<string, unknown> = {};
+  const encoded: Record<string, object> = {};
   for (const [name, change] of Object.entries(changes as Readonly<Record<string, object | undefined>>)) {
     if (change === undefined) continue;
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
@@ -53,7 +58,8 @@ export function encodeUpdate(schema: AnySchema, id: string, changes: object, pat
     encoded[name] = { [entry[0]]: operandOf(entry, field, (reason) => refuse(`${name}: ${reason}`)) };
   }
   checkPaths(paths);
-  return { ...encoded, ...encodePaths(schema, paths, refuse) };
+  const fields: Record<string, object> = { ...encoded, ...encodePaths(schema, paths, refuse) };
+  return { fields, isRepeatable: Object.values(fields).every((change) => "assign" in change) };
 }
 
 function operandOf(

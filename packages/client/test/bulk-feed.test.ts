@@ -196,6 +196,23 @@ describe("a feed in bulk", () => {
     expect(state.done).toEqual(["1"]);
   });
 
+  test("does not send a calculation again after the 503 of a proxy, which does not say what was done", async () => {
+    const { state, fetch } = flaky(() => 200);
+    const behindProxy: Fetch = async (target, init) => {
+      const answer = await fetch(target, init);
+      return state.requests.length === 1 ? new Response("<h1>Service Unavailable</h1>", { status: 503 }) : answer;
+    };
+    const operations: Operation[] = [
+      { id: "1", update: { count: { increment: 1 } } },
+      { id: "2", update: { body: { assign: "y" } } },
+    ];
+    expect(await outcomesOf(behindProxy, operations)).toMatchObject([
+      { id: "1", ok: false, error: { code: "UNAVAILABLE", outcome: "unknown" } },
+      { id: "2", ok: true },
+    ]);
+    expect(state.done).toEqual(["1", "2", "2"]);
+  });
+
   test("gives up after a few tries where nobody answers", async () => {
     const { state, fetch } = flaky(() => "lost before");
     const outcomes = await outcomesOf(fetch, puts(2));

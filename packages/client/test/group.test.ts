@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { BrookletError, type Client, connect, schema, text } from "../src/index.ts";
+import { BrookletError, type Client, connect, type Group, int, map, schema, string, text } from "../src/index.ts";
 import { AT_ONCE, fakeServer } from "./fake-server.ts";
 import { mail } from "./mail.ts";
 
 const least = { subject: "s", body: "", sender: "a", recipients: [], sentAt: new Date(1_500), year: 1 };
 const note = schema("note", { body: text() });
+const counter = schema("counter", { count: int(), byName: map(string(), int()).optional() });
 const url = "http://localhost:8080";
 
 function client(server: { readonly fetch: Parameters<typeof connect>[0]["fetch"] }, attempts = 10): Client {
@@ -326,6 +327,7 @@ describe("failures", () => {
     ],
     [412, { message: "no" }, { code: "CONDITION_NOT_MET", outcome: "not_applied" }],
     [500, { message: "no" }, { code: "INTERNAL", outcome: "unknown" }],
+    [507, { message: "full" }, { code: "INSUFFICIENT_STORAGE", outcome: "not_applied" }],
     [
       504,
       { root: { errors: [{ code: 12, message: "late" }] } },
@@ -357,6 +359,40 @@ describe("failures", () => {
     expect(full.asked).toHaveLength(1);
   });
 
+  test.each([
+    ["what may have happened is not sent again", { code: "UNAVAILABLE", outcome: "unknown" }, 1],
+    ["nor what a proxy answered, which does not say what happened", { message: "Service Unavailable" }, 1],
+    ["what certainly did not happen is", { code: "UNAVAILABLE", outcome: "not_applied" }, 3],
+  ])("503 of a write that may not be done twice: %s", async (_, json, times) => {
+    const calls = [
+      (alice: Group) => alice.update(counter, "1", { count: { increment: 1 } }),
+      (alice: Group) => alice.update(counter, "1", {}, { paths: { "byName{a}": { increment: 1 } } }),
+      (alice: Group) => alice.put(counter, "1", { count: 1 }, { condition: (it) => it.count.is(0) }),
+      (alice: Group) => alice.remove(counter, "1", { condition: (it) => it.count.is(0) }),
+    ];
+    for (const call of calls) {
+      const server = fakeServer(() => [503, json]);
+      const failed = call(client(server, 3).group("alice"));
+      await expect(failed).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        outcome: times === 1 ? "unknown" : "not_applied",
+      });
+      expect(server.asked).toHaveLength(times);
+    }
+  });
+
+  test("a write that may be done twice is sent again after any 503", async () => {
+    const calls = [
+      (alice: Group) => alice.remove(counter, "1"),
+      (alice: Group) => alice.update(counter, "1", { count: { assign: 1 } }, { paths: { "byName{a}": { assign: 1 } } }),
+    ];
+    for (const call of calls) {
+      const server = fakeServer(() => [503, { code: "UNAVAILABLE", outcome: "unknown" }]);
+      await expect(call(client(server, 4).group("alice"))).rejects.toMatchObject({ outcome: "unknown" });
+      expect(server.asked).toHaveLength(4);
+    }
+  });
+
   test("a broken connection is tried twice more, unless the write has a condition", async () => {
     let tries = 0;
     const fetch = (): Promise<Response> => {
@@ -373,6 +409,19 @@ describe("failures", () => {
       outcome: "unknown",
     });
     expect(tries).toBe(4);
+  });
+
+  test("a connection that was refused is tried twice more, whatever was to be written", async () => {
+    let tries = 0;
+    const fetch = (): Promise<Response> => {
+      tries += 1;
+      return Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
+    };
+    const writing = client({ fetch })
+      .group("alice")
+      .update(counter, "1", { count: { increment: 1 } });
+    await expect(writing).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
+    expect(tries).toBe(3);
   });
 
   test("an abort ends the waiting, with its own reason", async () => {

@@ -226,9 +226,7 @@ function lineOf({ json, begins }: Batch, at: number): UnsharedBytes {
 }
 
 function isWorthSending({ retry }: ExchangeOptions, { attempts, isRepeatable }: Waiting, error: unknown): boolean {
-  if (!BrookletError.is(error) || attempts >= retry.attempts) return false;
-  const isSafe = isRepeatable || error.outcome === "not_applied";
-  return isSafe && isWorthAnother(error, { isRepeatable: true }, attempts);
+  return BrookletError.is(error) && attempts < retry.attempts && isWorthAnother(error, isRepeatable, attempts);
 }
 
 function errorOf({ status = 500, code = "INTERNAL", message = "", outcome = "unknown", cause }: Line): BrookletError {

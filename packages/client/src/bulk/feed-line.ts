@@ -19,10 +19,7 @@ export function bulkOperation<S extends AnySchema>(
     const fields = encodeDocument(schema, id, operation.fields);
     return { line: { put: document, fields }, isRepeatable: true };
   }
-  const fields = encodeUpdate(schema, id, operation.update, {});
+  const { fields, isRepeatable } = encodeUpdate(schema, id, operation.update, {});
   const create = operation.create === true ? { create: true } : {};
-  // Done twice, a change that computes with what is stored counts twice; one that sets fields does not.
-  const changes = Object.values(operation.update as Readonly<Record<string, object | undefined>>);
-  const isRepeatable = changes.every((change) => change === undefined || "assign" in change);
   return { line: { update: document, ...create, fields }, isRepeatable };
 }

@@ -165,7 +165,7 @@ class FeedStream {
     this.#queue = queue;
   }
 
-  /** The server did nothing of it, and may do it later. */
+  /** The server takes none of it now, and may later. */
   get isRefused(): boolean {
     return this.#refusal !== undefined;
   }
@@ -203,7 +203,7 @@ class FeedStream {
       const id = nameOf(pending.bytes);
       // What came after it on its document is done: it cannot come after that.
       const isLate = (answeredLast.get(id) ?? -1) > at;
-      const isSafe = !isLate && (refusal !== undefined || isRepeatable(pending.bytes));
+      const isSafe = !isLate && (refusal?.outcome === "not_applied" || isRepeatable(pending.bytes));
       if (isSafe) resent.push(pending);
       else
         failed.push({ number: pending.number, id, outcome: refusal ?? unknownOutcome(this.#server.url, this.fault) });
@@ -234,9 +234,9 @@ class FeedStream {
   #refuse(error: unknown): void {
     this.#fail(error);
     if (!BrookletError.is(error)) return;
-    const { status = 500, code, message } = error;
+    const { status = 500, code, message, outcome = "unknown" } = error;
     if (status !== 429 && status !== 503) throw error;
-    this.#refusal = { status, code, message, outcome: "not_applied" };
+    this.#refusal = { status, code, message, outcome };
   }
 
   /** Nothing more is sent. */
@@ -344,8 +344,10 @@ async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<FeedLine[]> {
     else rest = [...texts, rest].join("\n");
   }
   if (status === 200) return;
-  const { code = "UNEXPECTED_ANSWER", message = rest.slice(0, 200) } = readFailure(rest);
-  throw new BrookletError(code as BrookletError["code"], message, { status });
+  const { code = "UNEXPECTED_ANSWER", message = rest.slice(0, 200), ...told } = readFailure(rest);
+  // Who refuses as too much did nothing; a 503 that does not say it is a proxy's, which may have lost an answer.
+  const { outcome = status === 429 ? "not_applied" : "unknown" } = told;
+  throw new BrookletError(code as BrookletError["code"], message, { status, outcome });
 }
 
 function readFailure(text: string): FeedLine {
