@@ -1,8 +1,10 @@
 /**
- * How gateways over one object store reach each other on Node: HTTP between them, on an address of its own. What is sent is sealed with
- * the secret of the store, which only they know; anything else is answered 403 and not looked at. It is no interface of ours for others.
+ * How gateways over one object store reach each other on Node: HTTP between them, on an address of its own. What is sent and replied is
+ * sealed with the secret of the store, which only they know; a call that is not is answered 403, and neither is looked at. The seal of a
+ * call holds for one address, that of a reply for one call. Gateways of releases that seal otherwise refuse each other so, and take
+ * buckets over, as those do that cannot reach each other. It is no interface of ours for others.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import {
   Agent,
   createServer,
@@ -17,6 +19,8 @@ import type { PeerCall, PeerPort, PeerReply } from "@brooklet/object-store";
 /** A call that is larger is not read. */
 const CALL_BYTES_MAX = 64 << 20;
 const SEAL = "x-brooklet-seal";
+/** What no call before had, so that no reply to one before is taken for this one's. */
+const NONCE = "x-brooklet-nonce";
 const FORBIDDEN = 403;
 const TOO_LARGE = 413;
 const FAILED = 500;
@@ -79,13 +83,15 @@ class HttpPeers implements PeerListener {
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await bodyOf(incoming);
     const begun = this.#begun;
-    if (bytes === undefined || begun === undefined || !isSealed(begun.secret, bytes, incoming.headers[SEAL])) {
+    const seal = String(incoming.headers[SEAL]);
+    const call = `call ${this.#url.origin} ${incoming.headers[NONCE]}`;
+    if (bytes === undefined || begun === undefined || !isSealed(begun.secret, call, bytes, seal)) {
       response.writeHead(bytes === undefined ? TOO_LARGE : FORBIDDEN, { connection: "close" }).end();
       return;
     }
     try {
-      const reply = await begun.answer(deserialize(bytes) as PeerCall);
-      response.end(serialize(reply));
+      const reply = serialize(await begun.answer(deserialize(bytes) as PeerCall));
+      response.setHeader(SEAL, sealOf(begun.secret, `reply ${seal}`, reply)).end(reply);
     } catch {
       // It may have been done, or not.
       response.writeHead(FAILED).end();
@@ -96,16 +102,13 @@ class HttpPeers implements PeerListener {
     const begun = this.#begun;
     if (begun === undefined) return Promise.resolve(undefined);
     const bytes = serialize(call);
-    const headers = { [SEAL]: sealOf(begun.secret, bytes), "content-length": bytes.length };
+    const nonce = randomBytes(16).toString("hex");
+    const seal = sealOf(begun.secret, `call ${address} ${nonce}`, bytes);
+    const headers = { [SEAL]: seal, [NONCE]: nonce, "content-length": bytes.length };
     return new Promise((resolve, reject) => {
       const timeout = call.timeoutMs + ANSWER_MS;
       const sent = sendRequest(address, { method: "POST", agent: this.#agent, headers, timeout }, (incoming) => {
-        bodyOf(incoming).then((body) => {
-          if (incoming.statusCode === FORBIDDEN) resolve(undefined);
-          else if (incoming.statusCode !== 200 || body === undefined)
-            reject(new Error(`a server answered ${incoming.statusCode}`));
-          else resolve(deserialize(body) as PeerReply);
-        }, reject);
+        replyOf(incoming, begun.secret, seal).then(resolve, reject);
       });
       sent.once("timeout", () => sent.destroy(new Error("a server did not answer")));
       sent.once("error", (error: NodeJS.ErrnoException) =>
@@ -118,13 +121,24 @@ class HttpPeers implements PeerListener {
 /** Beyond the time of the operation itself. */
 const ANSWER_MS = 1_000;
 
-function sealOf(secret: Uint8Array, bytes: Uint8Array): string {
-  return createHmac("sha256", secret).update("peer").update(bytes).digest("hex");
+/** The reply to the call with a seal; nothing if that was refused. */
+async function replyOf(incoming: IncomingMessage, secret: Uint8Array, call: string): Promise<PeerReply | undefined> {
+  const body = await bodyOf(incoming);
+  if (incoming.statusCode === FORBIDDEN) return undefined;
+  if (incoming.statusCode !== 200 || body === undefined) throw new Error(`a server answered ${incoming.statusCode}`);
+  if (!isSealed(secret, `reply ${call}`, body, String(incoming.headers[SEAL])))
+    throw new Error("what answered is none of this store's gateways");
+  return deserialize(body) as PeerReply;
 }
 
-function isSealed(secret: Uint8Array, bytes: Uint8Array, seal: unknown): boolean {
-  const expected = Buffer.from(sealOf(secret, bytes));
-  const given = Buffer.from(String(seal));
+/** What holds for these bytes as what they are said to be, and for nothing else. */
+function sealOf(secret: Uint8Array, said: string, bytes: Uint8Array): string {
+  return createHmac("sha256", secret).update(`peer ${said}\n`).update(bytes).digest("hex");
+}
+
+function isSealed(secret: Uint8Array, said: string, bytes: Uint8Array, seal: string): boolean {
+  const expected = Buffer.from(sealOf(secret, said, bytes));
+  const given = Buffer.from(seal);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
