@@ -148,6 +148,54 @@ describe("a feed", () => {
     await expect(Promise.resolve(feeding)).rejects.toThrow("disk");
   });
 
+  test.each([
+    [
+      "that answers at once",
+      (fails: () => never): Iterable<Operation> => ({ [Symbol.iterator]: () => ({ next: fails }) }),
+    ],
+    ["that answers later", (fails: () => never) => ({ [Symbol.asyncIterator]: () => ({ next: async () => fails() }) })],
+  ])("throws what a source %s throws before its first operation", async (_, sourceOf) => {
+    const server = fakeServer(() => [200, {}]);
+    const group = connect({ url, fetch: server.fetch }).group("a");
+    const source = sourceOf(() => {
+      throw new Error("cursor lost");
+    });
+    await expect(Promise.resolve(group.feed(note, source))).rejects.toThrow("cursor lost");
+    await expect(group.feed(note, source)[Symbol.asyncIterator]().next()).rejects.toThrow("cursor lost");
+  });
+
+  describe.each(["at once", "later"])("whose source answers %s", (how) => {
+    test.each([
+      [2, "the id of an operation is 2: give a text"],
+      [null, "the id of an operation is null: give a text"],
+    ])("tells that an id is %s, and does the others", async (id, message) => {
+      const server = fakeServer(() => [200, {}]);
+      const group = connect({ url, fetch: server.fetch }).group("a");
+      const operations = [id, "x", id, "y"].map((id) => ({ id: id as string, fields: { body: "x" } }));
+      const source = how === "at once" ? operations : ReadableStream.from(operations);
+      const outcomes: FeedOutcome[] = [];
+      for await (const outcome of group.feed(note, source)) outcomes.push(outcome);
+      const failed = { id: `${id}`, ok: false, error: { code: "INVALID_ARGUMENT", message } };
+      expect(outcomes.filter(({ ok }) => !ok)).toMatchObject([failed, failed]);
+      expect(server.asked.map((one) => one.url.split("/").at(-1))).toEqual(["x", "y"]);
+    });
+  });
+
+  test("tells of what is no operation, and does the others", async () => {
+    const server = fakeServer(() => [200, {}]);
+    const source = [null as never, ...puts(3)];
+    const feeding = connect({ url, fetch: server.fetch }).group("a").feed(note, source);
+    await expect(Promise.resolve(feeding)).rejects.toMatchObject({ applied: 3, failed: 1 });
+  });
+
+  test.each([5, null, {}])("refuses %j, which gives no operations", async (source) => {
+    const feeding = connect({ url, fetch: fakeServer(() => [200, {}]).fetch })
+      .group("a")
+      .feed(note, source as never);
+    const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("a feed takes a list of operations") };
+    await expect(Promise.resolve(feeding)).rejects.toMatchObject(refused);
+  });
+
   test("ends with its signal, and lets go of the source", async () => {
     const controller = new AbortController();
     let closed = false;

@@ -45,7 +45,8 @@ export async function* feedRun<Operation extends { readonly id: string }>(
       if (closed?.aborted !== true) run.pull(concurrency);
       const outcome = run.take();
       if (outcome !== undefined) yield outcome;
-      else if (run.isDone) return;
+      // What the source has just thrown is not its end.
+      else if (run.isDone) return run.throwIfBroken();
       // What was sent before has been told of: what came of it is known.
       else if (closed?.aborted === true && run.inFlight === 0) throw closed.reason;
       else await run.nextRing();
@@ -106,8 +107,11 @@ class FeedRun<Operation extends { readonly id: string }> {
     nameOf: (id: string) => string = (id) => id,
     sink?: FeedSurroundings["sink"],
   ) {
-    this.#isAsync = Symbol.asyncIterator in source;
-    this.#iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+    const given = Object(source) as typeof source;
+    this.#isAsync = Symbol.asyncIterator in given;
+    if (Symbol.asyncIterator in given) this.#iterator = given[Symbol.asyncIterator]();
+    else if (Symbol.iterator in given) this.#iterator = given[Symbol.iterator]();
+    else throw invalidArgument("a feed takes a list of operations, or what gives them one by one");
     this.#apply = apply;
     this.#nameOf = nameOf;
     this.#sink = sink;
@@ -158,25 +162,27 @@ class FeedRun<Operation extends { readonly id: string }> {
   #ask(): void {
     this.#source = "asked";
     const step = (async () => this.#iterator.next())();
-    step.then(
-      ({ done, value }) => {
-        this.#source = done === true ? "ended" : "idle";
-        if (done !== true) this.#start(value);
-        this.ring();
-      },
-      (reason: unknown) => {
-        this.#source = "ended";
-        this.#break(reason);
-      },
-    );
+    const take = ({ done, value }: IteratorResult<Operation>): void => {
+      this.#source = done === true ? "ended" : "idle";
+      if (done !== true) this.#start(value);
+      this.ring();
+    };
+    // Of what it gives, too: nobody else would hear of it.
+    step.then(take).catch((reason: unknown) => {
+      this.#source = "ended";
+      this.#break(reason);
+    });
   }
 
   #start(operation: Operation): void {
-    const running = new Running(this.#nameOf(operation.id), operation, this.#settled);
+    const id: unknown = operation?.id;
+    const isText = typeof id === "string";
+    const running = new Running(isText ? this.#nameOf(id) : String(id), operation, this.#settled);
     this.#running += 1;
-    const before = this.#lastOn.get(running.id);
-    this.#lastOn.set(running.id, running);
-    if (before === undefined) this.#begin(running);
+    const before = isText ? this.#lastOn.get(running.id) : undefined;
+    if (isText) this.#lastOn.set(running.id, running);
+    if (!isText) running.failed(invalidArgument(`the id of an operation is ${String(id)}: give a text`));
+    else if (before === undefined) this.#begin(running);
     else before.next = running;
   }
 
