@@ -221,6 +221,9 @@ describe("an MCP server of a schema", () => {
     expect(() => createMcpServer({ ...named, schema: note, near: { field: "vec" } })).toThrow(
       "`near`, `namespace` and `fields` are for a schema that is given by its name",
     );
+    const nobody = undefined as unknown as string;
+    for (const schema of ["mail", note])
+      expect(() => createMcpServer({ client: database, group: nobody, schema })).toThrow("of type undefined, no text");
     const fields = { sender: "text" } as const;
     expect(() => createMcpServer({ ...named, schema: note, fields })).toThrow("given by its name");
     const client = await inMemory();

@@ -24,7 +24,8 @@ const WHOLE = /^id:([^:]+):([^:]+):((?:n=\d+|g=[^:,]+)?):(.*)$/s;
  */
 export function givenId(set: DocumentSet, id: string): string {
   const [, namespace, type, keys = "", own] = WHOLE.exec(id) ?? [];
-  if (own === "" || id === "") throw invalidArgument("the id of a document may not be empty");
+  if (typeof id !== "string" || id === "" || own === "")
+    throw invalidArgument("the id of a document is a text, and may not be empty");
   if (own === undefined) return id;
   const of = keys === "" ? "no group" : keys.replace(/^g=(.*)$/s, "group '$1'").replace(/^n=/, "number ");
   if (type !== set.type) throw invalidArgument(`'${id}' is a document of type '${type}', not '${set.type}'`);

@@ -57,7 +57,7 @@ export class MiniGroup {
   constructor(name: string, exchange: ExchangeOptions, language: () => Promise<WriteLanguage>) {
     const problem = documentNameProblem("group", name);
     if (problem !== undefined) {
-      throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${problem}`);
+      throw invalidArgument(`${JSON.stringify(String(name))} cannot be the name of a group: ${problem}`);
     }
     this.name = name;
     this.place = { exchange, group: name, language };

@@ -35,6 +35,8 @@ describe("a whole id is understood", () => {
   const options = { condition: "true" };
   test.each<[string, (id: string) => Promise<unknown>]>([
     ["get", (id) => alice.get(note, id)],
+    ["getMany", (id) => alice.getMany(note, [id])],
+    ["exists", (id) => alice.exists(note, id)],
     ["put", (id) => alice.put(note, id, { body: "b" })],
     ["update", (id) => alice.update(note, id, { body: { assign: "c" } }, options)],
     ["remove", (id) => alice.remove(note, id)],
@@ -50,6 +52,10 @@ describe("a whole id is understood", () => {
     await expect(call("id:ns:mail:g=alice:m1")).rejects.toThrow("is a document of type 'mail', not 'note'");
     await expect(call("id:mail:note:g=alice:m1")).rejects.toThrow("is a document of namespace 'mail', not 'ns'");
     await expect(call("id:ns:note:g=alice:")).rejects.toThrow("may not be empty");
+    const requests = server.asked.length;
+    for (const id of [undefined, null, 5, 5n, {}, ""])
+      await expect(call(id as string)).rejects.toMatchObject({ message: expect.stringMatching(/\bid of .*\btext\b/) });
+    expect(server.asked).toHaveLength(requests);
   });
 
   test("explain", async () => {

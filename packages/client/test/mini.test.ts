@@ -58,7 +58,12 @@ describe("refuses", () => {
     expect(() => mini.connect({} as mini.ServerOptions)).toThrow("connect needs `url`");
   });
 
-  test("a name that no group can have", () => {
-    expect(() => mini.connect({ url }).group("")).toThrow("cannot be the name of a group");
-  });
+  test.each([["", "it is empty"], ...[undefined, null, 5, 5n, {}].map((name) => [name, "no text"])])(
+    "a name that no group can have: %s",
+    (name, reason) => {
+      const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining(String(reason)) };
+      for (const { connect } of [mini, client])
+        expect(() => connect({ url }).group(name as string)).toThrow(expect.objectContaining(refused));
+    },
+  );
 });

@@ -318,6 +318,11 @@ describe("the schema file", () => {
 
 describe("what cannot be a schema is refused with the reason", () => {
   const refused: readonly (readonly [string, () => unknown, string])[] = [
+    [
+      "a namespace",
+      () => schema("mail", {}, { namespace: 5 as unknown as string }),
+      '"5" cannot be a namespace: it is of type number, no text',
+    ],
     ["a name", () => schema("my mail", {}), "'my mail' cannot be the name of a schema: use letters, digits and '_'"],
     [
       "a field",

@@ -33,6 +33,8 @@ export function illegalCodePoint(text: string): number | undefined {
 
 /** Why a text cannot be a part of a document id; nothing if it can. `/`, `\` and dots are letters like any others. */
 export function documentNameProblem(part: DocumentNamePart, name: string): string | undefined {
+  // From JavaScript it may be anything: what is not there would be a name that many have.
+  if (typeof name !== "string") return `it is of type ${typeof name}, no text`;
   if (name === "") return "it is empty";
   const separator = SEPARATORS[part].exec(name)?.[0];
   if (separator !== undefined) return `it may not contain '${separator}'`;

@@ -3,12 +3,14 @@ import {
   bool,
   double,
   givenId,
+  invalidArgument,
   schema as schemaOf,
   shownId,
   string,
   timestamp,
   type WireAnswer,
 } from "@brooklet/client";
+import { documentNameProblem } from "@brooklet/wire";
 import { type ModelFilter, modelFilter } from "../model-field.ts";
 import type { ModelSearch } from "../model-search.ts";
 import type { McpDocuments, McpNamed } from "./documents.ts";
@@ -21,6 +23,11 @@ function post(options: McpNamed, target: string, body: Json, signal: AbortSignal
 
 /** The documents of a schema by its name. By what is said of its fields they are filtered; without it there are no filters. */
 export function documentsByName(options: McpNamed): McpDocuments {
+  const { group, schema, namespace = schema } = options;
+  for (const [part, name] of [["group", group] as const, ["namespace", namespace] as const]) {
+    const problem = documentNameProblem(part, name);
+    if (problem !== undefined) throw invalidArgument(`'${String(name)}' cannot be the ${part} of a server: ${problem}`);
+  }
   const filter = filterOf(options);
   const where = (filled: unknown): Json => {
     const condition = filter?.condition(filled);

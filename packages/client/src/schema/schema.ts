@@ -141,7 +141,7 @@ const OPTIONS = Object.keys({
 function checkedNamespace(namespace: string): string {
   const problem = documentNameProblem("namespace", namespace);
   if (problem === undefined) return namespace;
-  throw invalidArgument(`${JSON.stringify(namespace)} cannot be a namespace: ${problem}`);
+  throw invalidArgument(`${JSON.stringify(String(namespace))} cannot be a namespace: ${problem}`);
 }
 
 function checkNames(name: string, fields: FieldMap): void {
