@@ -44,6 +44,11 @@ export class Deployment {
     return applicationPackage;
   }
 
+  /** Validates a package. Nothing of it is kept. */
+  check(applicationPackage: Uint8Array): Promise<DeployReport> {
+    return this.#cluster.checkDeployment(applicationPackage);
+  }
+
   /** Validates and activates the package of a session. */
   async activate(session: number): Promise<Activation> {
     const activation = await this.#deploy(await this.demand(session), session);

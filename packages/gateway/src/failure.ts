@@ -34,6 +34,14 @@ export class MethodRefused extends ServiceError {
   }
 }
 
+/** The refusal of a parameter that would change what is done, by its name. */
+export class ParameterRefused extends ServiceError {
+  /** `instead` is what can be said in its place. */
+  constructor(name: string, value: string, instead: string) {
+    super("UNSUPPORTED", `${name} '${echo(value)}' is not supported: ${instead}`);
+  }
+}
+
 /** Content type of everything on `/document/v1`. */
 export const DOCUMENT_JSON = "application/json; charset=UTF-8";
 /** Content type of everything else in JSON. */
@@ -80,7 +88,8 @@ export function searchFailure(error: ServiceError): WholeReply {
 
 /** A failure of the deploy interface. */
 export function deployFailure(error: ServiceError): WholeReply {
-  const deployCode = DEPLOY_CODES[error.code] ?? (error.status < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR");
+  const otherwise = error.status < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR";
+  const deployCode = error instanceof ParameterRefused ? otherwise : (DEPLOY_CODES[error.code] ?? otherwise);
   const isPackageAtFault = deployCode === PACKAGE_AT_FAULT && !error.message.startsWith("Invalid application package");
   const body = {
     "error-code": deployCode,

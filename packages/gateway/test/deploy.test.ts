@@ -122,6 +122,92 @@ describe("a deployment as clients make it", () => {
   });
 });
 
+describe("parameters", () => {
+  const place = `${TENANT}/prepareandactivate`;
+  const zip = (content: string): Uint8Array<ArrayBuffer> => writeZip([{ name: "services.xml", content }]);
+
+  test("a dry run says what a deployment would, and deploys nothing", async () => {
+    const { cluster, gateway } = fresh();
+    const { status, body } = await send(gateway, "POST", `${place}?dryRun=true`, writeZip(FILES));
+    expect([status, body]).toEqual([
+      200,
+      {
+        tenant: "default",
+        message: expect.stringContaining("nothing was activated"),
+        log: [expect.objectContaining({ level: "WARNING", message: "hnsw is ignored in streaming mode" })],
+        configChangeActions: { restart: [], refeed: [], reindex: [] },
+      },
+    ]);
+    const broken = await send(gateway, "POST", `${place}?dryRun=TRUE`, zip("broken"));
+    expect([broken.status, broken.body["error-code"]]).toEqual([400, "INVALID_APPLICATION_PACKAGE"]);
+    expect(cluster.packages).toEqual([]);
+    expect((await send(gateway, "GET", `${APPLICATION}/serviceconverge`)).status).toBe(404);
+    expect((await send(gateway, "POST", `${place}?dryRun=false`, writeZip(FILES))).body["session-id"]).toBe("1");
+  });
+
+  test("a dry run of preparing a session says what preparing it would", async () => {
+    const { gateway } = fresh();
+    await send(gateway, "POST", `${TENANT}/session`, zip("broken"));
+    const broken = await send(gateway, "PUT", `${TENANT}/session/1/prepared?dryRun=true`);
+    expect([broken.status, broken.body["error-code"]]).toEqual([400, "INVALID_APPLICATION_PACKAGE"]);
+    await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES));
+    const { body } = await send(gateway, "PUT", `${TENANT}/session/2/prepared?dryRun=true`);
+    expect(body).toMatchObject({ "session-id": "2", log: [{ message: "hnsw is ignored in streaming mode" }] });
+  });
+
+  test.each([
+    ["applicationName=other&instance=i2", "applicationName 'other'"],
+    ["applicationName=default&applicationName=other", "applicationName 'other'"],
+    ["instance=i2", "instance 'i2'"],
+    ["environment=dev", "environment 'dev'"],
+    ["region=us", "region 'us'"],
+    ["ignoreValidationErrors=true", "ignoreValidationErrors 'true'"],
+    ["force=true", "force 'true'"],
+    ["hostedVespa=true", "hostedVespa 'true'"],
+    ["vespaVersion=7.1.2", "vespaVersion '7.1.2'"],
+    ["cloudAccount=a", "cloudAccount 'a'"],
+    ["dryRun=true&dryRun=false", "'dryRun'"],
+  ])("%s is refused by name", async (query, message) => {
+    const { cluster, gateway } = fresh();
+    for (const target of [place, `${TENANT}/session`, `${TENANT}/session/1/prepared`, `${TENANT}/session/1/active`]) {
+      const method = target.includes("/session/") ? "PUT" : "POST";
+      const { status, body } = await send(gateway, method, `${target}?${query}`, writeZip(FILES));
+      expect([status, body["error-code"], body["message"]]).toEqual([
+        400,
+        "BAD_REQUEST",
+        expect.stringContaining(message),
+      ]);
+      expect(body["outcome"]).toBe("not_applied");
+    }
+    expect(cluster.packages).toEqual([]);
+    expect((await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES))).body["session-id"]).toBe("1");
+  });
+
+  test("a dry run of what can only be done is refused", async () => {
+    const { gateway } = fresh();
+    const created = await send(gateway, "POST", `${TENANT}/session?dryRun=true`, writeZip(FILES));
+    const active = await send(gateway, "PUT", `${TENANT}/session/1/active?dryRun=true`);
+    expect([created, active]).toMatchObject([
+      { status: 400, body: { code: "UNSUPPORTED" } },
+      { status: 400, body: { code: "UNSUPPORTED" } },
+    ]);
+  });
+
+  test("those that change nothing are taken", async () => {
+    const names = "applicationName=default&instance=default&environment=prod&region=default&vespaVersion=";
+    const others = "timeout=60&verbose=true&debug=true&force=false&ignoreValidationErrors=false&unknown=1";
+    const { status } = await send(fresh().gateway, "POST", `${place}?${names}&${others}`, writeZip(FILES));
+    expect(status).toBe(200);
+  });
+
+  test("the state of files is not told in place of their content", async () => {
+    const { gateway } = fresh();
+    await deploy(gateway, FILES);
+    const { status, body } = await send(gateway, "GET", `${APPLICATION}/content/services.xml?return=status`);
+    expect([status, body["message"]]).toEqual([400, expect.stringContaining("return 'status'")]);
+  });
+});
+
 describe("refusals", () => {
   const refused: readonly (readonly [string, readonly ZipEntry[], string])[] = [
     [

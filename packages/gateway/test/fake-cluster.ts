@@ -79,11 +79,15 @@ export function fakeCluster(): FakeCluster {
       cluster.stored.delete(key);
       return { key, erasedAt: Date.UTC(2026, 0, 31), documents };
     },
-    deploy: async (applicationPackage) => {
-      await cluster.gate;
+    checkDeployment: async (applicationPackage) => {
       if (new TextDecoder().decode(applicationPackage).includes("broken")) {
         throw new ServiceError("INVALID_APPLICATION_PACKAGE", "schemas/mail.sd:3:5: unknown type 'strng'");
       }
+      return REPORT;
+    },
+    deploy: async (applicationPackage) => {
+      await cluster.gate;
+      await cluster.checkDeployment(applicationPackage);
       cluster.packages.push(applicationPackage);
       cluster.report = REPORT;
       return REPORT;

@@ -39,6 +39,7 @@ import {
 } from "./store-records.ts";
 import { backupsOf, HeldFiles, removeOldSnapshots } from "./store-snapshot.ts";
 import { removeStrayFiles } from "./stray-files.ts";
+import { makeTurns } from "./turns.ts";
 
 /** How a cluster over an object store is opened. */
 export interface ObjectStoreClusterOptions
@@ -107,7 +108,7 @@ export class ObjectStoreCluster implements Cluster {
   #application: StoredApplication | undefined;
   readonly #held: HeldFiles;
   #files = 0;
-  #deploying: Promise<unknown> = Promise.resolve();
+  readonly #deploying = makeTurns();
   #closing: Promise<void> | undefined;
 
   constructor(options: ObjectStoreClusterOptions, about: About, application: StoredApplication | undefined) {
@@ -209,11 +210,10 @@ export class ObjectStoreCluster implements Cluster {
   };
 
   /** One after the other here, and of several gateways one at a time. */
-  deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const deployed = this.#deploying.then(() => this.#deploy(applicationPackage));
-    this.#deploying = deployed.catch(() => undefined);
-    return deployed;
-  }
+  deploy: Cluster["deploy"] = (applicationPackage) => this.#deploying(() => this.#deploy(applicationPackage));
+
+  checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
+    this.#look().then(() => this.#inner.checkDeployment(applicationPackage));
 
   async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
     await this.#takeNewest();
@@ -228,10 +228,7 @@ export class ObjectStoreCluster implements Cluster {
 
   /** Serves what another gateway has deployed, if anything. */
   async #look(): Promise<void> {
-    if (this.#closing !== undefined) return;
-    const deployed = this.#deploying.then(() => this.#takeNewest());
-    this.#deploying = deployed.catch(() => undefined);
-    await deployed;
+    if (this.#closing === undefined) await this.#deploying(() => this.#takeNewest());
   }
 
   async #takeNewest(): Promise<void> {
@@ -291,7 +288,7 @@ export class ObjectStoreCluster implements Cluster {
 
   async #finish(): Promise<void> {
     await this.#peers?.leave().catch(() => undefined);
-    await this.#deploying;
+    await this.#deploying(async () => undefined);
     await this.#inner.idle();
     for (const { log } of this.#buckets.values()) await log.finish();
   }

@@ -104,3 +104,18 @@ test("servers that begin together over an empty store deploy the same applicatio
   const served = clusters.filter((_, index) => fulfilled[index] === "fulfilled");
   for (const cluster of served) expect(cluster.application()).toEqual(later.application());
 });
+
+test("a check is made against what another gateway has deployed, and deploys nothing", async () => {
+  const memory = new ObjectMemory();
+  const [{ cluster }, { cluster: other }] = [
+    await openCluster(memoryObjectStore(memory)),
+    await openCluster(memoryObjectStore(memory)),
+  ];
+  await other.deploy(packageOf({ note: NOTE }));
+  await expect(cluster.checkDeployment(packageOf({ letter: NOTE.replaceAll("note", "letter") }))).rejects.toThrow(
+    /schema-removal/,
+  );
+  const served = other.applicationPackage();
+  await cluster.checkDeployment(packageOf({ note: EMBEDDED }));
+  expect([cluster.applicationPackage(), other.applicationPackage()]).toEqual([served, served]);
+});

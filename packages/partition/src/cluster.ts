@@ -299,6 +299,8 @@ export interface Cluster {
   purge?(erasure: Erasure): Promise<Purge>;
   /** Validates, stores and activates an application package (docs/abi.md, Package). */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
+  /** Says what deploying a package would say, or throws what it would throw: nothing is stored, and nothing is served otherwise. */
+  checkDeployment(applicationPackage: Uint8Array): Promise<DeployReport>;
   /** The package that is deployed, as it was given. */
   applicationPackage(): Uint8Array | undefined;
   /** What is deployed, if anything is. */

@@ -18,7 +18,9 @@ import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { clock } from "./clock.ts";
 import type { Visit, VisitPage, VisitStep } from "./cluster.ts";
+import { serviceError } from "./failure.ts";
 import { STORED_LOOK_MS, STORED_STEP_MS } from "./limits.ts";
+import { type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { ModelRunner } from "./query/query-models.ts";
 
 /** A package that was validated and stored, and what the core says about it. */
@@ -31,7 +33,7 @@ export interface Deployment {
  * A package with the outlines of the models that it names by address, as far as they are here. The core refuses it if one
  * is not: nothing is fetched for a deployment.
  */
-export async function completePackage(
+async function completePackage(
   bytes: Uint8Array,
   runner: ModelRunner | undefined,
   validator: DeployableEngine,
@@ -45,17 +47,15 @@ export async function completePackage(
   return outlines.length === 0 ? given : withOutlines(bytes, outlines);
 }
 
-/** What decides on a deployment beside the core. */
-export interface DeploymentChecks {
-  readonly hasValue: HasValue;
-  /** What is to be said against an application. */
-  readonly objections?: ((report: DeployReport) => readonly string[]) | undefined;
+/** What decides on a deployment, and where it is stored. */
+export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "modelRunner" | "objections"> {
+  readonly storage: Pick<Storage, "readApplication" | "storeApplication">;
+  /** An engine of its own, which validates the package against what is deployed. */
+  readonly validator: DeployableEngine;
+  readonly documents: StoredDocuments;
   /** Called in the same turn as it is stored. */
   readonly onStored?: (deployment: Deployment) => void;
 }
-
-/** Whether a stored document has a value of a field, or that cannot be told. */
-export type HasValue = (schema: string, field: string) => Promise<boolean>;
 
 /** What is stored, as far as it decides on deployments. */
 export interface StoredDocuments {
@@ -63,16 +63,12 @@ export interface StoredDocuments {
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
 }
 
-/**
- * Validates a package against what is deployed, in an engine of its own, and stores it with what has to be remembered of
- * earlier deployments.
- */
+/** Validates a package against what is deployed, and stores it with what has to be remembered of earlier deployments. */
 export async function prepareDeployment(
-  bytes: PackageBytes,
-  storage: Storage,
-  validator: DeployableEngine,
-  { hasValue, objections, onStored = () => undefined }: DeploymentChecks,
+  applicationPackage: Uint8Array,
+  { storage, validator, documents, modelRunner, objections, onStored = () => undefined }: DeploymentSetting,
 ): Promise<Deployment> {
+  const bytes = await completePackage(applicationPackage, modelRunner, validator);
   const current = storage.readApplication();
   if (current !== undefined) validator.restore(asPackage(current.bytes));
   const remembered = withHistory(bytes, validator.history?.() ?? NOTHING);
@@ -82,12 +78,26 @@ export async function prepareDeployment(
   if (current !== undefined && equal(current.bytes, remembered)) return { application: current, report };
   const { unlessStored = [] } = report;
   // Nothing is waited for where there is nothing to look for: what the validator has is stored in the turn it has it.
-  const warnings = unlessStored.length === 0 ? [] : await demandUnset(unlessStored, hasValue);
+  const warnings = unlessStored.length === 0 ? [] : await demandUnset(unlessStored, documents);
   const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
   storage.storeApplication(application);
   const deployment = { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
   onStored(deployment);
   return deployment;
+}
+
+/** Says what deploying a package would say, or throws what it would throw, and deploys nothing. */
+export async function checkDeployment(
+  applicationPackage: Uint8Array,
+  { storage, embedder, ...setting }: Omit<DeploymentSetting, "onStored"> & Pick<ModelSurroundingsOptions, "embedder">,
+): Promise<DeployReport> {
+  const unstored = { readApplication: () => storage.readApplication(), storeApplication: () => undefined };
+  try {
+    const { report } = await prepareDeployment(applicationPackage, { ...setting, storage: unstored });
+    return await withMissingModels(report, embedder);
+  } catch (error) {
+    throw serviceError(error);
+  }
 }
 
 /** A file that says until which day something may be lost: what it means depends on when it is asked. */
@@ -96,18 +106,21 @@ const OVERRIDES = "validation-overrides.xml";
 /**
  * Whether a package is the one that is stored and served, of which everything was said when it was restored (docs/decisions/0095).
  * A program that opens its database says the same schemas each time, and need not wait until a core of its own has compiled them again.
+ * Throws what this server says against it.
  */
 export async function isServed(
   applicationPackage: Uint8Array,
-  { objections = [] }: DeployReport,
+  report: DeployReport,
   stored: StoredApplication,
   engine: DeployableEngine,
-  runner: ModelRunner | undefined,
+  { modelRunner, objections: objectionsOf }: Pick<ModelSurroundingsOptions, "modelRunner" | "objections">,
 ): Promise<boolean> {
   // What would be refused by now has to be said by who refuses it.
-  if (objections.length > 0 || fileOfPackage(applicationPackage, OVERRIDES) !== undefined) return false;
-  const complete = await completePackage(applicationPackage, runner, engine);
-  return equal(stored.bytes, withHistory(complete, engine.history?.() ?? NOTHING));
+  if ((report.objections ?? []).length > 0 || fileOfPackage(applicationPackage, OVERRIDES) !== undefined) return false;
+  const complete = await completePackage(applicationPackage, modelRunner, engine);
+  const isSame = equal(stored.bytes, withHistory(complete, engine.history?.() ?? NOTHING));
+  if (isSame) demandUnobjected(objectionsOf?.(report) ?? []);
+  return isSame;
 }
 
 /** What the operator is told of a stored package that this release would not take; nothing if it would. */
@@ -118,17 +131,17 @@ export function objectionsTo({ objections = [] }: DeployReport): Error | undefin
 }
 
 /** Refuses an application against which there is something to be said. */
-export function demandUnobjected(objections: readonly string[]): void {
+function demandUnobjected(objections: readonly string[]): void {
   if (objections.length === 0) return;
   const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17 } as const;
   throw new ServiceError({ ...said, message: objections.join("; "), outcome: "not_applied" });
 }
 
 /** Refuses changes of fields that stored documents have; what is said of the others. */
-async function demandUnset(changes: readonly UnlessStored[], hasValue: HasValue): Promise<string[]> {
+async function demandUnset(changes: readonly UnlessStored[], documents: StoredDocuments): Promise<string[]> {
   const warnings: string[] = [];
   for (const { schema, field, refusal, warning } of changes) {
-    if (await hasValue(schema, field)) {
+    if (await hasStoredValue(documents, schema, field)) {
       const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17, message: refusal } as const;
       throw new ServiceError({ ...said, outcome: "not_applied" });
     }
@@ -138,7 +151,7 @@ async function demandUnset(changes: readonly UnlessStored[], hasValue: HasValue)
 }
 
 /** Looks through everything that is stored, until a value is found or it took too long. */
-export async function hasStoredValue(stored: StoredDocuments, schema: string, field: string): Promise<boolean> {
+async function hasStoredValue(stored: StoredDocuments, schema: string, field: string): Promise<boolean> {
   const visit = {
     types: [schema],
     namespace: "",

@@ -34,11 +34,9 @@ import {
 } from "./cluster.ts";
 import { beganMs } from "./deadline.ts";
 import {
-  completePackage,
+  checkDeployment,
   type Deployment,
-  type DeploymentChecks,
-  demandUnobjected,
-  hasStoredValue,
+  type DeploymentSetting,
   isServed,
   objectionsTo,
   prepareDeployment,
@@ -396,7 +394,7 @@ export class LocalCluster implements Cluster {
   }
 
   async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const { storage, makeEngine, modelRunner, objections } = this.#options;
+    const { storage, makeEngine } = this.#options;
     try {
       const stored = storage.readApplication();
       const restored = this.#restored;
@@ -404,19 +402,12 @@ export class LocalCluster implements Cluster {
       const isSame =
         restored !== undefined &&
         stored !== undefined &&
-        (await isServed(applicationPackage, restored, stored, this.#engine, modelRunner));
-      if (isSame) {
-        demandUnobjected(objections?.(restored) ?? []);
-        return await this.#serve(restored);
-      }
+        (await isServed(applicationPackage, restored, stored, this.#engine, this.#options));
+      if (isSame) return await this.#serve(restored);
       const isFirst = stored === undefined;
-      const validator = isFirst ? this.#engine : makeEngine();
-      const complete = await completePackage(applicationPackage, modelRunner, validator);
-      const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
-      const checks: DeploymentChecks = { hasValue, objections };
       const { application, report } = isFirst
-        ? await this.#deployFirst(complete, checks)
-        : await prepareDeployment(complete, storage, validator, checks);
+        ? await this.#deployFirst(applicationPackage)
+        : await prepareDeployment(applicationPackage, this.#setting(makeEngine()));
       if (!isFirst) this.#host.deploy(application);
       return await this.#serve(report);
     } catch (error) {
@@ -431,8 +422,12 @@ export class LocalCluster implements Cluster {
     return this.#report;
   }
 
+  #setting(validator: DeployableEngine): DeploymentSetting & ModelSurroundingsOptions {
+    return { ...this.#options, validator, documents: this };
+  }
+
   /** Deploys where nothing is: the core that serves reads the package itself, once, and no other core is made. */
-  async #deployFirst(applicationPackage: PackageBytes, checks: DeploymentChecks): Promise<Deployment> {
+  async #deployFirst(applicationPackage: Uint8Array): Promise<Deployment> {
     const engine = this.#engine;
     let isStored = false;
     const onStored = ({ application, report }: Deployment): void => {
@@ -441,11 +436,14 @@ export class LocalCluster implements Cluster {
       this.#host.activate(application.number, report);
     };
     try {
-      return await prepareDeployment(applicationPackage, this.#options.storage, engine, { ...checks, onStored });
+      return await prepareDeployment(applicationPackage, { ...this.#setting(engine), onStored });
     } finally {
       if (!isStored) engine.undeploy();
     }
   }
+
+  checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
+    checkDeployment(applicationPackage, this.#setting(this.#options.makeEngine()));
 
   applicationPackage(): Uint8Array | undefined {
     return this.#options.storage.readApplication()?.bytes;

@@ -32,7 +32,13 @@ import type {
 } from "./cluster.ts";
 import { type BucketThread, Correspondent, PATIENT_MS } from "./correspondent.ts";
 import { beganMs } from "./deadline.ts";
-import { completePackage, deploymentUnderWay, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
+import {
+  checkDeployment,
+  type DeploymentSetting,
+  deploymentUnderWay,
+  objectionsTo,
+  prepareDeployment,
+} from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
@@ -315,11 +321,7 @@ export class ThreadCluster implements Cluster {
     if (this.#deploying) throw deploymentUnderWay();
     this.#deploying = true;
     try {
-      const { storage, makeEngine, modelRunner, objections } = this.#options;
-      const validator = makeEngine();
-      const complete = await completePackage(applicationPackage, modelRunner, validator);
-      const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
-      const { application, report } = await prepareDeployment(complete, storage, validator, { hasValue, objections });
+      const { application, report } = await prepareDeployment(applicationPackage, this.#setting());
       this.#engine.restore(asPackage(application.bytes));
       this.#report = report;
       await this.#large.without(async () => {
@@ -335,6 +337,13 @@ export class ThreadCluster implements Cluster {
       this.#deploying = false;
     }
   }
+
+  #setting(): DeploymentSetting & ModelSurroundingsOptions {
+    return { ...this.#options, validator: this.#options.makeEngine(), documents: this };
+  }
+
+  checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
+    checkDeployment(applicationPackage, this.#setting());
 
   applicationPackage(): Uint8Array | undefined {
     return this.#options.storage.readApplication()?.bytes;

@@ -213,6 +213,18 @@ test("of two deployments at a time one is refused, and what waits to be activate
   expect(await second.sessions.get(session + 1)).toBeUndefined();
 });
 
+test("a check is made against what any gateway has deployed, and deploys nothing", async () => {
+  const { platform, cluster: first } = await deployed();
+  await put(first, "alice", "1", "red balloon", 1);
+  const second = await platform.open(makeIsolate(makeEngine));
+  await second.deploy(packageOf({ note: WITH_TAG }));
+  const other = packageOf({ note: NOTE.replace("n type int", "n type string") });
+  await expect(first.checkDeployment(other)).rejects.toMatchObject({ code: "INVALID_APPLICATION_PACKAGE" });
+  await first.checkDeployment(packageOf({ note: NOTE }));
+  const stored = [first, second].map((cluster) => new TextDecoder().decode(cluster.applicationPackage()));
+  expect(stored.map((text) => text.includes("field tag"))).toEqual([true, true]);
+});
+
 test("every group is visited once, in pages of any size, and changed where it is selected", async () => {
   const { platform, cluster } = await deployed();
   const expected: string[] = [];

@@ -128,6 +128,26 @@ test("what is incompatible is refused with the reason, and the running applicati
   expect(await getNote(again, "alice", "n5")).toMatch(/^200 .*Red note 5"/);
 });
 
+test("a check says what a deployment would say, of stored documents too, and deploys nothing", async () => {
+  const path = join(folder(), "data");
+  const { cluster: empty } = openCore(path);
+  await expect(empty.checkDeployment(packageOf({ note: "schema note {" }))).rejects.toMatchObject({ status: 400 });
+  expect((await empty.checkDeployment(packageOf({ note: note(FIRST) }))).schemas).toMatchObject([{ name: "note" }]);
+  expect([empty.application(), empty.applicationPackage()]).toEqual([undefined, undefined]);
+  await empty.close();
+
+  const { cluster } = await filled(path);
+  const [report, stored] = [cluster.application(), cluster.applicationPackage()];
+  const other = packageOf({ note: note({ ...FIRST, size: "type string { indexing: summary }" }) });
+  await expect(cluster.checkDeployment(other)).rejects.toThrow(/field-type-change: .*Stored documents have values/);
+  const more = await cluster.checkDeployment(packageOf({ note: note({ ...FIRST, colour: EXACT }) }));
+  expect(more.schemas[0]?.fields.map(({ name }) => name)).toContain("colour");
+  expect(cluster.application()).toBe(report);
+  expect(cluster.applicationPackage()).toEqual(stored);
+  const coloured = await searchNotes(cluster, "alice", 'select * from note where colour contains "blue"');
+  expect(coloured.errors).toHaveLength(1);
+});
+
 /** A schema with one field `f` of this type; `struct s` has a member `a` of the other. */
 function typed(type: string, member = "string"): string {
   return `schema note { document note { struct s { field a type ${member} {} field b type string {} } field f type ${type} { indexing: summary } field title ${TEXT} } }`;

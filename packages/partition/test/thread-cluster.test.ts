@@ -114,6 +114,17 @@ test("refusals cross with all their fields", async () => {
   });
 });
 
+test("what is only checked is not served, by no thread", async () => {
+  const { cluster } = threads();
+  await cluster.deploy(new TextEncoder().encode("one"));
+  const served = cluster.applicationPackage();
+  await expect(cluster.checkDeployment(new TextEncoder().encode("bad"))).rejects.toMatchObject({
+    code: "INVALID_APPLICATION_PACKAGE",
+  });
+  await cluster.checkDeployment(new TextEncoder().encode("two"));
+  expect(cluster.applicationPackage()).toEqual(served);
+});
+
 test("of two deployments at once one wins and the other is refused (C13)", async () => {
   const { cluster } = threads();
   const outcomes = await Promise.allSettled(

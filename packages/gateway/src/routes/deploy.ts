@@ -9,11 +9,19 @@ import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { Deployment } from "../deployment.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, deployFailure, jsonReply, MethodRefused, serviceErrorOf } from "../failure.ts";
+import {
+  type DefectListener,
+  deployFailure,
+  jsonReply,
+  MethodRefused,
+  ParameterRefused,
+  serviceErrorOf,
+} from "../failure.ts";
 import { decodePackage, encodePackage, LARGE_PACKAGES } from "../package-frame.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { decodeForm, pathSegments, splitTarget } from "../target.ts";
 import { readZip } from "../zip.ts";
+import { deployParameters, refuseDryRun } from "./deploy-parameters.ts";
 
 const APPLICATION = "application/default/environment/prod/region/default/instance/default";
 
@@ -104,19 +112,27 @@ async function readPackage({ call, context }: DeployRequest): Promise<Uint8Array
 }
 
 async function prepareAndActivate(request: DeployRequest): Promise<Reply> {
+  if (deployParameters(request.call).dryRun) return await checkPackage(request);
   const { session, report } = await request.deployment.deploy(await readPackage(request));
   const answer: DeployAnswer = {
-    log: logOf(report.warnings),
     tenant: "default",
     "session-id": String(session),
     url: `${request.tenantUrl}/${APPLICATION}`,
     message: `Session ${session} for tenant 'default' prepared and activated.`,
-    configChangeActions: { restart: [], refeed: refeedOf(report), reindex: [] },
+    ...remarksOf(report),
   };
   return jsonReply(200, answer);
 }
 
+/** What deploying a package would say: there is no session that could be activated. */
+async function checkPackage(request: DeployRequest): Promise<Reply> {
+  const report = await request.deployment.check(await readPackage(request));
+  const message = "The package for tenant 'default' can be deployed; dryRun: nothing was activated.";
+  return jsonReply(200, { tenant: "default", message, ...remarksOf(report) });
+}
+
 async function createSession(request: DeployRequest): Promise<Reply> {
+  refuseDryRun(request.call);
   const session = await request.deployment.create(await readPackage(request));
   const url = `${request.tenantUrl}/session/${session}`;
   return jsonReply(200, {
@@ -131,7 +147,13 @@ async function createSession(request: DeployRequest): Promise<Reply> {
 
 /** The package is validated when it is activated: the cluster does both in one step. */
 async function prepareSession(request: DeployRequest, session: number): Promise<Reply> {
-  await request.deployment.demand(session);
+  const { dryRun } = deployParameters(request.call);
+  const applicationPackage = await request.deployment.demand(session);
+  if (dryRun) {
+    const report = await request.deployment.check(applicationPackage);
+    const message = `Session ${session} for tenant 'default' can be prepared; dryRun: it is not.`;
+    return jsonReply(200, { tenant: "default", "session-id": String(session), message, ...remarksOf(report) });
+  }
   return jsonReply(200, {
     log: [],
     tenant: "default",
@@ -143,6 +165,7 @@ async function prepareSession(request: DeployRequest, session: number): Promise<
 }
 
 async function activateSession(request: DeployRequest, session: number): Promise<Reply> {
+  refuseDryRun(request.call);
   const { report } = await request.deployment.activate(session);
   return jsonReply(200, {
     log: logOf(report.warnings),
@@ -153,9 +176,10 @@ async function activateSession(request: DeployRequest, session: number): Promise
   });
 }
 
-/** What has to be fed again, as the reference tells it. */
-function refeedOf({ refeed = [] }: DeployReport): readonly unknown[] {
-  return refeed.map((action) => ({ ...action, services: [] }));
+/** The warnings of a deployment, and what has to be fed again for it, as the reference tells it. */
+function remarksOf({ warnings, refeed = [] }: DeployReport): Pick<DeployAnswer, "log" | "configChangeActions"> {
+  const actions = refeed.map((action) => ({ ...action, services: [] }));
+  return { log: logOf(warnings), configChangeActions: { restart: [], refeed: actions, reindex: [] } };
 }
 
 function logOf(warnings: readonly string[]): DeployLogEntry[] {
@@ -171,6 +195,9 @@ function applicationContent({ call, context, tenantUrl }: DeployRequest, names: 
   if (applicationPackage === undefined) {
     throw new ServiceError("NOT_FOUND", "Application 'default.default' was not found: nothing is deployed yet");
   }
+  const parameters = new DocumentParameters(parseParameters(splitTarget(call.target).query, 10), call.target);
+  const returned = parameters.text("return") ?? "content";
+  if (returned !== "content") throw new ParameterRefused("return", returned, "leave it out");
   const files = decodePackage(applicationPackage);
   const path = names.join("/");
   const file = files.find((one) => one.path === path);
@@ -178,8 +205,7 @@ function applicationContent({ call, context, tenantUrl }: DeployRequest, names: 
     return { status: 200, headers: { "content-type": "application/octet-stream" }, body: file.content };
   const inside = files.map((one) => one.path).filter((name) => path === "" || name.startsWith(`${path}/`));
   if (inside.length === 0) throw new ServiceError("NOT_FOUND", `No file '${echo(path)}' in the application package`);
-  const { query } = splitTarget(call.target);
-  const isRecursive = new DocumentParameters(parseParameters(query, 10), path).flag("recursive");
+  const isRecursive = parameters.flag("recursive");
   const below = new Set<string>();
   for (const name of inside) {
     const parts = name.split("/");

@@ -28,7 +28,7 @@ import type {
   VisitStep,
 } from "../cluster.ts";
 import { beganMs, Deadline } from "../deadline.ts";
-import { completePackage, deploymentUnderWay, hasStoredValue, prepareDeployment } from "../deployment.ts";
+import { checkDeployment, type DeploymentSetting, deploymentUnderWay, prepareDeployment } from "../deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle, type TextEmbedder } from "../embedding.ts";
 import { failedOutcome, serviceError } from "../failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "../feeding.ts";
@@ -92,7 +92,7 @@ export class ObjectCluster implements Cluster {
       add: (bytes) => options.port.registry().addSession(bytes, SESSIONS_KEPT),
       get: (session) => options.port.registry().session(session),
     };
-    const storage = this.#storage(() => undefined);
+    const storage = this.#storage();
     const { embedder } = options;
     this.#models = new ModelSurroundings({ storage, ...(embedder && { embedder }) }, options.isolate.engine, () =>
       this.application(),
@@ -362,27 +362,28 @@ export class ObjectCluster implements Cluster {
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const { makeEngine, port, embedder, objections } = this.#options;
+    const { port, embedder } = this.#options;
     try {
       await this.refresh();
-      const validator = makeEngine();
-      const before = this.#application?.number ?? 0;
-      let made: StoredApplication | undefined;
-      const storage = this.#storage((application) => {
-        made = application;
-      });
-      const complete = await completePackage(applicationPackage, undefined, validator);
-      const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
-      const { report } = await prepareDeployment(complete, storage, validator, { hasValue, objections });
-      if (made !== undefined) {
-        if (!(await port.registry().store(before, made))) throw deploymentUnderWay();
-        this.#take(made);
+      const { application, report } = await prepareDeployment(applicationPackage, this.#setting());
+      if (application !== this.#application) {
+        if (!(await port.registry().store(application.number - 1, application))) throw deploymentUnderWay();
+        this.#take(application);
       }
       this.#report = await withMissingModels(report, embedder);
       return this.#report;
     } catch (error) {
       throw serviceError(error);
     }
+  }
+
+  async checkDeployment(applicationPackage: Uint8Array): Promise<DeployReport> {
+    await this.refresh();
+    return await checkDeployment(applicationPackage, this.#setting());
+  }
+
+  #setting(): DeploymentSetting & ObjectClusterOptions {
+    return { ...this.#options, storage: this.#storage(), validator: this.#options.makeEngine(), documents: this };
   }
 
   applicationPackage(): Uint8Array | undefined {
@@ -419,7 +420,8 @@ export class ObjectCluster implements Cluster {
     this.#options.isolate.deploy(application);
   }
 
-  #storage(store: (application: StoredApplication) => void): Storage {
+  /** The registry is what stores. */
+  #storage(): Storage {
     return {
       buckets: this.#options.directories,
       secret: this.secret,
@@ -427,7 +429,7 @@ export class ObjectCluster implements Cluster {
         throw new Error("a cluster of objects has no buckets of its own");
       },
       readApplication: () => this.#application,
-      storeApplication: store,
+      storeApplication: () => undefined,
       close: () => undefined,
     };
   }
