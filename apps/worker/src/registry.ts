@@ -1,7 +1,7 @@
 /** The object that has what all groups share: the application packages, those that wait to be activated, and the secret. */
 import { DurableObject } from "cloudflare:workers";
 import type { RegistryCalls } from "@brooklet/partition/objects";
-import { durableObject, RegistryStore, type StoredApplication } from "@brooklet/store";
+import { durableObject, RegistryStore, type StoredApplication, type StoredSession } from "@brooklet/store";
 import type { Env } from "./env.ts";
 
 /** What is deployed. */
@@ -25,11 +25,11 @@ export class Registry extends DurableObject<Env> implements RegistryCalls {
     return this.#store.store(after, application);
   }
 
-  async addSession(bytes: Uint8Array, kept: number): Promise<number> {
-    return this.#store.addSession(bytes, kept);
+  async addSession(bytes: Uint8Array, kept: number, base: number): Promise<number> {
+    return this.#store.addSession(bytes, kept, base);
   }
 
-  async session(session: number): Promise<Uint8Array | undefined> {
+  async session(session: number): Promise<StoredSession | undefined> {
     return this.#store.session(session);
   }
 }

@@ -153,12 +153,15 @@ test("an application is deployed in three steps by one gateway or by two, and an
   const files = applicationOf([mail, note, big, later]);
   const tenant = "/application/v2/tenant/default/session";
   const headers = { "content-type": "application/zip" };
-  const made = (await (await fetch(url + tenant, { method: "POST", headers, body: files })).json()) as {
-    "session-id": string;
+  const create = async (): Promise<string> => {
+    const answer = await fetch(url + tenant, { method: "POST", headers, body: files });
+    return `${tenant}/${((await answer.json()) as { readonly "session-id": string })["session-id"]}`;
   };
-  const session = `${tenant}/${made["session-id"]}`;
-  expect((await ask("PUT", `${session}/prepared`, undefined, otherUrl)).status).toBe(200);
+  const [overtaken, session] = [await create(), await create()];
+  for (const each of [overtaken, session])
+    expect((await ask("PUT", `${each}/prepared`, undefined, otherUrl)).status).toBe(200);
   expect((await ask("PUT", `${session}/active`)).status).toBe(200);
+  expect((await ask("PUT", `${overtaken}/active`, undefined, otherUrl)).status).toBe(409);
   await group("steps", otherUrl).put(later, "1", { title: "red" });
   expect(await group("steps").count(later)).toBe(1);
   expect((await ask("PUT", `${tenant}/4711/prepared`)).status).toBe(404);

@@ -2,7 +2,7 @@
  * The deployments of a gateway: packages that were sent and not activated yet, and one activation at a time. A session's number
  * is also the generation that clients wait for. Sessions are kept here, or by a cluster that has several gateways.
  */
-import type { Cluster, DeployReport, DeploySessions } from "@brooklet/partition";
+import type { Cluster, DeployReport, DeploySessions, StoredSession } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 
 /** A deployment that was activated. */
@@ -33,15 +33,15 @@ export class Deployment {
   }
 
   /** Keeps a package to be activated. The oldest makes room when there are too many. */
-  create(applicationPackage: Uint8Array): Promise<number> {
-    return this.#sessions.add(applicationPackage);
+  async create(applicationPackage: Uint8Array): Promise<number> {
+    return await this.#sessions.add(applicationPackage, await this.#cluster.applicationNumber());
   }
 
   /** Throws unless a session waits to be activated. */
-  async demand(session: number): Promise<Uint8Array> {
-    const applicationPackage = await this.#sessions.get(session);
-    if (applicationPackage === undefined) throw new ServiceError("NOT_FOUND", `Session ${session} was not found`);
-    return applicationPackage;
+  async demand(session: number): Promise<StoredSession> {
+    const waiting = await this.#sessions.get(session);
+    if (waiting === undefined) throw new ServiceError("NOT_FOUND", `Session ${session} was not found`);
+    return waiting;
   }
 
   /** Validates a package. Nothing of it is kept. */
@@ -49,9 +49,16 @@ export class Deployment {
     return this.#cluster.checkDeployment(applicationPackage);
   }
 
-  /** Validates and activates the package of a session. */
+  /** Validates and activates the package of a session, unless another was activated since it was sent: that would be lost. */
   async activate(session: number): Promise<Activation> {
-    const activation = await this.#deploy(await this.demand(session), session);
+    const { bytes, base } = await this.demand(session);
+    // A package that was deployed again is the same application, and yet somebody wanted that one to be active. Who shares the
+    // sessions of a cluster numbers what is deployed at once in another order.
+    if (this.#cluster.sessions === undefined && session < this.#generation) {
+      const message = `Session ${session} cannot be activated: session ${this.#generation} is, which is newer`;
+      throw new ServiceError("DEPLOYMENT_UNDER_WAY", message);
+    }
+    const activation = await this.#deploy(bytes, session, base);
     this.#sessions.remove?.(session);
     return activation;
   }
@@ -61,11 +68,11 @@ export class Deployment {
     return this.#deploy(applicationPackage, this.#nextSession());
   }
 
-  async #deploy(applicationPackage: Uint8Array, session: number): Promise<Activation> {
+  async #deploy(applicationPackage: Uint8Array, session: number, base?: number): Promise<Activation> {
     if (this.#activating) throw new ServiceError("DEPLOYMENT_UNDER_WAY", "Another deployment is being activated");
     this.#activating = true;
     try {
-      const report = await this.#cluster.deploy(applicationPackage);
+      const report = await this.#cluster.deploy(applicationPackage, base);
       this.#generation = session;
       return { session, report };
     } finally {
@@ -81,7 +88,7 @@ export class Deployment {
 
 /** Sessions in the memory of this process. */
 class OwnSessions implements DeploySessions {
-  readonly #pending = new Map<number, Uint8Array>();
+  readonly #pending = new Map<number, StoredSession>();
   readonly #kept: number;
   readonly #next: () => number;
 
@@ -90,15 +97,15 @@ class OwnSessions implements DeploySessions {
     this.#next = next;
   }
 
-  async add(applicationPackage: Uint8Array): Promise<number> {
+  async add(bytes: Uint8Array, base: number): Promise<number> {
     const session = this.#next();
     const [oldest] = this.#pending.keys();
     if (oldest !== undefined && this.#pending.size >= this.#kept) this.#pending.delete(oldest);
-    this.#pending.set(session, applicationPackage);
+    this.#pending.set(session, { bytes, base });
     return session;
   }
 
-  async get(session: number): Promise<Uint8Array | undefined> {
+  async get(session: number): Promise<StoredSession | undefined> {
     return this.#pending.get(session);
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../src/index.ts";
 import { decodePackage } from "../src/package-frame.ts";
-import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+import { type FakeCluster, fakeCluster, REPORT } from "./fake-cluster.ts";
 import { writeZip, type ZipEntry } from "./zip-writer.ts";
 
 const TENANT = "/application/v2/tenant/default";
@@ -91,6 +91,40 @@ describe("a deployment as clients make it", () => {
     expect(active.body).toMatchObject({ message: "Session 1 for tenant 'default' activated." });
     expect(cluster.packages).toHaveLength(1);
     expect((await send(gateway, "PUT", `${TENANT}/session/1/active`)).status).toBe(404);
+  });
+
+  test("an older session is not activated after a newer one, nor after what was deployed at once", async () => {
+    const { cluster, gateway } = fresh();
+    const create = async (): Promise<string> => {
+      const { body } = await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES));
+      await send(gateway, "PUT", `${TENANT}/session/${body["session-id"]}/prepared`);
+      return `${TENANT}/session/${body["session-id"]}/active`;
+    };
+    const conflict = { status: 409, body: { "error-code": "ACTIVATION_CONFLICT", outcome: "not_applied" } };
+    const [older, newer] = [await create(), await create()];
+    expect((await send(gateway, "PUT", newer)).status).toBe(200);
+    expect(await send(gateway, "PUT", older)).toMatchObject(conflict);
+    const third = await create();
+    await deploy(gateway, FILES);
+    expect(await send(gateway, "PUT", third)).toMatchObject(conflict);
+    // Of two of the same base one is activated, whichever comes first.
+    const [fifth, sixth] = [await create(), await create()];
+    expect((await send(gateway, "PUT", fifth)).status).toBe(200);
+    expect(await send(gateway, "PUT", sixth)).toMatchObject(conflict);
+    expect(cluster.packages).toHaveLength(3);
+    expect((await send(gateway, "GET", `${APPLICATION}/serviceconverge`)).body["currentGeneration"]).toBe(5);
+  });
+
+  test("an older session is not activated after a newer one that is what was active before", async () => {
+    const { cluster, gateway } = fresh();
+    cluster.applicationNumber = async () => 1;
+    cluster.deploy = async () => REPORT;
+    for (const session of [1, 2]) {
+      await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES));
+      await send(gateway, "PUT", `${TENANT}/session/${session}/prepared`);
+    }
+    expect((await send(gateway, "PUT", `${TENANT}/session/2/active`)).status).toBe(200);
+    expect((await send(gateway, "PUT", `${TENANT}/session/1/active`)).status).toBe(409);
   });
 
   test("an application of an earlier run is generation 1", async () => {

@@ -85,8 +85,11 @@ export function fakeCluster(): FakeCluster {
       }
       return REPORT;
     },
-    deploy: async (applicationPackage) => {
+    applicationNumber: async () => cluster.packages.length,
+    deploy: async (applicationPackage, base) => {
       await cluster.gate;
+      if (base !== undefined && base !== cluster.packages.length)
+        throw new ServiceError("DEPLOYMENT_UNDER_WAY", "Another application was deployed since this package was sent");
       await cluster.checkDeployment(applicationPackage);
       cluster.packages.push(applicationPackage);
       cluster.report = REPORT;

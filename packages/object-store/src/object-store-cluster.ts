@@ -210,15 +210,17 @@ export class ObjectStoreCluster implements Cluster {
   };
 
   /** One after the other here, and of several gateways one at a time. */
-  deploy: Cluster["deploy"] = (applicationPackage) => this.#deploying(() => this.#deploy(applicationPackage));
+  deploy: Cluster["deploy"] = (...asked) => this.#deploying(() => this.#deploy(...asked));
 
   checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
     this.#look().then(() => this.#inner.checkDeployment(applicationPackage));
 
-  async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+  applicationNumber: Cluster["applicationNumber"] = () => this.#look().then(() => this.#application?.number ?? 0);
+
+  async #deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
     await this.#takeNewest();
     const before = this.#application;
-    const report = await this.#inner.deploy(applicationPackage);
+    const report = await this.#inner.deploy(applicationPackage, base);
     const stored = this.#application;
     if (stored === undefined || stored === before) return report;
     if (await putApplication(this.#options.store, stored, this.#writer, againWith(this.#wait))) return report;

@@ -115,6 +115,9 @@ test("a check is made against what another gateway has deployed, and deploys not
   await expect(cluster.checkDeployment(packageOf({ letter: NOTE.replaceAll("note", "letter") }))).rejects.toThrow(
     /schema-removal/,
   );
+  const base = await cluster.applicationNumber();
+  await other.deploy(packageOf({ note: NOTE.replace("seen", "read") }), base);
+  await expect(cluster.deploy(packageOf({ note: NOTE }), base)).rejects.toMatchObject({ status: 409 });
   const served = other.applicationPackage();
   await cluster.checkDeployment(packageOf({ note: EMBEDDED }));
   expect([cluster.applicationPackage(), other.applicationPackage()]).toEqual([served, served]);

@@ -16,12 +16,21 @@ import type {
   SearchRequest,
   Visit,
 } from "@brooklet/core";
-import type { StoredBackup } from "@brooklet/store";
+import type { StoredBackup, StoredSession } from "@brooklet/store";
 
 import type { SharedStoreFigures, ThreadFigures } from "./health/figures.ts";
 import type { ModelState } from "./health/model-state.ts";
 
-export type { Answer, DeployReport, EvaluationRequest, GetRequest, OperationRequest, SearchRequest, Visit };
+export type {
+  Answer,
+  DeployReport,
+  EvaluationRequest,
+  GetRequest,
+  OperationRequest,
+  SearchRequest,
+  StoredSession,
+  Visit,
+};
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
@@ -194,9 +203,9 @@ export interface QueryHandle {
 
 /** Packages that were sent and wait to be activated, where not one process alone is told of them. */
 export interface DeploySessions {
-  /** Keeps a package; the number of its session. */
-  add(applicationPackage: Uint8Array): Promise<number>;
-  get(session: number): Promise<Uint8Array | undefined>;
+  /** Keeps a package that was sent while the application of number `base` was deployed; the number of its session. */
+  add(applicationPackage: Uint8Array, base: number): Promise<number>;
+  get(session: number): Promise<StoredSession | undefined>;
   /** Forgets one that was activated; those of others go by age. */
   remove?(session: number): void;
 }
@@ -297,8 +306,13 @@ export interface Cluster {
   erase(key: PartitionKey): Promise<Erasure>;
   /** Waits until what was erased is gone from the files. Nothing of it: the platform says when that is. */
   purge?(erasure: Erasure): Promise<Purge>;
-  /** Validates, stores and activates an application package (docs/abi.md, Package). */
-  deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
+  /**
+   * Validates, stores and activates an application package (docs/abi.md, Package): in the place of the application of number `base`
+   * and of no other, where that is said.
+   */
+  deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport>;
+  /** The number of the newest application there is, whoever deployed it; 0: none is. */
+  applicationNumber(): Promise<number>;
   /** Says what deploying a package would say, or throws what it would throw: nothing is stored, and nothing is served otherwise. */
   checkDeployment(applicationPackage: Uint8Array): Promise<DeployReport>;
   /** The package that is deployed, as it was given. */

@@ -53,6 +53,8 @@ export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "model
   /** An engine of its own, which validates the package against what is deployed. */
   readonly validator: DeployableEngine;
   readonly documents: StoredDocuments;
+  /** The number of the application that it is to take the place of; whichever is deployed, unless it is said. */
+  readonly base?: number | undefined;
   /** Called in the same turn as it is stored. */
   readonly onStored?: (deployment: Deployment) => void;
 }
@@ -66,10 +68,11 @@ export interface StoredDocuments {
 /** Validates a package against what is deployed, and stores it with what has to be remembered of earlier deployments. */
 export async function prepareDeployment(
   applicationPackage: Uint8Array,
-  { storage, validator, documents, modelRunner, objections, onStored = () => undefined }: DeploymentSetting,
+  { storage, validator, documents, base, modelRunner, objections, onStored = () => undefined }: DeploymentSetting,
 ): Promise<Deployment> {
   const bytes = await completePackage(applicationPackage, modelRunner, validator);
   const current = storage.readApplication();
+  demandBase(current, base);
   if (current !== undefined) validator.restore(asPackage(current.bytes));
   const remembered = withHistory(bytes, validator.history?.() ?? NOTHING);
   const number = (current?.number ?? 0) + 1;
@@ -177,9 +180,16 @@ async function hasStoredValue(stored: StoredDocuments, schema: string, field: st
 const NOTHING = new Uint8Array();
 const DAY_MS = 24 * 3_600_000;
 
+/** Refuses what was meant to take the place of another application than the one that is deployed. */
+export function demandBase(current: StoredApplication | undefined, base: number | undefined): void {
+  if (base !== undefined && base !== (current?.number ?? 0))
+    throw deploymentUnderWay("Another application was deployed since this package was sent; send it again");
+}
+
 /** Why a second deployment at the same time is refused. */
-export function deploymentUnderWay(): ServiceError {
-  const message = "Another application is being deployed; try again when it is done";
+export function deploymentUnderWay(
+  message = "Another application is being deployed; try again when it is done",
+): ServiceError {
   return new ServiceError({ code: "DEPLOYMENT_UNDER_WAY", status: 409, number: 17, message, outcome: "not_applied" });
 }
 

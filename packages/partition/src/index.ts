@@ -30,6 +30,7 @@ export type {
   QueryHandle,
   SearchRequest,
   SearchScope,
+  StoredSession,
   Visit,
   VisitPage,
   VisitPosition,

@@ -37,6 +37,7 @@ import {
   checkDeployment,
   type Deployment,
   type DeploymentSetting,
+  demandBase,
   isServed,
   objectionsTo,
   prepareDeployment,
@@ -386,17 +387,18 @@ export class LocalCluster implements Cluster {
   }
 
   /** One after the other: each is validated against the one before. */
-  deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const deploy = (): Promise<DeployReport> => this.#large.without(() => this.#deploy(applicationPackage));
+  deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
+    const deploy = (): Promise<DeployReport> => this.#large.without(() => this.#deploy(applicationPackage, base));
     const deployed = this.#deploying.then(deploy);
     this.#deploying = deployed.catch(() => undefined);
     return deployed;
   }
 
-  async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+  async #deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
     const { storage, makeEngine } = this.#options;
     try {
       const stored = storage.readApplication();
+      demandBase(stored, base);
       const restored = this.#restored;
       this.#restored = undefined;
       const isSame =
@@ -444,6 +446,8 @@ export class LocalCluster implements Cluster {
 
   checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
     checkDeployment(applicationPackage, this.#setting(this.#options.makeEngine()));
+
+  applicationNumber: Cluster["applicationNumber"] = async () => this.#options.storage.readApplication()?.number ?? 0;
 
   applicationPackage(): Uint8Array | undefined {
     return this.#options.storage.readApplication()?.bytes;

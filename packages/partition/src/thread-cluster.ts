@@ -317,11 +317,11 @@ export class ThreadCluster implements Cluster {
     return gives as ShardWork[typeof task]["gives"];
   };
 
-  async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+  async deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
     if (this.#deploying) throw deploymentUnderWay();
     this.#deploying = true;
     try {
-      const { application, report } = await prepareDeployment(applicationPackage, this.#setting());
+      const { application, report } = await prepareDeployment(applicationPackage, { ...this.#setting(), base });
       this.#engine.restore(asPackage(application.bytes));
       this.#report = report;
       await this.#large.without(async () => {
@@ -344,6 +344,8 @@ export class ThreadCluster implements Cluster {
 
   checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
     checkDeployment(applicationPackage, this.#setting());
+
+  applicationNumber: Cluster["applicationNumber"] = async () => this.#options.storage.readApplication()?.number ?? 0;
 
   applicationPackage(): Uint8Array | undefined {
     return this.#options.storage.readApplication()?.bytes;

@@ -208,9 +208,19 @@ test("of two deployments at a time one is refused, and what waits to be activate
   const failed = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
   expect(failed).toHaveLength(1);
   expect(failed[0]).toMatchObject({ code: "DEPLOYMENT_UNDER_WAY", status: 409 });
-  const session = await first.sessions.add(packageOf({ note: NOTE }));
-  expect(await second.sessions.get(session)).toEqual(packageOf({ note: NOTE }));
+  const session = await first.sessions.add(packageOf({ note: NOTE }), 7);
+  expect(await second.sessions.get(session)).toEqual({ bytes: packageOf({ note: NOTE }), base: 7 });
   expect(await second.sessions.get(session + 1)).toBeUndefined();
+});
+
+test("a package takes the place of the application it was sent for, and of no other gateway's", async () => {
+  const { platform, cluster: first } = await deployed();
+  const base = await first.applicationNumber();
+  const second = await platform.open(makeIsolate(makeEngine));
+  await second.deploy(packageOf({ note: WITH_TAG }), base);
+  await expect(first.deploy(packageOf({ note: NOTE }), base)).rejects.toMatchObject({ status: 409 });
+  expect(await first.applicationNumber()).toBe(base + 1);
+  await first.deploy(packageOf({ note: NOTE }), base + 1);
 });
 
 test("a check is made against what any gateway has deployed, and deploys nothing", async () => {

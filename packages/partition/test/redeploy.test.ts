@@ -128,6 +128,20 @@ test("what is incompatible is refused with the reason, and the running applicati
   expect(await getNote(again, "alice", "n5")).toMatch(/^200 .*Red note 5"/);
 });
 
+test("a package takes the place of the application it was sent for, also where it is what is served", async () => {
+  const path = join(folder(), "data");
+  const { cluster: empty } = openCore(path);
+  expect(await empty.applicationNumber()).toBe(0);
+  await empty.deploy(packageOf({ note: note(FIRST) }), 0);
+  await empty.close();
+  const { cluster } = openCore(path);
+  expect(await cluster.applicationNumber()).toBe(1);
+  await expect(cluster.deploy(packageOf({ note: note(FIRST) }), 0)).rejects.toMatchObject({ status: 409 });
+  await cluster.deploy(packageOf({ note: note({ ...FIRST, colour: EXACT }) }), 1);
+  await expect(cluster.deploy(packageOf({ note: note(FIRST) }), 1)).rejects.toMatchObject({ status: 409 });
+  expect(await cluster.applicationNumber()).toBe(2);
+});
+
 test("a check says what a deployment would say, of stored documents too, and deploys nothing", async () => {
   const path = join(folder(), "data");
   const { cluster: empty } = openCore(path);

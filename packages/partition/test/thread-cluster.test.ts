@@ -125,6 +125,13 @@ test("what is only checked is not served, by no thread", async () => {
   expect(cluster.applicationPackage()).toEqual(served);
 });
 
+test("a package takes the place of the application it was sent for", async () => {
+  const { cluster } = threads();
+  await cluster.deploy(new TextEncoder().encode("one"), await cluster.applicationNumber());
+  await expect(cluster.deploy(new TextEncoder().encode("two"), 0)).rejects.toMatchObject({ status: 409 });
+  expect(await cluster.applicationNumber()).toBe(1);
+});
+
 test("of two deployments at once one wins and the other is refused (C13)", async () => {
   const { cluster } = threads();
   const outcomes = await Promise.allSettled(

@@ -11,7 +11,14 @@ const TABLE =
 /** Packages that were active before the one that is; an object that is behind takes the newest. */
 const OLD_APPLICATIONS = 1;
 
-type Kind = "application" | "secret" | "session";
+type Kind = "application" | "base" | "secret" | "session";
+
+/** A package that waits to be activated. */
+export interface StoredSession {
+  readonly bytes: Uint8Array;
+  /** The number of the application that was deployed when it was sent; 0: none was. */
+  readonly base: number;
+}
 
 /** Packages and the secret. Nothing is written before there is something to keep. */
 export class RegistryStore {
@@ -55,18 +62,21 @@ export class RegistryStore {
   }
 
   /** Keeps a package that is to be activated; its session. The oldest make room when there are more than `kept`. */
-  addSession(bytes: Uint8Array, kept: number): number {
+  addSession(bytes: Uint8Array, kept: number, base: number): number {
     const session = Math.max(this.#last("session"), this.number) + 1;
     this.#transact(() => {
       this.#write("session", session, bytes);
-      this.#remove("session", session - kept + 1);
+      this.#write("base", session, new TextEncoder().encode(String(base)));
+      for (const kind of ["session", "base"] as const) this.#remove(kind, session - kept + 1);
     });
     return session;
   }
 
-  /** The package of a session; nothing if there is none such. */
-  session(session: number): Uint8Array | undefined {
-    return this.#read("session", session);
+  /** A session; nothing if there is none such. */
+  session(session: number): StoredSession | undefined {
+    const [bytes, base] = [this.#read("session", session), this.#read("base", session)];
+    // One that a release before this kept does not say what it was to take the place of.
+    return bytes && base && { bytes, base: Number(new TextDecoder().decode(base)) };
   }
 
   /** If it fails, the table that it made is not there. */

@@ -148,9 +148,9 @@ async function createSession(request: DeployRequest): Promise<Reply> {
 /** The package is validated when it is activated: the cluster does both in one step. */
 async function prepareSession(request: DeployRequest, session: number): Promise<Reply> {
   const { dryRun } = deployParameters(request.call);
-  const applicationPackage = await request.deployment.demand(session);
+  const { bytes } = await request.deployment.demand(session);
   if (dryRun) {
-    const report = await request.deployment.check(applicationPackage);
+    const report = await request.deployment.check(bytes);
     const message = `Session ${session} for tenant 'default' can be prepared; dryRun: it is not.`;
     return jsonReply(200, { tenant: "default", "session-id": String(session), message, ...remarksOf(report) });
   }

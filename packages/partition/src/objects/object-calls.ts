@@ -4,7 +4,7 @@
  * deployment, who is behind takes the newer one when it is asked.
  */
 import type { FloorBytes, Load, Merged, ServiceErrorFields, ShardBits } from "@brooklet/core";
-import type { NumberedKey, StoredApplication } from "@brooklet/store";
+import type { NumberedKey, StoredApplication, StoredSession } from "@brooklet/store";
 import type {
   Answer,
   Erasure,
@@ -95,9 +95,9 @@ export interface RegistryCalls {
   application(): Promise<StoredApplication | undefined>;
   /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile. */
   store(after: number, application: StoredApplication): Promise<boolean>;
-  /** Keeps a package that is to be activated; its session. */
-  addSession(bytes: Uint8Array, kept: number): Promise<number>;
-  session(session: number): Promise<Uint8Array | undefined>;
+  /** Keeps a package that is to be activated in the place of the application of number `base`; its session. */
+  addSession(bytes: Uint8Array, kept: number, base: number): Promise<number>;
+  session(session: number): Promise<StoredSession | undefined>;
 }
 
 /** The objects of a platform. What is returned is used for one call and not kept: a stub belongs to the request it was made in. */

@@ -89,7 +89,7 @@ export class ObjectCluster implements Cluster {
     this.#options = options;
     this.secret = secret;
     this.sessions = {
-      add: (bytes) => options.port.registry().addSession(bytes, SESSIONS_KEPT),
+      add: (bytes, base) => options.port.registry().addSession(bytes, SESSIONS_KEPT, base),
       get: (session) => options.port.registry().session(session),
     };
     const storage = this.#storage();
@@ -361,11 +361,11 @@ export class ObjectCluster implements Cluster {
     return await this.#options.port.directory(directory).from(from, VISIT_PARTITIONS);
   }
 
-  async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+  async deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
     const { port, embedder } = this.#options;
     try {
       await this.refresh();
-      const { application, report } = await prepareDeployment(applicationPackage, this.#setting());
+      const { application, report } = await prepareDeployment(applicationPackage, { ...this.#setting(), base });
       if (application !== this.#application) {
         if (!(await port.registry().store(application.number - 1, application))) throw deploymentUnderWay();
         this.#take(application);
@@ -385,6 +385,8 @@ export class ObjectCluster implements Cluster {
   #setting(): DeploymentSetting & ObjectClusterOptions {
     return { ...this.#options, storage: this.#storage(), validator: this.#options.makeEngine(), documents: this };
   }
+
+  applicationNumber: Cluster["applicationNumber"] = () => this.refresh().then(() => this.#application?.number ?? 0);
 
   applicationPackage(): Uint8Array | undefined {
     return this.#application?.bytes;
