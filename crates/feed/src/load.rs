@@ -296,6 +296,7 @@ fn puts(
         let own = if at + 1 == taking.len() { fields.take() } else { fields.clone() };
         let document = Document { id: stored_id(&of.target.schema, id)?, fields: own.unwrap_or_default() };
         let bytes_at_most = document.id.len() + of.stored_as.len() + bytes_at_most;
+        of.target.check_parts(&document, bytes_at_most)?;
         let operation = of.store_operation(Operation::Put(document), now);
         if bytes_at_most > of.target.bytes_max {
             of.target.check_size(id, operation.encode(key).len())?;

@@ -17,9 +17,10 @@ use brooklet_document::unread::mark_unread;
 use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value, shown_id};
 use brooklet_schema::{AllowedValues, Application, Schema};
+use brooklet_segment::layout::{Collection, ColumnSpec, columns};
 use brooklet_segment::{
     Gaps, Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation,
-    StoredSegment, read_document,
+    StoredSegment, count_values, read_document,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
@@ -57,6 +58,8 @@ pub(crate) struct Target {
     pub(crate) bytes_max: usize,
     /// The fields whose texts are listed.
     allowed: Vec<AllowedValues>,
+    /// Paths of parts of elements that have columns.
+    parts: Vec<String>,
 }
 
 enum Change {
@@ -279,10 +282,10 @@ impl Mutate {
             Written::Operation(operation) => {
                 let operation =
                     StoredOperation { schema: self.target.schema.stored_as().into(), time: self.now, operation };
-                let is_put = matches!(operation.operation, Operation::Put(_));
                 let bytes = operation.encode(self.name.key());
-                if is_put {
+                if let Operation::Put(document) = &operation.operation {
                     self.target.check_size(&self.id, bytes.len())?;
+                    self.target.check_parts(document, bytes.len())?;
                 }
                 bytes
             }
@@ -336,7 +339,9 @@ impl Target {
         let stored = stored.map(|text| Selection::parse(&text, application, Code::InvalidApplication)).transpose()?;
         let limit = application.cluster_of(schema).and_then(|cluster| cluster.max_document_bytes);
         let bytes_max = limit.map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
-        Ok(Target { schema: schema.clone(), stored, bytes_max, allowed: schema.allowed_values() })
+        let of_parts = |spec: &ColumnSpec| spec.kind.collection() == Collection::Parts;
+        let parts = columns(schema).into_iter().filter(of_parts).map(|spec| spec.field).collect();
+        Ok(Target { schema: schema.clone(), stored, bytes_max, allowed: schema.allowed_values(), parts })
     }
 
     /// Makes the fields outside the document again: those that are made of what an update changed, or all of them of a
@@ -389,6 +394,25 @@ impl Target {
     pub(crate) fn check_values(&self, fields: &[(String, Value)], changed: Option<&Update>) -> Result<(), Rejection> {
         let mut to_check = self.allowed.iter().filter(|of| changed.is_none_or(|update| changes(update, of.top())));
         to_check.try_for_each(|of| of.check(fields))
+    }
+
+    /// Refuses a document of at most so many bytes that has more values in a part of elements than a column holds of one
+    /// document: arrays within arrays have theirs there together.
+    pub(crate) fn check_parts(&self, document: &Document, bytes_at_most: usize) -> Result<(), Rejection> {
+        // Each takes a byte at least.
+        if bytes_at_most <= limits::ELEMENTS {
+            return Ok(());
+        }
+        let Some(part) = self.parts.iter().find(|part| count_values(document, part) > limits::ELEMENTS) else {
+            return Ok(());
+        };
+        let message = format!(
+            "Document '{}' has {} values of '{part}' in all, more than the limit of {}",
+            shown_id(&document.id),
+            count_values(document, part),
+            limits::ELEMENTS
+        );
+        Err(Rejection::new(Code::InvalidDocument, message))
     }
 
     /// Refuses a document that takes more bytes than the application allows.

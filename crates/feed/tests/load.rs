@@ -50,6 +50,25 @@ fn a_load_writes_segments_and_takes_the_tail_with_it() {
 }
 
 #[test]
+fn a_document_with_too_many_values_in_its_parts_is_refused_alone() {
+    let schema = "schema deep { document deep {
+        struct inner { field numbers type array<byte> {} }
+        field inners type array<inner> { indexing: summary | index }
+    } }";
+    let mut host = Host::new(application(&[("deep", schema)]));
+    let inner = |values: usize| format!(r#"{{"numbers":[{}]}}"#, vec!["1"; values].join(","));
+    let put = |number: usize, inners: &[String]| {
+        format!(r#"{{"put":"id:n:deep:g=u:{number}","fields":{{"inners":[{}]}}}}"#, inners.join(","))
+    };
+    let whole = inner(limits::ELEMENTS);
+    let told = host.load(&[put(1, &[inner(3)]), put(2, &[whole.clone(), inner(1)]), put(3, &[whole])], true);
+    assert_eq!(told[0], DONE);
+    assert!(matches!(&told[1], Loaded::Refused(..)), "{:?}", told[1]);
+    assert_eq!(told[2], DONE);
+    assert_eq!(host.content().len(), 2);
+}
+
+#[test]
 fn a_load_of_removes_alone_hides_what_the_segments_have() {
     let mut host = notes();
     host.load(&(0..10).map(|number| put(number, 1)).collect::<Vec<_>>(), true);

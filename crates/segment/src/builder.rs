@@ -2,6 +2,7 @@
 use brooklet_document::encode::{encode_fields, encode_fields_where};
 use brooklet_document::{Document, Tensor, Value};
 use brooklet_task::bytes::Writer;
+use brooklet_task::limits;
 
 use crate::block::BlockSink;
 use crate::column::header::ColumnHeader;
@@ -156,8 +157,12 @@ fn column_of(spec: &ColumnSpec) -> Column {
 fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[ColumnSpec]) {
     let value = document.field(&spec.field);
     let each = |of: &mut dyn FnMut(&Value, i32)| {
+        // Documents with more were taken by earlier releases, whose values beyond would be a row that no block holds.
+        let mut left = limits::ELEMENTS;
         each_value(document, &spec.field, &mut |value, place| {
-            of(value, if collection_of(&spec.kind) == Collection::Parts { place.element as i32 } else { place.weight });
+            let Some(others) = left.checked_sub(1) else { return };
+            left = others;
+            of(value, if spec.kind.collection() == Collection::Parts { place.element as i32 } else { place.weight });
         });
     };
     match column {
@@ -218,16 +223,6 @@ fn tensor_of(value: Option<&Value>) -> Option<&Tensor> {
     match value {
         Some(Value::Tensor(tensor)) => Some(tensor),
         _ => None,
-    }
-}
-
-fn collection_of(kind: &ColumnKind) -> Collection {
-    match kind {
-        ColumnKind::Text { collection, .. }
-        | ColumnKind::Strings { collection }
-        | ColumnKind::Numbers { collection, .. }
-        | ColumnKind::Positions { collection } => *collection,
-        _ => Collection::Single,
     }
 }
 

@@ -125,6 +125,20 @@ pub enum ColumnKind {
     },
 }
 
+impl ColumnKind {
+    /// Values of a document.
+    #[must_use]
+    pub const fn collection(&self) -> Collection {
+        match self {
+            ColumnKind::Text { collection, .. }
+            | ColumnKind::Strings { collection }
+            | ColumnKind::Numbers { collection, .. }
+            | ColumnKind::Positions { collection } => *collection,
+            _ => Collection::Single,
+        }
+    }
+}
+
 /// A position as a column holds it, from micro-degrees.
 #[must_use]
 pub const fn position_bits(longitude: i32, latitude: i32) -> i64 {

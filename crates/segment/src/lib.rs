@@ -38,4 +38,4 @@ pub use outline::{Outline, Outlines};
 pub use packed::{Packer, unpack};
 pub use sealing::{BuiltSegment, Sealing};
 pub use stored_schema::StoredSchema;
-pub use values::{ValuePlace, each_value};
+pub use values::{ValuePlace, count_values, each_value};

@@ -19,6 +19,14 @@ pub fn each_value(document: &Document, path: &str, each: &mut dyn FnMut(&Value, 
     }
 }
 
+/// How many values there are at `path`. An array within an array has them beside those of the others.
+#[must_use]
+pub fn count_values(document: &Document, path: &str) -> usize {
+    let mut count = 0;
+    each_value(document, path, &mut |_, _| count += 1);
+    count
+}
+
 fn split(path: &str) -> (&str, &str) {
     path.split_once('.').unwrap_or((path, ""))
 }

@@ -237,7 +237,22 @@ fn of_values(quantiles: &[f64], values: &[f64]) -> Vec<Datum> {
     sort_by(&mut sorted, |a, b| compare_doubles(*a, *b));
     let of = |quantile: f64| {
         let rank = (quantile * sorted.len() as f64).ceil() as usize;
-        sorted.get(rank.max(1) - 1).map_or(Datum::Nothing, |value| Datum::Double(*value))
+        // There is one zero.
+        sorted.get(rank.max(1) - 1).map_or(Datum::Nothing, |value| Datum::Double(value + 0.0))
     };
     quantiles.iter().map(|quantile| of(*quantile)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Datum, of_values};
+
+    #[test]
+    fn a_quantile_is_one_zero_in_whatever_order_zeros_come() {
+        for values in [[0.0, -0.0, -0.0], [-0.0, 0.0, -0.0], [-0.0, -0.0, 0.0]] {
+            for value in of_values(&[0.0, 0.5, 1.0], &values) {
+                assert!(matches!(value, Datum::Double(zero) if zero == 0.0 && zero.is_sign_positive()), "{values:?}");
+            }
+        }
+    }
 }
