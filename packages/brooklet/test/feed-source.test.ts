@@ -29,6 +29,8 @@ describe("a feed is cut into operations", () => {
   test.each([
     ['{"a":1}\nnull', "'n' stands where operation 2 should begin with '{'"],
     ['{"a":1}\n{"b":', "operation 2 does not end: a '}' is missing"],
+    ['[{"a":1},\n', "the list of operations does not end after 1: a ']' is missing"],
+    [" [", "the list of operations does not end after 0: a ']' is missing"],
   ])("%j is refused", async (text, message) => expect(split(text)).rejects.toThrow(message));
 });
 

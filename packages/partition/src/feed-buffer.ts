@@ -7,12 +7,27 @@ import { SPLIT_BYTES } from "./limits.ts";
 
 const FIRST_BYTES = 64 << 10;
 
+const SPACE = 0x20;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+/** The least byte of the mark that a feed may begin with. */
+const BYTE_ORDER_MARK = 0xbb;
+
 /** A buffer that grows, and whose beginning is passed over. */
 export class FeedBuffer {
   #buffer: UnsharedBytes = new Uint8Array(FIRST_BYTES);
   #length = 0;
   /** In place of the buffer: the piece that is all there is. */
   #piece: Uint8Array | undefined;
+
+  /** The first byte that is no white space, of all that was added, and the last. */
+  #first: number | undefined;
+  #last: number | undefined;
+
+  /** All that was added is a list that was begun and does not end. */
+  get isOpenList(): boolean {
+    return this.#first === OPEN_LIST && this.#last !== CLOSE_LIST;
+  }
 
   get length(): number {
     return this.#piece?.length ?? this.#length;
@@ -25,6 +40,8 @@ export class FeedBuffer {
 
   /** Appends a copy of `piece`; not of one that is all there is and enough to be split, which is done in the same turn. */
   add(piece: Uint8Array): void {
+    this.#first ??= piece.find((byte) => byte > SPACE && byte < BYTE_ORDER_MARK);
+    this.#last = piece.findLast((byte) => byte > SPACE) ?? this.#last;
     if (this.length === 0 && piece.length >= SPLIT_BYTES) {
       this.#piece = piece;
       return;

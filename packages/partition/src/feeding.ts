@@ -204,8 +204,12 @@ class FeedRun {
 
   #endInput(): void {
     while (this.#split() > 0);
-    if (this.#buffer.length === 0) return;
-    const message = `Operation ${this.#operations + 1} does not end: a '}' is missing`;
+    const isCut = this.#buffer.length > 0;
+    // What was cut off between two operations is no whole feed either.
+    if (!isCut && !this.#buffer.isOpenList) return;
+    const message = isCut
+      ? `Operation ${this.#operations + 1} does not end: a '}' is missing`
+      : `The list of operations does not end after ${this.#operations}: a ']' is missing`;
     throw new ServiceError({ code: "INVALID_DOCUMENT", status: 400, number: 18, message, outcome: "not_applied" });
   }
 

@@ -166,6 +166,28 @@ test("a feed that is no list of objects ends where it is not, after what stands 
   }
 });
 
+test("a list that does not end is told to be cut off, after what stands in it", async () => {
+  const cluster = await open();
+  const [one, two] = [put("a", 1, 1), put("b", 2, 2)].map((operation) => JSON.stringify(operation));
+  for (const [text, done] of [
+    [`[${one},${two}`, 2],
+    [`\uFEFF\n[ ${one} , `, 1],
+    ["[", 0],
+  ] as const) {
+    for (const size of [1, 50, 1_000]) {
+      const told: FedOperation[] = [];
+      const feeding = async (): Promise<void> => {
+        for await (const some of cluster.feed(pieces(text, size), { timeoutMs: MINUTE_MS })) told.push(...some);
+      };
+      await expect(feeding()).rejects.toThrow(`The list of operations does not end after ${done}: a ']' is missing`);
+      expect(statuses(told)).toEqual(Array(done).fill(200));
+    }
+  }
+  for (const text of [`[${one},${two}]\n `, "[]", "", " \n", `${one}${two}`])
+    for await (const some of cluster.feed(pieces(text, 7), { timeoutMs: MINUTE_MS }))
+      expect(statuses(some)).toEqual(some.map(() => 200));
+});
+
 test("a source that pauses learns what came of what it brought", async () => {
   const cluster = await open();
   let go = (): void => undefined;

@@ -6,6 +6,8 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
 /** What may stand between objects: white space, the commas and brackets of a list. */
 const BETWEEN: ReadonlySet<number> = new Set([..." \t\n\v\f\r,[]"].map((character) => character.charCodeAt(0)));
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
@@ -51,6 +53,8 @@ class ByteSplitter {
   #isEscaped = false;
   #count = 0;
   #seen = 0;
+  /** A list was begun, and did not end yet. */
+  #isInList = false;
 
   /** Adds to `objects` those that end in these bytes. */
   add(bytes: Uint8Array, objects: Uint8Array[]): void {
@@ -76,6 +80,9 @@ class ByteSplitter {
 
   end(): void {
     if (this.#depth > 0) throw new UsageError(`operation ${this.#count + 1} does not end: a '}' is missing`);
+    // What was cut off between two of them is no whole feed either.
+    if (this.#isInList)
+      throw new UsageError(`the list of operations does not end after ${this.#count}: a ']' is missing`);
   }
 
   /** Where it goes on after the string in which `at` is; the end of the bytes if the string does not end in them. */
@@ -98,6 +105,8 @@ class ByteSplitter {
 
   #passBetween(bytes: Uint8Array, at: number): void {
     const byte = bytes[at] ?? 0;
+    if (byte === OPEN_LIST && this.#count === 0) this.#isInList = true;
+    if (byte === CLOSE_LIST) this.#isInList = false;
     if (BETWEEN.has(byte) || byte === BYTE_ORDER_MARK[this.#seen + at]) return;
     const [character = ""] = new TextDecoder().decode(bytes.subarray(at, at + 4));
     throw new UsageError(`'${character}' stands where operation ${this.#count + 1} should begin with '{'`);
