@@ -1,6 +1,6 @@
 /**
  * The database of a bucket in this process: a cache of what the log and its snapshot say. Partitions come into it when they are
- * first needed, the blocks of their segments apart from them, and blocks go again when there are too many.
+ * first needed, the blocks of their segments apart from them (`block-cache.ts`).
  */
 import {
   allSegments,
@@ -10,13 +10,11 @@ import {
   type PartitionRows,
   PartitionStore,
   readPartitionRows,
-  removeBlocks,
   type SqlConnection,
   StoreError,
-  segmentsOf,
-  writeBlocks,
   writeNextNumbers,
 } from "@brooklet/store";
+import { BlockCache, Outdated, type StoredBlocks } from "./block-cache.ts";
 import type { Replica } from "./bucket-log.ts";
 import {
   type Directory,
@@ -30,7 +28,8 @@ import {
 import { decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
 import type { ObjectFiles } from "./object-store.ts";
 import { decodeRecord, type LogRecord, type SegmentFile } from "./record.ts";
-import { bytesOf, cut, readSegmentFile } from "./segment-file.ts";
+
+export { Outdated } from "./block-cache.ts";
 
 /** What a replica works with. */
 export interface BucketReplicaOptions extends BucketIdentity {
@@ -50,11 +49,11 @@ export interface BucketReplicaOptions extends BucketIdentity {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** A segment's blocks. */
-interface Blocks {
-  readonly file: SegmentFile;
-  /** They are in the database. */
-  isHere: boolean;
+/** A database, and what is of it. */
+interface Opened {
+  readonly sql: SqlConnection;
+  readonly store: PartitionStore;
+  readonly blocks: BlockCache;
 }
 
 /** What a snapshot is written of. */
@@ -72,25 +71,14 @@ const PAGE_BYTES_MAX = 512 << 10;
 /** Pages of the directory that are kept as they were read. */
 const PAGES_KEPT = 32;
 
-/** A state that was forgotten, or collected, while something of it was read. Whoever needs it asks anew. */
-export class Outdated extends StoreError {
-  constructor() {
-    super("closed", "what was read of the bucket is not there any more");
-    this.name = "Outdated";
-  }
-}
-
 /** The replica of one bucket. */
 export class BucketReplica implements Replica {
   readonly #options: BucketReplicaOptions;
-  #open: { readonly sql: SqlConnection; readonly store: PartitionStore } | undefined;
+  #open: Opened | undefined;
   #directory: Directory = { bits: 0, pages: [], numbers: undefined };
   /** Partitions that are in the database, or are nowhere. */
   #warm = new Set<string>();
   #warming = new Map<string, Promise<void>>();
-  #loading = new Map<number, Promise<void>>();
-  #segments = new Map<number, Blocks>();
-  #hereBytes = 0;
   /** Partitions that changed since the snapshot, and those that one is being written of. */
   #dirty = new Set<string>();
   #capturing = new Set<string>();
@@ -105,8 +93,6 @@ export class BucketReplica implements Replica {
   #capturedSchemas = 0;
   #nextDirectory: Directory | undefined;
   #removing: Promise<void> = Promise.resolve();
-  /** By partition, least recently used first: how many hold it. */
-  #used = new Map<string, number>();
 
   constructor(options: BucketReplicaOptions) {
     this.#options = options;
@@ -121,7 +107,7 @@ export class BucketReplica implements Replica {
     return this.#opened.store;
   }
 
-  get #opened(): { readonly sql: SqlConnection; readonly store: PartitionStore } {
+  get #opened(): Opened {
     if (this.#open === undefined) throw new StoreError("closed", "the bucket is not there yet");
     return this.#open;
   }
@@ -135,7 +121,8 @@ export class BucketReplica implements Replica {
     createTables(sql, { bucket, buckets });
     if (directory.numbers !== undefined) writeNextNumbers(sql, directory.numbers);
     this.#directory = directory;
-    this.#open = { sql, store: new PartitionStore(sql, { bucket, buckets, application: 0 }) };
+    const store = new PartitionStore(sql, { bucket, buckets, application: 0 });
+    this.#open = { sql, store, blocks: new BlockCache(sql, this.#options) };
   }
 
   /** A newer directory than the one that was begun with; everything that changed until it was written is applied. */
@@ -177,28 +164,24 @@ export class BucketReplica implements Replica {
     if (record.kind === "commit") {
       record.change.newSegments.forEach(({ number }, index) => {
         const file = record.files[index];
-        if (file !== undefined && !this.#segments.has(number)) this.#segments.set(number, { file, isHere: false });
+        if (file !== undefined) this.#opened.blocks.note(number, file);
       });
       for (const segment of record.change.removedSegments) this.#drop(segment);
     } else if (record.kind === "erase" || record.kind === "others") {
       if (record.kind === "others") this.#keptSchemas.push(record.schemas);
       const left = allSegments(this.sql);
-      for (const segment of [...this.#segments.keys()]) if (!left.has(segment)) this.#drop(segment);
+      for (const segment of this.#opened.blocks.segments) if (!left.has(segment)) this.#drop(segment);
     }
   }
 
-  /** Notes the file of a segment whose blocks are in the database. */
-  add(segment: number, file: SegmentFile): void {
-    this.#segments.set(segment, { file, isHere: true });
-    this.#hereBytes += bytesOf(file);
+  /** Begins to store the blocks of a segment, which are in the database. */
+  storeBlocks(segment: number, blocks: readonly Uint8Array[]): StoredBlocks {
+    return this.#opened.blocks.store(segment, this.#options.nameFile(), blocks);
   }
 
   #drop(segment: number): void {
-    const blocks = this.#segments.get(segment);
-    if (blocks === undefined) return;
-    this.#segments.delete(segment);
-    if (blocks.isHere) this.#hereBytes -= bytesOf(blocks.file);
-    this.#garbage.add(blocks.file.name);
+    const file = this.#opened.blocks.remove(segment);
+    if (file !== undefined) this.#garbage.add(file.name);
   }
 
   /** Whether a partition is in the database, or nowhere. */
@@ -247,7 +230,7 @@ export class BucketReplica implements Replica {
       for (const { number, schema } of entry.rows.segments) {
         const file = entry.files.get(number);
         if (file === undefined) continue;
-        if (isKept(schema)) this.#segments.set(number, { file, isHere: false });
+        if (isKept(schema)) this.#opened.blocks.note(number, file);
         else this.#garbage.add(file.name);
       }
     }
@@ -272,74 +255,7 @@ export class BucketReplica implements Replica {
   /** Brings the blocks of a partition, and keeps them until what it gives is called. */
   async hold(key: string): Promise<() => void> {
     await this.warm([key]);
-    const opened = this.#opened;
-    const count = this.#used.get(key) ?? 0;
-    this.#used.delete(key);
-    this.#used.set(key, count + 1);
-    const release = (): void => {
-      if (this.#open === opened) this.#used.set(key, Math.max((this.#used.get(key) ?? 1) - 1, 0));
-    };
-    try {
-      // What is folded meanwhile is here; what another folded is not.
-      for (;;) {
-        const lacking = segmentsOf(this.sql, key).filter((segment) => this.#segments.get(segment)?.isHere === false);
-        if (lacking.length === 0) return release;
-        await Promise.all(lacking.map((segment) => this.#load(segment)));
-        if (this.#open !== opened) throw new Outdated();
-      }
-    } catch (error) {
-      release();
-      throw error;
-    }
-  }
-
-  #load(segment: number): Promise<void> {
-    const known = this.#loading.get(segment);
-    if (known !== undefined) return known;
-    const opened = this.#opened;
-    const loading = this.#read(segment)
-      .then((bytes) => {
-        if (this.#open !== opened) throw new Outdated();
-        const blocks = this.#segments.get(segment);
-        // Removed meanwhile.
-        if (blocks === undefined || bytes === undefined) return;
-        writeBlocks(opened.sql, segment, cut(bytes, blocks.file.blocks));
-        blocks.isHere = true;
-        this.#hereBytes += bytes.length;
-        this.#shrink();
-      })
-      .finally(() => {
-        if (this.#loading.get(segment) === loading) this.#loading.delete(segment);
-      });
-    this.#loading.set(segment, loading);
-    return loading;
-  }
-
-  async #read(segment: number): Promise<Uint8Array | undefined> {
-    const file = this.#segments.get(segment)?.file;
-    if (file === undefined) return undefined;
-    const { files, again } = this.#options;
-    const bytes = await readSegmentFile(files, file, again);
-    // Collected: the partition is another by now.
-    if (bytes === undefined) throw new Outdated();
-    return bytes;
-  }
-
-  /** Lets go of blocks of partitions that nobody holds, until there are few enough. */
-  #shrink(): void {
-    for (const [key, holders] of this.#used) {
-      if (this.#hereBytes <= this.#options.cacheBytes) return;
-      if (holders > 0) continue;
-      this.#used.delete(key);
-      const here = segmentsOf(this.sql, key).filter((segment) => this.#segments.get(segment)?.isHere === true);
-      removeBlocks(this.sql, here);
-      for (const segment of here) {
-        const blocks = this.#segments.get(segment);
-        if (blocks === undefined) continue;
-        blocks.isHere = false;
-        this.#hereBytes -= bytesOf(blocks.file);
-      }
-    }
+    return await this.#opened.blocks.hold(key);
   }
 
   capture(): Promise<Framed> | undefined {
@@ -347,7 +263,7 @@ export class BucketReplica implements Replica {
     this.#dirty = new Set();
     for (const name of this.#garbage) this.#capturedGarbage.add(name);
     this.#garbage = new Set();
-    const { store, sql } = this.#opened;
+    const { store, sql, blocks } = this.#opened;
     const numbers: NextNumbers = {
       partition: store.nextPartition,
       operation: store.lastOperation + 1,
@@ -358,7 +274,7 @@ export class BucketReplica implements Replica {
     const files = new Map<number, SegmentFile>();
     for (const rows of captured.values())
       for (const { number } of rows?.segments ?? []) {
-        const file = this.#segments.get(number)?.file;
+        const file = blocks.fileOf(number);
         if (file === undefined) throw new Error(`segment ${number} has no file`);
         files.set(number, file);
       }
@@ -427,7 +343,7 @@ export class BucketReplica implements Replica {
   /** The files that the directory names, its pages among them, and those of segments that are here. */
   async named(): Promise<ReadonlySet<string>> {
     const { pages } = this.#directory;
-    const names = new Set([...pages, ...Array.from(this.#segments.values(), ({ file }) => file.name)]);
+    const names = new Set([...pages, ...this.#opened.blocks.files]);
     for (const number of pages.keys())
       for (const { files } of (await this.#pageOf(number)).values())
         for (const { name } of files.values()) names.add(name);
@@ -460,13 +376,11 @@ export class BucketReplica implements Replica {
 
   /** Forgets everything, and lets go of the database. */
   close(): void {
+    this.#open?.blocks.close();
     this.#open?.sql.close();
     this.#open = undefined;
     this.#warm = new Set();
     this.#warming = new Map();
-    this.#loading = new Map();
-    this.#segments = new Map();
-    this.#hereBytes = 0;
     this.#dirty = new Set();
     this.#capturing = new Set();
     this.#garbage = new Set();
@@ -474,7 +388,6 @@ export class BucketReplica implements Replica {
     this.#keptSchemas = [];
     this.#capturedSchemas = 0;
     this.#nextDirectory = undefined;
-    this.#used = new Map();
   }
 }
 

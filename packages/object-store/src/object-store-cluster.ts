@@ -21,7 +21,6 @@ import { bucketOf, type SqlConnection, type Storage, type StoredApplication, Sto
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
 import { closeBucket, closeInTime } from "./close.ts";
-import { concatenate } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
 import { begunInTime, certain, isOutdated, meaningOf, unlessFenced } from "./outcomes.ts";
@@ -450,7 +449,6 @@ export class ObjectStoreCluster implements Cluster {
   /** What the inner cluster has of a bucket: each time that it begins anew, another. */
   #partitionsOf(number: number): LoggedPartitions {
     const { log, replica } = this.#bucketAt(number);
-    const [{ files }, again] = [this.#options.store, againWith(this.#wait)];
     const partitions = new LoggedPartitions(replica.store, {
       get isOwner() {
         return log.isOwner;
@@ -460,12 +458,7 @@ export class ObjectStoreCluster implements Cluster {
         const { value, blobs } = encodeRecord(record);
         log.submit({ value, blobs, ...(stored && { files: stored }) });
       },
-      store: (segment, blocks) => {
-        const file = { name: this.#newFile(number), blocks: blocks.map(({ length }) => length) };
-        replica.add(segment, file);
-        const bytes = concatenate(blocks);
-        return { file, stored: again(() => files.put(file.name, bytes)) };
-      },
+      store: (segment, blocks) => replica.storeBlocks(segment, blocks),
       lose: (error) => log.lose(error),
     });
     partitions.application = this.#application?.number ?? 0;
