@@ -197,26 +197,36 @@ export class BucketReplica implements Replica {
   #warmOne(key: string): Promise<void> {
     const known = this.#warming.get(key);
     if (known !== undefined) return known;
-    const opened = this.#opened;
-    const warming = this.#pageOf(pageOf(key, this.#directory.bits))
-      .then((page) => {
-        if (this.#open !== opened) throw new Outdated();
-        this.#import(key, page);
-      })
-      .finally(() => {
-        if (this.#warming.get(key) === warming) this.#warming.delete(key);
-      });
+    const warming = this.#bring(key).finally(() => {
+      if (this.#warming.get(key) === warming) this.#warming.delete(key);
+    });
     this.#warming.set(key, warming);
     return warming;
+  }
+
+  async #bring(key: string): Promise<void> {
+    const opened = this.#opened;
+    const nameNow = (): string => this.#directory.pages[pageOf(key, this.#directory.bits)] ?? "";
+    for (;;) {
+      const name = nameNow();
+      const page = await this.#readPage(name);
+      if (this.#open !== opened) throw new Outdated();
+      // What was removed until a snapshot that was stored meanwhile is noted in that one alone.
+      if (name === nameNow()) return this.#import(key, page);
+    }
   }
 
   /** Brings every partition of the bucket into the database. */
   async warmAll(): Promise<void> {
     const opened = this.#opened;
-    for (let number = 0; number < this.#directory.pages.length; number += 1) {
-      const page = await this.#pageOf(number);
+    for (let number = 0; number < this.#directory.pages.length; ) {
+      const name = this.#directory.pages[number] ?? "";
+      const page = await this.#readPage(name);
       if (this.#open !== opened) throw new Outdated();
-      for (const key of page.keys()) if (!this.#warm.has(key)) this.#import(key, page);
+      const isNow = name === this.#directory.pages[number];
+      if (isNow) for (const key of page.keys()) if (!this.#warm.has(key)) this.#import(key, page);
+      // The pages of another snapshot may be others.
+      number = isNow ? number + 1 : 0;
     }
   }
 
@@ -237,9 +247,8 @@ export class BucketReplica implements Replica {
     this.#warm.add(key);
   }
 
-  async #pageOf(number: number): Promise<DirectoryPage> {
-    const name = this.#directory.pages[number];
-    if (name === undefined || name === "") return new Map();
+  async #readPage(name: string): Promise<DirectoryPage> {
+    if (name === "") return new Map();
     const kept = this.#pagesKept.get(name);
     if (kept !== undefined) return kept;
     const bytes = await this.#options.again(() => this.#options.files.read(name));
@@ -292,7 +301,7 @@ export class BucketReplica implements Replica {
     for (const number of touched) {
       const before = pages[number] ?? "";
       const page = new Map<string, DirectoryEntry>();
-      for (const [key, entry] of await this.#pageOf(number)) page.set(key, withSchemas(entry, keptSchemas));
+      for (const [key, entry] of await this.#readPage(before)) page.set(key, withSchemas(entry, keptSchemas));
       for (const [key, rows] of captured) {
         if (pageOf(key, bits) !== number) continue;
         if (rows === undefined) page.delete(key);
@@ -344,8 +353,9 @@ export class BucketReplica implements Replica {
   async named(): Promise<ReadonlySet<string>> {
     const { pages } = this.#directory;
     const names = new Set([...pages, ...this.#opened.blocks.files]);
-    for (const number of pages.keys())
-      for (const { files } of (await this.#pageOf(number)).values())
+    // Of one directory, whichever is stored meanwhile: its numbers are of no other.
+    for (const page of pages)
+      for (const { files } of (await this.#readPage(page)).values())
         for (const { name } of files.values()) names.add(name);
     return names;
   }
