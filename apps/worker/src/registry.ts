@@ -29,6 +29,10 @@ export class Registry extends DurableObject<Env> implements RegistryCalls {
     return this.#store.addSession(bytes, kept, base);
   }
 
+  async prepareSession(session: number): Promise<void> {
+    this.#store.prepareSession(session);
+  }
+
   async session(session: number): Promise<StoredSession | undefined> {
     return this.#store.session(session);
   }

@@ -158,6 +158,7 @@ test("an application is deployed in three steps by one gateway or by two, and an
     return `${tenant}/${((await answer.json()) as { readonly "session-id": string })["session-id"]}`;
   };
   const [overtaken, session] = [await create(), await create()];
+  expect((await ask("PUT", `${session}/active`)).status).toBe(400);
   for (const each of [overtaken, session])
     expect((await ask("PUT", `${each}/prepared`, undefined, otherUrl)).status).toBe(200);
   expect((await ask("PUT", `${session}/active`)).status).toBe(200);

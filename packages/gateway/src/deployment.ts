@@ -18,6 +18,7 @@ export class Deployment {
   #lastSession: number;
   #generation: number;
   #activating = false;
+  #checking: Promise<unknown> = Promise.resolve();
 
   constructor(cluster: Cluster, sessionsMax: number) {
     this.#cluster = cluster;
@@ -44,14 +45,24 @@ export class Deployment {
     return waiting;
   }
 
-  /** Validates a package. Nothing of it is kept. */
-  check(applicationPackage: Uint8Array): Promise<DeployReport> {
-    return this.#cluster.checkDeployment(applicationPackage);
+  /** Validates the package of a session, which can be activated then. */
+  async prepare(session: number): Promise<DeployReport> {
+    const report = await this.check((await this.demand(session)).bytes);
+    await this.#sessions.prepare(session);
+    return report;
   }
 
-  /** Validates and activates the package of a session, unless another was activated since it was sent: that would be lost. */
+  /** Validates a package. Nothing of it is kept. One after the other: each takes a core of its own. */
+  check(applicationPackage: Uint8Array): Promise<DeployReport> {
+    const checked = this.#checking.then(() => this.#cluster.checkDeployment(applicationPackage));
+    this.#checking = checked.catch(() => undefined);
+    return checked;
+  }
+
+  /** Validates and activates the package of a session that was prepared, unless another was activated since it was sent: that would be lost. */
   async activate(session: number): Promise<Activation> {
-    const { bytes, base } = await this.demand(session);
+    const { bytes, base, isPrepared } = await this.demand(session);
+    if (!isPrepared) throw new ServiceError("BAD_REQUEST", `Session ${session} is not prepared`);
     // A package that was deployed again is the same application, and yet somebody wanted that one to be active. Who shares the
     // sessions of a cluster numbers what is deployed at once in another order.
     if (this.#cluster.sessions === undefined && session < this.#generation) {
@@ -101,12 +112,17 @@ class OwnSessions implements DeploySessions {
     const session = this.#next();
     const [oldest] = this.#pending.keys();
     if (oldest !== undefined && this.#pending.size >= this.#kept) this.#pending.delete(oldest);
-    this.#pending.set(session, { bytes, base });
+    this.#pending.set(session, { bytes, base, isPrepared: false });
     return session;
   }
 
   async get(session: number): Promise<StoredSession | undefined> {
     return this.#pending.get(session);
+  }
+
+  async prepare(session: number): Promise<void> {
+    const waiting = this.#pending.get(session);
+    if (waiting !== undefined) this.#pending.set(session, { ...waiting, isPrepared: true });
   }
 
   remove(session: number): void {

@@ -83,10 +83,17 @@ describe("a deployment as clients make it", () => {
     const created = await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES, "a comment"));
     expect(created.body).toMatchObject({ "session-id": "1", prepared: expect.stringContaining("/session/1/prepared") });
     expect(cluster.packages).toHaveLength(0);
-    expect((await send(gateway, "PUT", `${TENANT}/session/1/prepared`)).body).toMatchObject({
+    const unprepared = await send(gateway, "PUT", `${TENANT}/session/1/active`);
+    expect([unprepared.status, unprepared.body["message"]]).toEqual([400, "Session 1 is not prepared"]);
+    expect((await send(gateway, "PUT", `${TENANT}/session/1/prepared`)).body).toEqual({
+      tenant: "default",
       "session-id": "1",
-      log: [],
+      activate: `http://localhost:19071${TENANT}/session/1/active`,
+      message: "Session 1 for tenant 'default' prepared.",
+      log: [{ time: expect.any(Number), level: "WARNING", message: "hnsw is ignored in streaming mode" }],
+      configChangeActions: { restart: [], refeed: [], reindex: [] },
     });
+    expect(cluster.packages).toHaveLength(0);
     const active = await send(gateway, "PUT", `${TENANT}/session/1/active`);
     expect(active.body).toMatchObject({ message: "Session 1 for tenant 'default' activated." });
     expect(cluster.packages).toHaveLength(1);
@@ -125,6 +132,17 @@ describe("a deployment as clients make it", () => {
     }
     expect((await send(gateway, "PUT", `${TENANT}/session/2/active`)).status).toBe(200);
     expect((await send(gateway, "PUT", `${TENANT}/session/1/active`)).status).toBe(409);
+  });
+
+  test("what would be refused is not prepared, and cannot be activated", async () => {
+    const { cluster, gateway } = fresh();
+    const broken = writeZip([{ name: "services.xml", content: "broken" }]);
+    await send(gateway, "POST", `${TENANT}/session`, broken);
+    const { status, body } = await send(gateway, "PUT", `${TENANT}/session/1/prepared`);
+    expect([status, body["error-code"]]).toEqual([400, "INVALID_APPLICATION_PACKAGE"]);
+    expect(body["message"]).toBe("Invalid application package: schemas/mail.sd:3:5: unknown type 'strng'");
+    expect((await send(gateway, "PUT", `${TENANT}/session/1/active`)).status).toBe(400);
+    expect(cluster.packages).toEqual([]);
   });
 
   test("an application of an earlier run is generation 1", async () => {
@@ -187,6 +205,7 @@ describe("parameters", () => {
     await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES));
     const { body } = await send(gateway, "PUT", `${TENANT}/session/2/prepared?dryRun=true`);
     expect(body).toMatchObject({ "session-id": "2", log: [{ message: "hnsw is ignored in streaming mode" }] });
+    expect((await send(gateway, "PUT", `${TENANT}/session/2/active`)).status).toBe(400);
   });
 
   test.each([

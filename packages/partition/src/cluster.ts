@@ -206,6 +206,8 @@ export interface DeploySessions {
   /** Keeps a package that was sent while the application of number `base` was deployed; the number of its session. */
   add(applicationPackage: Uint8Array, base: number): Promise<number>;
   get(session: number): Promise<StoredSession | undefined>;
+  /** Notes that the package of a session was found to be deployable. */
+  prepare(session: number): Promise<void>;
   /** Forgets one that was activated; those of others go by age. */
   remove?(session: number): void;
 }

@@ -203,6 +203,7 @@ export class Platform {
           store: async (...asked: Parameters<RegistryStore["store"]>) => this.#registry.store(...asked),
           addSession: async (...asked: Parameters<RegistryStore["addSession"]>) => this.#registry.addSession(...asked),
           session: async (session: number) => this.#registry.session(session),
+          prepareSession: async (session: number) => this.#registry.prepareSession(session),
         })),
     };
   }

@@ -209,7 +209,11 @@ test("of two deployments at a time one is refused, and what waits to be activate
   expect(failed).toHaveLength(1);
   expect(failed[0]).toMatchObject({ code: "DEPLOYMENT_UNDER_WAY", status: 409 });
   const session = await first.sessions.add(packageOf({ note: NOTE }), 7);
-  expect(await second.sessions.get(session)).toEqual({ bytes: packageOf({ note: NOTE }), base: 7 });
+  const waiting = { bytes: packageOf({ note: NOTE }), base: 7, isPrepared: false };
+  expect(await second.sessions.get(session)).toEqual(waiting);
+  for (const cluster of [first, second]) await cluster.sessions.prepare(session);
+  expect(await first.sessions.get(session)).toEqual({ ...waiting, isPrepared: true });
+  await first.sessions.prepare(session + 1);
   expect(await second.sessions.get(session + 1)).toBeUndefined();
 });
 

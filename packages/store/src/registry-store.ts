@@ -11,13 +11,15 @@ const TABLE =
 /** Packages that were active before the one that is; an object that is behind takes the newest. */
 const OLD_APPLICATIONS = 1;
 
-type Kind = "application" | "base" | "secret" | "session";
+type Kind = "application" | "base" | "prepared" | "secret" | "session";
 
 /** A package that waits to be activated. */
 export interface StoredSession {
   readonly bytes: Uint8Array;
   /** The number of the application that was deployed when it was sent; 0: none was. */
   readonly base: number;
+  /** It was found to be deployable. */
+  readonly isPrepared: boolean;
 }
 
 /** Packages and the secret. Nothing is written before there is something to keep. */
@@ -67,16 +69,22 @@ export class RegistryStore {
     this.#transact(() => {
       this.#write("session", session, bytes);
       this.#write("base", session, new TextEncoder().encode(String(base)));
-      for (const kind of ["session", "base"] as const) this.#remove(kind, session - kept + 1);
+      for (const kind of ["session", "base", "prepared"] as const) this.#remove(kind, session - kept + 1);
     });
     return session;
+  }
+
+  /** Notes that the package of a session was found to be deployable. */
+  prepareSession(session: number): void {
+    if (this.session(session)?.isPrepared === false) this.#write("prepared", session, new Uint8Array());
   }
 
   /** A session; nothing if there is none such. */
   session(session: number): StoredSession | undefined {
     const [bytes, base] = [this.#read("session", session), this.#read("base", session)];
     // One that a release before this kept does not say what it was to take the place of.
-    return bytes && base && { bytes, base: Number(new TextDecoder().decode(base)) };
+    const isPrepared = this.#read("prepared", session) !== undefined;
+    return bytes && base && { bytes, base: Number(new TextDecoder().decode(base)), isPrepared };
   }
 
   /** If it fails, the table that it made is not there. */

@@ -145,22 +145,22 @@ async function createSession(request: DeployRequest): Promise<Reply> {
   });
 }
 
-/** The package is validated when it is activated: the cluster does both in one step. */
+/** Says what activating the package would say. What is stored may change until then: it is validated again when it is activated. */
 async function prepareSession(request: DeployRequest, session: number): Promise<Reply> {
   const { dryRun } = deployParameters(request.call);
-  const { bytes } = await request.deployment.demand(session);
+  const { deployment, tenantUrl } = request;
   if (dryRun) {
-    const report = await request.deployment.check(bytes);
+    const report = await deployment.check((await deployment.demand(session)).bytes);
     const message = `Session ${session} for tenant 'default' can be prepared; dryRun: it is not.`;
     return jsonReply(200, { tenant: "default", "session-id": String(session), message, ...remarksOf(report) });
   }
+  const report = await deployment.prepare(session);
   return jsonReply(200, {
-    log: [],
     tenant: "default",
     "session-id": String(session),
-    activate: `${request.tenantUrl}/session/${session}/active`,
+    activate: `${tenantUrl}/session/${session}/active`,
     message: `Session ${session} for tenant 'default' prepared.`,
-    configChangeActions: { restart: [], refeed: [], reindex: [] },
+    ...remarksOf(report),
   });
 }
 

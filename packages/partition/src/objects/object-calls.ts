@@ -98,6 +98,8 @@ export interface RegistryCalls {
   /** Keeps a package that is to be activated in the place of the application of number `base`; its session. */
   addSession(bytes: Uint8Array, kept: number, base: number): Promise<number>;
   session(session: number): Promise<StoredSession | undefined>;
+  /** Notes that the package of a session was found to be deployable. */
+  prepareSession(session: number): Promise<void>;
 }
 
 /** The objects of a platform. What is returned is used for one call and not kept: a stub belongs to the request it was made in. */

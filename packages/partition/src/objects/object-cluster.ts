@@ -91,6 +91,7 @@ export class ObjectCluster implements Cluster {
     this.sessions = {
       add: (bytes, base) => options.port.registry().addSession(bytes, SESSIONS_KEPT, base),
       get: (session) => options.port.registry().session(session),
+      prepare: (session) => options.port.registry().prepareSession(session),
     };
     const storage = this.#storage();
     const { embedder } = options;

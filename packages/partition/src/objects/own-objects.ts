@@ -59,6 +59,7 @@ export class OwnObjects implements ObjectPort {
       store: async (...asked) => registry.store(...asked),
       addSession: async (...asked) => registry.addSession(...asked),
       session: async (session) => registry.session(session),
+      prepareSession: async (session) => registry.prepareSession(session),
     };
   }
 
