@@ -15,6 +15,7 @@ import {
   map,
   oneOf,
   open,
+  raw,
   schema,
   string,
   struct,
@@ -172,6 +173,20 @@ describe.each(DOORS)("%s", (_, door) => {
       "near 'vec' of schema task cannot be searched: expected 3 finite numbers, got 4",
     );
   });
+});
+
+test("bytes of which there are none are read as such, by searches too", async () => {
+  const file = schema("file", { bytes: raw(), icon: raw().default(Uint8Array.of(7)) });
+  const db = await open({ schemas: [file] });
+  onTestFinished(() => db.close());
+  const none = { bytes: new Uint8Array(), icon: new Uint8Array() };
+  const alice = db.group("alice");
+  await alice.put(file, "1", none);
+  expect(await alice.get(file, "1")).toEqual(none);
+  const { hits } = await alice.search(file);
+  expect(hits.map(({ fields }) => fields)).toEqual([none]);
+  await alice.put(file, "1", { bytes: none.bytes });
+  expect((await alice.search(file)).hits[0]?.fields).toEqual({ ...none, icon: Uint8Array.of(7) });
 });
 
 test("documents that are older than a field with a default are read with it", async () => {

@@ -14,7 +14,6 @@ import type { Grouping } from "./grouping/grouping.ts";
 import type { DocumentExplanation } from "./hit/explanation.ts";
 import type { HighlightForm } from "./hit/marks.ts";
 import { readResult, type SearchResult } from "./hit/result.ts";
-import type { PathChanges } from "./path-change.ts";
 import { type Query, query, yqlQuery } from "./query.ts";
 import type {
   CountOptions,
@@ -98,7 +97,7 @@ export class MiniGroup {
     options: UpdateOptions<S["fields"]> = {},
   ): Promise<void> {
     const { encodeUpdate } = await this.place.language();
-    const { fields, isRepeatable } = encodeUpdate(schema, id, changes, (options.paths ?? {}) as PathChanges);
+    const { fields, isRepeatable } = encodeUpdate(schema, id, changes, options);
     await write(this.place, "PUT", { schema, id, body: JSON.stringify({ fields }) }, options, isRepeatable);
   }
 

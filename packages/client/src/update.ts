@@ -1,7 +1,7 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
 
 import { invalidArgument } from "./error.ts";
-import { checkPaths, encodePaths, type PathChanges } from "./path-change.ts";
+import { checkPaths, encodePaths } from "./path-change.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -39,12 +39,15 @@ export type UpdateOf<Fields extends FieldMap> = {
 
 const CALCULATIONS: readonly string[] = ["increment", "decrement", "multiply", "divide"];
 
-/** The `fields` of an update as JSON, checked before they are sent; whether doing it twice leaves the same: what computes counts twice. */
+/**
+ * The `fields` of an update as JSON, checked before they are sent; whether doing it twice leaves the same: what computes counts twice. `create`:
+ * whether it makes the document where there is none.
+ */
 export function encodeUpdate(
   schema: AnySchema,
   id: string,
   changes: object,
-  paths: PathChanges,
+  { paths = {}, create }: { readonly paths?: unknown; readonly create?: boolean },
 ): { readonly fields: object; readonly isRepeatable: boolean } {
   const refuse = (reason: string): Error =>
     invalidArgument(`document '${id}' of schema ${schema.name} cannot be updated: ${reason}`);
@@ -59,7 +62,20 @@ export function encodeUpdate(
   }
   checkPaths(paths);
   const fields: Record<string, object> = { ...encoded, ...encodePaths(schema, paths, refuse) };
+  const lacking = create === true ? lackingFields(schema, Object.keys(fields)) : [];
+  if (lacking.length > 0)
+    throw refuse(`create would make a document without ${lacking.join(", ")}, which it has to have: assign it too`);
   return { fields, isRepeatable: Object.values(fields).every((change) => "assign" in change) };
+}
+
+/** Fields that documents cannot be read without, and that none of these changes, whole or in part, sets. */
+function lackingFields({ fields }: AnySchema, changed: readonly string[]): readonly string[] {
+  const set = new Set(changed.map((path) => /^\w*/.exec(path)?.[0]));
+  return Object.entries(fields)
+    .filter(([name, { isOptional, codec, defaultValue }]) => {
+      return !(isOptional || codec.empty !== undefined || defaultValue !== undefined || set.has(name));
+    })
+    .map(([name]) => name);
 }
 
 function operandOf(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { connect } from "../src/index.ts";
+import { connect, int, oneOf, raw, schema, struct } from "../src/index.ts";
 import { AT_ONCE, fakeServer } from "./fake-server.ts";
 import { mail } from "./mail.ts";
 
@@ -39,6 +39,31 @@ describe("updates", () => {
         },
       },
     ]);
+  });
+
+  test("that make a document have all that it cannot be read without", async () => {
+    const made = { year: { increment: 1 }, sentAt: { assign: new Date(0) } };
+    const reason = "create would make a document without sentAt, which it has to have: assign it too";
+    const { group, asked } = alice();
+    await expect(group.update(mail, "1", { year: made.year }, { create: true })).rejects.toThrow(reason);
+    const part = { id: "1", update: { year: made.year }, create: true };
+    await expect(Promise.resolve(group.feed(mail, [part]))).rejects.toThrow(reason);
+    expect(asked).toEqual([]);
+    await group.update(mail, "1", made, { create: true });
+    await group.update(mail, "1", { year: made.year });
+    expect(asked).toHaveLength(2);
+  });
+
+  test("that make a document by a part of what it needs are sent, and without what has a default", async () => {
+    const note = schema("note", {
+      counted: struct({ seen: int().optional() }),
+      state: oneOf("a", "b").default("a"),
+      bytes: raw(),
+    });
+    const { group, asked } = alice();
+    await group.update(note, "1", {}, { create: true, paths: { "counted.seen": { assign: 1 } } });
+    expect(asked).toHaveLength(1);
+    await expect(group.update(note, "1", {}, { create: true })).rejects.toThrow("without counted, which");
   });
 
   test.each([

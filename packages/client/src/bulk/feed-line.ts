@@ -19,7 +19,7 @@ export function bulkOperation<S extends AnySchema>(
     const fields = encodeDocument(schema, id, operation.fields);
     return { line: { put: document, fields }, isRepeatable: true };
   }
-  const { fields, isRepeatable } = encodeUpdate(schema, id, operation.update, {});
   const create = operation.create === true ? { create: true } : {};
+  const { fields, isRepeatable } = encodeUpdate(schema, id, operation.update, create);
   return { line: { update: document, ...create, fields }, isRepeatable };
 }

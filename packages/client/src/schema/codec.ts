@@ -23,7 +23,7 @@ export interface Codec {
   readonly near?: Codec;
   /** How they are checked where they may be missing, or are parts of others, if that is another way. */
   readonly part?: Codec;
-  /** The value that answers leave out although it was stored (an empty text or list). */
+  /** The value that answers leave out although it was stored (an empty text or list, no bytes). */
   readonly empty?: () => unknown;
 }
 
@@ -112,6 +112,7 @@ export const RAW: Codec = {
     if (bytes === undefined) throw wrong("base64", json);
     return bytes;
   },
+  empty: () => new Uint8Array(),
 };
 
 /** Lists of what `element` is about. */

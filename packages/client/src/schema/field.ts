@@ -84,7 +84,7 @@ export interface Field<out Shape extends FieldShape = FieldShape> {
   readonly defaultValue?: { readonly value: unknown };
   /**
    * The same field with a value for documents that are put without it: it is stored with them. One that was put before the
-   * field was there is read with it too, but for texts and lists, which are empty then, as those are that were put empty.
+   * field was there is read with it too, but for texts, bytes and lists, which are empty then, as those are that were put empty.
    */
   default(value: Shape["input"]): Field<Defaulted<Shape>>;
   /** For the type checker only. */
