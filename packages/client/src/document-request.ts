@@ -18,7 +18,7 @@ export interface DocumentPlace {
   readonly language: () => Promise<WriteLanguage>;
 }
 
-/** What writes the changes of an update, and conditions of writes. */
+/** What writes the changes of an update, and conditions of writes, and tells of those that were not met. */
 export type WriteLanguage = typeof import("./write-language.ts");
 
 const WRITE_OPTIONS = Object.keys({
@@ -81,21 +81,13 @@ export async function write<S extends AnySchema>(
   ]);
   // Done twice, a condition may fail for having been fulfilled the first time.
   const request = { method, target, signal, isRepeatable: condition === undefined && isRepeatable };
-  await exchange(place.exchange, body === undefined ? request : { ...request, body }).catch((error: unknown) =>
-    unmetCondition(error, schema, id, selection),
-  );
-}
-
-/** Throws why a write on a condition was not done. */
-function unmetCondition(error: unknown, schema: AnySchema, id: string, condition: string | undefined): never {
-  if (!BrookletError.is(error) || error.code !== "CONDITION_NOT_MET" || condition === undefined) throw error;
-  const document = `document '${id}' of schema ${schema.name}`;
-  const isThere = !error.message.includes("does not exist");
-  const message = isThere
-    ? `${document} was not written: as it is stored it does not fulfil ${condition}. Read it and decide anew`
-    : `${document} was not written: it is not there, and fulfils no condition (${condition}). With { create: true } it is made`;
-  const { code, status, outcome } = error;
-  throw new BrookletError(code, message, { status, outcome, cause: error });
+  try {
+    await exchange(place.exchange, body === undefined ? request : { ...request, body });
+  } catch (error) {
+    if (selection === undefined || !BrookletError.is(error) || error.code !== "CONDITION_NOT_MET") throw error;
+    const { unmetCondition } = await place.language();
+    throw unmetCondition(error, `document '${id}' of schema ${schema.name}`, selection);
+  }
 }
 
 /** A condition as the server reads it; what writes it is loaded with the first one. */

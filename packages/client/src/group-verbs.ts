@@ -8,4 +8,4 @@ export { searchAll, searchPage } from "./cursor.ts";
 export { getMany } from "./document-list.ts";
 export { clearGroup, eraseGroup, groupNames } from "./group-list.ts";
 export { removeWhere, updateWhere, visit } from "./visit.ts";
-export { conditionText, encodeUpdate } from "./write-language.ts";
+export { conditionText, encodeUpdate, unmetCondition } from "./write-language.ts";
