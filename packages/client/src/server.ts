@@ -1,6 +1,6 @@
 /** Where a server is, and how it is reached: what every client is made with. */
 import type { UnsharedBytes } from "@brooklet/wire";
-import { invalidArgument, refuseUnknown } from "./error.ts";
+import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
 import { type ExchangeOptions, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
 import type { RequestOptions } from "./request-options.ts";
 
@@ -16,8 +16,8 @@ export interface ServerOptions {
   readonly bytesOf?: (value: object) => UnsharedBytes;
   /** What the server asks for where it has admin keys: one of those, or a token for some groups. */
   readonly key?: string;
-  /** The same, from who gives tokens: asked before every request, so that it can give the next one before the last is over. */
-  readonly token?: () => string | Promise<string>;
+  /** The same, or who gives it: asked before every request, so that the next one can be given before the last is over. */
+  readonly token?: string | (() => string | Promise<string>);
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly retry?: RetryOptions;
@@ -46,25 +46,26 @@ export interface WireAnswer {
 
 /** How requests are sent. */
 export function exchangeOf(options: ServerOptions): ExchangeOptions {
-  const {
-    fetch: given,
-    retry,
-    headers = {},
-    keepsDotSegments = false,
-    bytesOf,
-    closed,
-    key,
-    token = key && (() => key),
-  } = options;
+  const { fetch: given, retry, headers = {}, keepsDotSegments = false, bytesOf, closed, key, token = key } = options;
   // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
   const plain: Fetch = (url, init) => (given ?? globalThis.fetch)(url, init);
-  const withToken = (key: () => string | Promise<string>): Fetch => {
-    return async (url, init) =>
-      plain(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await key()}` } });
-  };
-  const send = token ? withToken(token) : plain;
+  const withToken: Fetch = async (url, init) =>
+    plain(url, { ...init, headers: { ...(init.headers as object), authorization: await bearer(token) } });
+  const send = token ? withToken : plain;
   const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry } };
   return { url: baseUrl(options.url), ...sending, keepsDotSegments, bytesOf, closed };
+}
+
+/** What a request says who asks with. Where that cannot be had nothing is sent: the server is not to blame. */
+async function bearer(token: ServerOptions["token"]): Promise<string> {
+  try {
+    const given = typeof token === "function" ? await token() : token;
+    if (/^[!-~]+$/.test(given ?? "")) return `Bearer ${given}`;
+    throw new Error("that is none");
+  } catch (cause) {
+    const reason = (cause as Error | undefined)?.message ?? cause;
+    throw new BrookletError("UNAUTHENTICATED", `connect was given no token to send: ${reason}`, { cause });
+  }
 }
 
 /** The names of these options. */
@@ -85,7 +86,9 @@ export function checkServerOptions(what: string, options: ServerOptions, known: 
   if (typeof options !== "object" || options === null) throw invalidArgument("connect takes an object of options");
   refuseUnknown(what, options, known);
   if (options.url === undefined) throw invalidArgument("connect needs `url`, such as http://localhost:8080");
-  const { retry = {} } = options;
+  const { retry = {}, key, token = key } = options;
+  if (token !== undefined && typeof token !== "string" && typeof token !== "function")
+    throw invalidArgument(`token is ${String(token)}: give a text, or a function that gives one`);
   refuseUnknown("retry", retry, Object.keys(RETRY_DEFAULT));
   for (const [name, value] of Object.entries(retry)) {
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { BrookletError, type Client, connect, type Group, int, map, schema, string, text } from "../src/index.ts";
 import { AT_ONCE, fakeServer } from "./fake-server.ts";
 import { mail } from "./mail.ts";
@@ -422,6 +422,46 @@ describe("failures", () => {
       .update(counter, "1", { count: { increment: 1 } });
     await expect(writing).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
     expect(tries).toBe(3);
+  });
+
+  describe("a token", () => {
+    const withToken = (token: unknown) => {
+      const server = fakeServer(() => [200, {}]);
+      const options = { url: "http://localhost:8080", fetch: server.fetch, retry: AT_ONCE, token: token as string };
+      return { asked: server.asked, group: connect(options).group("alice") };
+    };
+
+    test.each([
+      ["a text", "t-1"],
+      ["a function", () => "t-1"],
+      ["a promise's function", async () => "t-1"],
+    ])("is sent: %s", async (_, token) => {
+      const { group, asked } = withToken(token);
+      await group.exists(mail, "1");
+      expect(asked[0]?.headers).toMatchObject({ authorization: "Bearer t-1" });
+    });
+
+    test("that cannot be had is told as the caller's own failure, and not asked for again", async () => {
+      const cause = new Error("session expired");
+      const token = vi.fn(async () => Promise.reject(cause));
+      const { group, asked } = withToken(token);
+      const failed = { code: "UNAUTHENTICATED", outcome: "not_applied", status: 0, cause };
+      await expect(group.exists(mail, "1")).rejects.toMatchObject(failed);
+      expect(token).toHaveBeenCalledTimes(1);
+      await expect(group.exists(mail, "1")).rejects.toThrow("session expired");
+      await expect(Promise.resolve(group.feed(mail, [{ id: "1", remove: true }]))).rejects.toThrow("session expired");
+      expect(asked).toEqual([]);
+    });
+
+    test.each([undefined, "", "a\nb", "ä"])("that is none is not sent: %j", async (given) => {
+      const { group, asked } = withToken(() => given);
+      await expect(group.exists(mail, "1")).rejects.toMatchObject({ code: "UNAUTHENTICATED", outcome: "not_applied" });
+      expect(asked).toEqual([]);
+    });
+
+    test.each([5, null, {}])("that is no token is refused: %j", (token) => {
+      expect(() => withToken(token)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+    });
   });
 
   test("an abort ends the waiting, with its own reason", async () => {
