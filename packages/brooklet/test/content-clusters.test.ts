@@ -100,6 +100,16 @@ describe.each(DOORS)("%s, with a type in two content clusters", (_, opened) => {
       for await (const { document } of alice.visit(note, options)) titles.push(document.title);
       return titles;
     };
+    const late = [
+      { id: "4", fields: { title: "four", year: 2004 } },
+      { id: "1", update: { year: { assign: 2001 } } },
+    ];
+    expect(await alice.feed(note, late, archive), "its selection does not take them").toEqual({
+      applied: 0,
+      ignored: 2,
+    });
+    expect(await alice.feed(note, late.slice(0, 1))).toEqual({ applied: 1, ignored: 0 });
+    await alice.remove(note, "4");
     expect(await visited(archive)).toEqual(["one"]);
     expect(await visited(documents)).toEqual(["one here", "three"]);
     await expect(alice.visit(note).next()).rejects.toMatchObject({ status: 400 });

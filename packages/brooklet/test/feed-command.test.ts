@@ -71,6 +71,30 @@ test("a feed may be compressed, wherever its bytes are cut", async () => {
   expect(cut.code).not.toBe(0);
 });
 
+test("what the selection of the content cluster does not let in is counted apart", async () => {
+  const app = packageOf();
+  const services = readFileSync(join(app, "services.xml"), "utf8");
+  const selecting = services.replace(/type="note"/, "$& selection='note.title == \"kept\"'");
+  writeFileSync(join(app, "services.xml"), selecting);
+  const { url } = await served(app);
+  const fed = put(1, "kept") + put(2, "other");
+  for (const target of [
+    ["--url", url],
+    ["--data", join(folder(), "data"), "--app", app],
+  ]) {
+    const { code, printed } = await run(["feed", "-", ...target], fed);
+    expect([code, printed]).toEqual([
+      0,
+      [expect.stringMatching(/^1 applied, 0 failed, 1 ignored by the cluster's selection, \d/)],
+    ]);
+    const json = await run(["feed", "-", "--results", "--json", ...target], put(3, "other"));
+    expect(json.printed.map((line) => JSON.parse(line))).toMatchObject([
+      { id: "id:note:note:g=alice:3", ok: true, ignored: true },
+      { applied: 0, failed: 0, ignored: 1 },
+    ]);
+  }
+});
+
 test("what cannot be begun is said once, and nothing is sent", async () => {
   const nobody = await run(["feed", "-", "--url", "http://127.0.0.1:9"], put(1) + put(2));
   const reason = /^http:\/\/127.0.0.1:9 cannot be reached \(.*\): is the server running\? Nothing was sent/;

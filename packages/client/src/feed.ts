@@ -39,7 +39,12 @@ export function isFeedUpdate<Fields, Changes>(
 
 /** What came of one operation. */
 export type FeedOutcome =
-  | { readonly id: string; readonly ok: true }
+  | {
+      readonly id: string;
+      readonly ok: true;
+      /** The `selection` of the content cluster does not let it in: nothing was stored. Told of feeds in bulk. */
+      readonly ignored?: true;
+    }
   | { readonly id: string; readonly ok: false; readonly error: BrookletError };
 
 /** Options of a feed. */
@@ -55,6 +60,8 @@ export interface FeedOptions {
 export interface FeedSummary {
   /** The number of operations that were applied. */
   readonly applied: number;
+  /** The number of those that the `selection` of the content cluster does not let in; a Vespa's are counted as applied. */
+  readonly ignored: number;
 }
 
 /**
@@ -74,13 +81,14 @@ export class FeedError extends BrookletError {
   declare readonly failures: readonly Extract<FeedOutcome, { readonly ok: false }>[];
   readonly applied: number;
   readonly failed: number;
+  readonly ignored: number;
 
   constructor(
     failures: readonly Extract<FeedOutcome, { readonly ok: false }>[],
-    counts: { applied: number; failed: number },
+    counts: { applied: number; failed: number; ignored: number },
   ) {
     const [first] = failures;
-    const all = counts.applied + counts.failed;
+    const all = counts.applied + counts.failed + counts.ignored;
     super(
       "FEED_FAILED",
       `${counts.failed} of ${all} operations failed, the first on '${first?.id}': ${first?.error.message}`,
@@ -91,6 +99,7 @@ export class FeedError extends BrookletError {
     Object.defineProperty(this, "failures", { value: failures });
     this.applied = counts.applied;
     this.failed = counts.failed;
+    this.ignored = counts.ignored;
   }
 }
 
@@ -129,14 +138,14 @@ export class Feed implements AsyncIterable<FeedOutcome>, PromiseLike<FeedSummary
 
   async #toTheEnd(): Promise<FeedSummary> {
     const failures: Extract<FeedOutcome, { readonly ok: false }>[] = [];
-    const counts = { applied: 0, failed: 0 };
+    const counts = { applied: 0, failed: 0, ignored: 0 };
     const count = (outcome: FeedOutcome): void => {
-      counts[outcome.ok ? "applied" : "failed"] += 1;
+      counts[outcome.ok ? (outcome.ignored ? "ignored" : "applied") : "failed"] += 1;
       if (!outcome.ok && failures.length < FAILURES_KEPT) failures.push(outcome);
     };
     for await (const outcome of this.#start(count)) count(outcome);
     if (counts.failed > 0) throw new FeedError(failures, counts);
-    return { applied: counts.applied };
+    return { applied: counts.applied, ignored: counts.ignored };
   }
 }
 

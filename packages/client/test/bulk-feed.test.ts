@@ -24,7 +24,7 @@ function textOf(body: unknown): string {
 }
 
 /** What is to come of an operation that is sent for the n-th time: a status, or nothing at all, done or not. */
-type Fate = 200 | 400 | 429 | 503 | "lost before" | "lost after";
+type Fate = 200 | 400 | 429 | 503 | "ignored" | "lost before" | "lost after";
 
 function flaky(fate: (id: string, time: number) => Fate) {
   const state = { requests: [] as string[][], done: [] as string[], probes: 0 };
@@ -52,7 +52,11 @@ function flaky(fate: (id: string, time: number) => Fate) {
         message: "no",
         outcome: "not_applied",
       };
-      answers.push(JSON.stringify({ operation: number, id, status: comes, ...(comes === 200 ? {} : failure) }));
+      const told =
+        comes === "ignored"
+          ? { status: 200, ignoredOperation: true }
+          : { status: comes, ...(comes === 200 ? {} : failure) };
+      answers.push(JSON.stringify({ operation: number, id, ...told }));
     }
     return new Response(`${answers.join("\n")}\n{"operations":${operations.length}}\n`, { status: 200 });
   };
@@ -87,8 +91,8 @@ describe("a feed in bulk", () => {
   test("sends many operations in a request, and asks once whether it may", async () => {
     const { state, fetch } = flaky(() => 200);
     const group = connect({ url, fetch }).group("a");
-    expect(await group.feed(note, puts(2_000))).toEqual({ applied: 2_000 });
-    expect(await group.feed(note, puts(1))).toEqual({ applied: 1 });
+    expect(await group.feed(note, puts(2_000))).toEqual({ applied: 2_000, ignored: 0 });
+    expect(await group.feed(note, puts(1))).toEqual({ applied: 1, ignored: 0 });
     expect([state.probes, state.done.length]).toEqual([1, 2_001]);
     expect(state.requests.length).toBeLessThan(40);
     expect(Math.max(...state.requests.map(({ length }) => length))).toBe(1_024);
@@ -133,6 +137,7 @@ describe("a feed in bulk", () => {
     }
     expect(await connect({ url, fetch: watching, retry: AT_ONCE }).group("a").feed(point, source())).toEqual({
       applied: 3,
+      ignored: 0,
     });
     const line = (id: string, digits: string): string =>
       `{"put":"id:point:point:g=a:${id}","fields":{"body":"größer ${id}","vec":{"values":"${digits}"}}}\n`;
@@ -141,10 +146,22 @@ describe("a feed in bulk", () => {
     expect(toJson).not.toHaveBeenCalled();
   });
 
+  test("counts apart what the server passes over", async () => {
+    const { fetch } = flaky((id) => (id === "1" ? "ignored" : id === "2" ? 400 : 200));
+    const group = connect({ url, fetch }).group("a");
+    expect(await group.feed(note, puts(2))).toEqual({ applied: 1, ignored: 1 });
+    const failed = group.feed(note, puts(3));
+    await expect(failed).rejects.toMatchObject({ message: expect.stringContaining("1 of 3"), applied: 1, ignored: 1 });
+    expect(await outcomesOf(fetch, puts(2))).toEqual([
+      { id: "0", ok: true },
+      { id: "1", ok: true, ignored: true },
+    ]);
+  });
+
   test("tells of operations that are sent again in the same batch as others", async () => {
     const { state, fetch } = flaky((id, time) => (Number(id) % 3 === 0 && time === 1 ? 429 : 200));
     const feed = connect({ url, fetch, retry: AT_ONCE }).group("a").feed(note, puts(3_000));
-    expect(await feed).toEqual({ applied: 3_000 });
+    expect(await feed).toEqual({ applied: 3_000, ignored: 0 });
     expect(new Set(state.done).size).toBe(3_000);
     expect(state.done).toHaveLength(3_000);
   });

@@ -35,7 +35,7 @@ describe("a feed", () => {
     const feeding = connect({ url, fetch: server.fetch }).group("a").feed(note, puts(100), { concurrency: 7 });
     await turn();
     expect(server.asked).toHaveLength(0);
-    expect(await feeding).toEqual({ applied: 100 });
+    expect(await feeding).toEqual({ applied: 100, ignored: 0 });
     expect(server.asked).toHaveLength(100);
   });
 
@@ -47,7 +47,10 @@ describe("a feed", () => {
       { id: "2", update: { body: { assign: "z" } }, create: true },
       { id: "1", remove: true },
     ];
-    expect(await connect({ url, fetch: server.fetch }).group("a").feed(note, operations)).toEqual({ applied: 4 });
+    expect(await connect({ url, fetch: server.fetch }).group("a").feed(note, operations)).toEqual({
+      applied: 4,
+      ignored: 0,
+    });
     const asked = server.asked.map(({ method, url: of, body }) => [method, of.split("/").at(-1), body]);
     expect(asked.sort()).toEqual([
       ["DELETE", "1", null],
@@ -121,7 +124,7 @@ describe("a feed", () => {
   test("tries again what was refused as too much", async () => {
     const server = fakeServer((_, count) => [count % 3 === 0 ? 200 : count % 3 === 1 ? 429 : 503, {}]);
     const group = connect({ url, fetch: server.fetch, retry: AT_ONCE }).group("a");
-    expect(await group.feed(note, puts(5), { concurrency: 1 })).toEqual({ applied: 5 });
+    expect(await group.feed(note, puts(5), { concurrency: 1 })).toEqual({ applied: 5, ignored: 0 });
     expect(server.asked).toHaveLength(15);
   });
 

@@ -13,6 +13,7 @@ interface Fed {
   readonly operations: number;
   readonly applied: number;
   readonly failed: number;
+  readonly ignored: number;
   readonly failures: readonly unknown[];
 }
 
@@ -58,6 +59,7 @@ async function feed(file: File, onProgress: (progress: Progress) => void): Promi
     operations: 0,
     applied: 0,
     failed: 0,
+    ignored: 0,
     failures: [],
     isDone: false,
     group,
@@ -72,6 +74,7 @@ async function feed(file: File, onProgress: (progress: Progress) => void): Promi
       operations: sum.operations + fed.operations,
       applied: sum.applied + fed.applied,
       failed: sum.failed + fed.failed,
+      ignored: sum.ignored + fed.ignored,
       failures: [...sum.failures, ...fed.failures].slice(0, FAILURES_MAX),
     };
     onProgress(sum);
@@ -147,7 +150,7 @@ interface ToldProps {
 
 /** How far it is, and what failed. */
 function Told({ progress, onGroup }: ToldProps): JSX.Element {
-  const { name, read, size, applied, failed, failures, isDone, group } = progress;
+  const { name, read, size, applied, failed, ignored, failures, isDone, group } = progress;
   return (
     <section class="note stack" aria-label="Progress">
       <div class="bar">
@@ -157,6 +160,7 @@ function Told({ progress, onGroup }: ToldProps): JSX.Element {
       <progress max={Math.max(size, 1)} value={read} aria-label="Fed so far" />
       <p>
         <b>{figure(applied)}</b> applied, <b class={failed > 0 ? "bad" : ""}>{figure(failed)}</b> failed
+        {ignored > 0 && `, ${figure(ignored)} ignored by the cluster's selection`}
       </p>
       {failures.length > 0 && <pre>{failures.map((one) => JSON.stringify(one)).join("\n")}</pre>}
       {isDone && group !== "" && (

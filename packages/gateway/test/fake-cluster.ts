@@ -63,7 +63,8 @@ export function fakeCluster(): FakeCluster {
           const [, group = ""] = /^id:[^:]*:[^:]*:(g=[^:]*):/.exec(id) ?? [];
           const isOutside = keys?.has(group.replace("=", ":") as PartitionKey) === false;
           const outside = { status: 403, code: "SCOPE_REFUSED", message: "outside", outcome: "not_applied" } as const;
-          yield [{ number, id, outcome: isOutside ? outside : id === "" ? failed : { status: 200 } }];
+          const done = { status: 200, ...(id.endsWith(":unselected") && { ignoredOperation: true }) };
+          yield [{ number, id, outcome: isOutside ? outside : id === "" ? failed : done }];
           number += 1;
         }
       }

@@ -23,7 +23,7 @@ describe("a feed in one request", () => {
     expect(text.split("\n").map((line) => (line === "" ? "" : JSON.parse(line)))).toEqual([
       { operation: 0, id: "id:a:mail::1", status: 200 },
       { operation: 1, id: "", status: 400, code: "INVALID_DOCUMENT", message: "no", outcome: "not_applied" },
-      { operations: 2, applied: 1, failed: 1 },
+      { operations: 2, applied: 1, failed: 1, ignored: 0 },
       "",
     ]);
   });
@@ -36,8 +36,20 @@ describe("a feed in one request", () => {
       operations: 2,
       applied: 1,
       failed: 1,
+      ignored: 0,
       failures: [{ ...failure, outcome: "not_applied" }],
     });
+  });
+
+  test("counts apart what the selection of a content cluster does not let in", async () => {
+    const body = '{"put":"id:a:mail::1:unselected"}\n{"put":"id:a:mail::2"}\n{"put":"id:a:mail::3:unselected"}\n';
+    const counts = { operations: 3, applied: 1, failed: 0, ignored: 2 };
+    expect(JSON.parse((await send({ body })).text)).toEqual({ ...counts, failures: [] });
+    const lines = (await send({ body, headers: JSON_LINES })).text.trim().split("\n");
+    expect(JSON.parse(lines.at(-1) ?? "")).toEqual(counts);
+    // Nothing of it was done.
+    const broken = await send({ body: '{"put":"id:a:mail::1:unselected"}\nbroken\n' });
+    expect(JSON.parse(broken.text)).toMatchObject({ applied: 0, ignored: 1, outcome: "not_applied" });
   });
 
   test("may be compressed, and may be empty", async () => {
@@ -45,7 +57,13 @@ describe("a feed in one request", () => {
     expect(JSON.parse((await send({ body, headers: { "content-encoding": "gzip" } })).text)).toMatchObject({
       operations: 2,
     });
-    expect(JSON.parse((await send({})).text)).toEqual({ operations: 0, applied: 0, failed: 0, failures: [] });
+    expect(JSON.parse((await send({})).text)).toEqual({
+      operations: 0,
+      applied: 0,
+      failed: 0,
+      ignored: 0,
+      failures: [],
+    });
     const broken = await send({ body: TWO, headers: { "content-encoding": "gzip" } });
     expect([broken.status, JSON.parse(broken.text)]).toEqual([
       400,
@@ -60,11 +78,11 @@ describe("a feed in one request", () => {
     const said = { status: 400, code: "INVALID_DOCUMENT", message: "'b' stands where an operation should begin" };
     expect([whole.status, JSON.parse(whole.text)]).toEqual([
       400,
-      { operations: 1, applied: 1, failed: 0, failures: [], ...said, outcome: "unknown" },
+      { operations: 1, applied: 1, failed: 0, ignored: 0, failures: [], ...said, outcome: "unknown" },
     ]);
     const lines = (await send({ body, headers: JSON_LINES })).text.trimEnd().split("\n");
     expect(JSON.parse(lines.at(-1) ?? "")).toEqual({
-      ...{ operations: 1, applied: 1, failed: 0 },
+      ...{ operations: 1, applied: 1, failed: 0, ignored: 0 },
       ...said,
       outcome: "unknown",
     });

@@ -73,7 +73,7 @@ test.each(BOTH)("%s: a feed that goes on takes longer than a request may", async
   }
   feed.end();
   const { status, text } = await feed.answer;
-  expect([status, JSON.parse(text)]).toEqual([200, { operations: 4, applied: 4, failed: 0, failures: [] }]);
+  expect([status, JSON.parse(text)]).toEqual([200, { operations: 4, applied: 4, failed: 0, ignored: 0, failures: [] }]);
 });
 
 const TOO_SLOW = { status: 408, code: "REQUEST_TIMEOUT", message: expect.stringContaining("L-slow") };
@@ -83,7 +83,7 @@ test.each(BOTH)("%s: a feed of which nothing more comes is ended, with what was 
   const begun = open(port, FEED);
   begun.write(line("1"));
   const { status, text } = await begun.answer;
-  const counts = { operations: 1, applied: 1, failed: 0 };
+  const counts = { operations: 1, applied: 1, failed: 0, ignored: 0 };
   expect([status, JSON.parse(text)]).toEqual([408, { ...counts, ...TOO_SLOW, outcome: "unknown", failures: [] }]);
   const untouched = await open(port, FEED).answer;
   expect([untouched.status, JSON.parse(untouched.text)]).toMatchObject([408, { applied: 0, outcome: "not_applied" }]);

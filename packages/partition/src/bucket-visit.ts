@@ -116,6 +116,28 @@ export async function visitBucket(
   }
 }
 
+/** Documents that an operation on many was done to. */
+export class MassCount {
+  documents = 0;
+  #ignored = 0;
+
+  /** Counts outcomes of which none is a failure. */
+  add(outcomes: readonly Outcome[]): void {
+    this.documents += outcomes.length;
+    for (const { ignoredOperation } of outcomes) if (ignoredOperation === true) this.#ignored += 1;
+  }
+
+  /** Counts what was done in a part. */
+  addAll({ documents, ignored = 0 }: Pick<MassOutcome, "documents" | "ignored">): void {
+    this.documents += documents;
+    this.#ignored += ignored;
+  }
+
+  get told(): Pick<MassOutcome, "documents" | "ignored"> {
+    return { documents: this.documents, ...(this.#ignored > 0 && { ignored: this.#ignored }) };
+  }
+}
+
 /**
  * Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. The documents of a page
  * are one run, so that where it stops everything before was done, and nothing after: who goes on there does nothing twice.
@@ -129,14 +151,14 @@ export async function applyToSelected(
   timeoutMs: number,
 ): Promise<MassOutcome> {
   const deadline = Deadline.in(timeoutMs);
-  let documents = 0;
+  const done = new MassCount();
   let walk: Walk | undefined;
   try {
     walk = new Walk(place, visit, "ids", step);
     const goOn = (): Pick<MassOutcome, "next" | "large"> => walk?.rest ?? {};
-    while (!walk.done && walk.large === undefined && documents < step.documentsMax && !deadline.passed) {
+    while (!walk.done && walk.large === undefined && done.documents < step.documentsMax && !deadline.passed) {
       const before = walk.position;
-      const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - documents), step.bytesMax);
+      const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - done.documents), step.bytesMax);
       const ids = idsOf(page);
       const requests = ids.map((id) => ({
         ...operation,
@@ -149,30 +171,30 @@ export async function applyToSelected(
       const outcomes = await place.partition(page.key).applyRun(requests, timeLeftMs, isFailure);
       const last = outcomes.at(-1);
       if (last === undefined || !isFailure(last.status)) {
-        documents += ids.length;
+        done.add(outcomes);
         continue;
       }
-      const done = outcomes.length - 1;
-      documents += done;
+      const count = outcomes.length - 1;
+      done.add(outcomes.slice(0, count));
       if (last.code === DAMAGED) {
-        place.onProblem(new Error(`${page.key} was passed over at ${ids[done]}: ${last.message}`));
-        return { documents, ...afterDamaged(step, before.partition), failure: last };
+        place.onProblem(new Error(`${page.key} was passed over at ${ids[count]}: ${last.message}`));
+        return { ...done.told, ...afterDamaged(step, before.partition), failure: last };
       }
-      const from = { partition: before.partition, after: ids[done - 1] ?? before.after };
+      const from = { partition: before.partition, after: ids[count - 1] ?? before.after };
       // Half of the group was given away meanwhile.
-      if (last.status === MOVED) return { documents, next: from, large: page.key as PartitionKey };
-      if (last.status !== WANTS_EMBEDDINGS) return { documents, next: from, failure: last };
+      if (last.status === MOVED) return { ...done.told, next: from, large: page.key as PartitionKey };
+      if (last.status !== WANTS_EMBEDDINGS) return { ...done.told, next: from, failure: last };
       // Embedding takes time: the step ends with it.
-      return { documents, ...goOn(), apart: { key: page.key as PartitionKey, ids: ids.slice(done), from } };
+      return { ...done.told, ...goOn(), apart: { key: page.key as PartitionKey, ids: ids.slice(count), from } };
     }
-    return { documents, ...goOn() };
+    return { ...done.told, ...goOn() };
   } catch (error) {
     const failure = failedOutcome(error);
     if (walk === undefined) throw serviceError(error);
     if (failure.code === DAMAGED) walk.passDamage(error);
     // What was done already is not to be done again.
-    else if (documents === 0) throw serviceError(error);
-    return { documents, ...(!walk.done && { next: walk.position }), failure };
+    else if (done.documents === 0) throw serviceError(error);
+    return { ...done.told, ...(!walk.done && { next: walk.position }), failure };
   }
 }
 

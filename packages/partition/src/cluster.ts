@@ -100,6 +100,8 @@ export interface MassOperation {
 export interface MassOutcome {
   /** Documents that were selected and the operation was done to, or that were gone by then. */
   readonly documents: number;
+  /** How many of them the selection of their content cluster does not let in as they would become: they are as they were. */
+  readonly ignored?: number;
   /** Where to go on: after the last of these, so that nothing is done twice. */
   readonly next?: VisitPosition;
   /** Documents after these, the first of which has texts to embed: nothing was done to them yet, no cluster leaves them so. */

@@ -11,7 +11,7 @@ import {
   ServiceError,
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
-import { afterDamaged, isFailure } from "./bucket-visit.ts";
+import { afterDamaged, isFailure, MassCount } from "./bucket-visit.ts";
 import type {
   Caller,
   DeployReport,
@@ -125,10 +125,13 @@ export async function applyWhereEmbedded(
   );
   const done = outcomes.findIndex(({ status }) => isFailure(status));
   const failure = outcomes[done];
-  if (failure === undefined) return { ...outcome, documents: outcome.documents + ids.length };
+  const counted = new MassCount();
+  counted.addAll(outcome);
+  counted.add(failure === undefined ? outcomes : outcomes.slice(0, done));
+  if (failure === undefined) return { ...outcome, ...counted.told };
   const stoppedAt = { next: { partition: from.partition, after: ids[done - 1] ?? from.after } };
   const goOn = failure.code === DAMAGED ? afterDamaged(step, from.partition) : stoppedAt;
-  return { documents: outcome.documents + done, ...goOn, failure };
+  return { ...counted.told, ...goOn, failure };
 }
 
 async function applyEmbedded(

@@ -256,6 +256,22 @@ test("in an object of a platform too", async () => {
   expect(platform.problems, `seed ${SEED}`).toEqual([]);
 });
 
+test("of documents that are changed where they are selected it is told how many their cluster does not let in", async () => {
+  const local = openCore(join(folder(), "data")).cluster;
+  const platform = await new Platform(() => new Core({ instantiate, cacheBytes: 8 << 20 })).open();
+  for (const cluster of [local, platform]) {
+    await cluster.deploy(deployment(["hot"], { hot: CLUSTERS.archive }));
+    for (const [name, n] of Object.entries({ a: 10, b: 20, c: 30 }))
+      expect(await apply(cluster, "put", name, { fields: { title: name, n } })).toMatchObject({ status: 200 });
+    const visit = { types: ["note"], namespace: "", selection: "note.n < 25", fieldSet: "", tensorFormat: "" } as const;
+    const operation = { kind: "update", rawPath: "", body: encoder.encode('{"fields":{"n":{"assign":3}}}') } as const;
+    const bucket = cluster.bucketOf(KEY);
+    const step = { bucket, from: { partition: 0, after: "" }, documentsMax: 100, bytesMax: 1 << 20 };
+    const done = await cluster.applyWhere({ ...visit, format: "json" }, step, operation, MINUTE_MS);
+    expect(done).toEqual({ documents: 2, ignored: 2 });
+  }
+});
+
 test("documents of several clusters with one id are in one shard of a large group", async () => {
   const random = randomly();
   const problems: unknown[] = [];

@@ -7,8 +7,10 @@ export interface FeedLine {
   readonly operation?: number;
   /** The id of its document; empty if it names none. */
   readonly id?: string;
-  /** 200 if it was done. */
+  /** 200 if it was done, or passed over. */
   readonly status?: number;
+  /** The selection of the content cluster does not let it in: it was not done. */
+  readonly ignoredOperation?: boolean;
   readonly code?: string;
   readonly message?: string;
   /** Of a refusal: whether it certainly did not happen. */
@@ -17,4 +19,6 @@ export interface FeedLine {
   readonly operations?: number;
   readonly applied?: number;
   readonly failed?: number;
+  /** Those that the selection of a content cluster does not let in. */
+  readonly ignored?: number;
 }

@@ -158,7 +158,7 @@ export class BulkSender {
         if (waiting === undefined || told[at] === 1) return;
         if (typeof line !== "number" && line.status !== 200) return fail(at, waiting, errorOf(line));
         told[at] = 1;
-        waiting.settlement.done();
+        waiting.settlement.done(typeof line !== "number" && line.ignoredOperation === true);
       });
       failOthers(unexpectedAnswer("the server did not tell what came of the operation"));
       // Whoever was sent it has read all of it.

@@ -8,7 +8,8 @@ const PULLED_AT_ONCE = 64;
 
 /** Who is told what came of an operation, once. */
 export interface Settlement {
-  done(): void;
+  /** `ignored`: the content cluster does not let it in. */
+  done(ignored?: boolean): void;
   failed(reason: unknown): void;
 }
 
@@ -75,8 +76,8 @@ class Running<Operation> implements Settlement {
     this.#settled = settled;
   }
 
-  done(): void {
-    this.#settled(this, { id: this.id, ok: true }, undefined);
+  done(ignored?: boolean): void {
+    this.#settled(this, ignored ? { id: this.id, ok: true, ignored } : { id: this.id, ok: true }, undefined);
   }
 
   failed(reason: unknown): void {

@@ -26,17 +26,20 @@ interface Summary {
   operations: number;
   applied: number;
   failed: number;
+  /** Those that the selection of a content cluster does not let in: they were not done, and are no failures, as in Vespa. */
+  ignored: number;
 }
 
 /** What came of the operations that were told, and whether any of them may have been done. */
 class Tally {
-  readonly summary: Summary = { operations: 0, applied: 0, failed: 0 };
+  readonly summary: Summary = { operations: 0, applied: 0, failed: 0, ignored: 0 };
   #isBegun = false;
 
   count({ outcome }: FedOperation): void {
     this.summary.operations += 1;
-    this.summary[outcome.status === 200 ? "applied" : "failed"] += 1;
-    if (outcome.status === 200 || outcome.outcome === "unknown") this.#isBegun = true;
+    const came = outcome.status !== 200 ? "failed" : outcome.ignoredOperation === true ? "ignored" : "applied";
+    this.summary[came] += 1;
+    if (came === "applied" || outcome.outcome === "unknown") this.#isBegun = true;
   }
 
   /** Why a feed broke off. As a whole it is not to be called undone if some of it was done, whatever the reason. */

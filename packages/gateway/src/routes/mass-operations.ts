@@ -1,6 +1,7 @@
 /**
  * Updates, removals and copies of the documents a selection selects, for as long as a time chunk; the answer says how
- * many were selected and, if there may be more, where to go on. The selection is looked at again when each is written.
+ * many were selected, how many of those their content cluster does not let in as they would become, and, if there may be more, where
+ * to go on. The selection is looked at again when each is written.
  */
 import type { MassOperation, MassOutcome, Outcome, VisitPosition } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -52,7 +53,8 @@ export async function answerMassOperation(
       done.progress === undefined ? {} : { continuation: await context.continuations.write(set.scope, done.progress) };
     const message = done.failure === undefined ? {} : toldOf(done.failure, done.documents > 0);
     const trace = traceOf(traceLevel, `${kind} of what is selected ended`, startedAtMs);
-    const answer = { pathId: path.raw, documentCount: done.documents, ...trace, ...message, ...continuation };
+    const counts = { documentCount: done.documents, ...(done.ignored > 0 && { ignoredCount: done.ignored }) };
+    const answer = { pathId: path.raw, ...counts, ...trace, ...message, ...continuation };
     const status = done.failure === undefined ? 200 : done.failure.code === "TIMED_OUT" ? 504 : 500;
     return jsonReply(status, answer, DOCUMENT_JSON);
   } finally {
@@ -82,6 +84,7 @@ async function readUpdate(call: Call, context: GatewayContext): Promise<HeldBody
 
 interface Applied {
   readonly documents: number;
+  readonly ignored: number;
   readonly progress: VisitProgress | undefined;
   readonly failure: Outcome | undefined;
 }
@@ -110,7 +113,7 @@ async function applyAll(
   const [open] = from?.open ?? [];
   let bucket = open?.bucket ?? buckets.find((one) => one >= (from?.nextBucket ?? 0));
   let position: VisitPosition = open ?? { partition: 0, after: "" };
-  let documents = 0;
+  let [documents, ignored] = [0, 0];
   let failure: Outcome | undefined;
   while (bucket !== undefined && failure === undefined && performance.now() < endMs) {
     const { partition, after } = position;
@@ -119,13 +122,14 @@ async function applyAll(
     const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
     const outcome = await asked.catch((error: unknown) => stoppedOutcome(error, position, documents > 0));
     documents += outcome.documents;
+    ignored += outcome.ignored ?? 0;
     failure = outcome.failure;
     position = outcome.next ?? { partition: 0, after: "" };
     const done: number = bucket;
     if (outcome.next === undefined) bucket = buckets.find((one) => one > done);
   }
   // That its time is over ends a request as it ends a visit: what was done is done, and the next goes on from there.
-  if (failure?.code === "TIMED_OUT" && documents > 0) failure = undefined;
-  if (bucket === undefined) return { documents, progress: undefined, failure };
-  return { documents, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 }, failure };
+  if (failure?.code === "TIMED_OUT" && documents + ignored > 0) failure = undefined;
+  if (bucket === undefined) return { documents, ignored, progress: undefined, failure };
+  return { documents, ignored, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 }, failure };
 }

@@ -5,7 +5,7 @@
 import { encodeQuery, type Merged, type Query, type QueryBytes, ServiceError } from "@brooklet/core";
 import { bucketOf, type NumberedKey, type Storage, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
-import { joinedBodies, visitNowhere } from "../bucket-visit.ts";
+import { joinedBodies, MassCount, visitNowhere } from "../bucket-visit.ts";
 import { clock } from "../clock.ts";
 import type {
   Answer,
@@ -282,23 +282,23 @@ export class ObjectCluster implements Cluster {
 
   async #applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
     const deadline = Deadline.in(timeoutMs);
-    let documents = 0;
+    const done = new MassCount();
     let told: Pick<MassOutcome, "apart" | "failure"> = {};
     const sent = { ...operation, body: own(operation.body) };
     const next = await this.#walk(step, deadline, async (key, from, number) => {
-      const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax };
+      const bounds = { from, documentsMax: step.documentsMax - done.documents, bytesMax: step.bytesMax };
       const apply = (group: GroupCalls): Promise<ObjectReply<MassOutcome>> =>
         group.applyWhere(visit, bounds, sent, this.#waiting(deadline.remainingMs));
       const outcome = await this.#appliedWhere(key, visit, bounds, sent, deadline, apply);
-      documents += outcome.documents;
+      done.addAll(outcome);
       const { apart, failure } = outcome;
       // Positions within an object have its own number of the partition.
       if (apart !== undefined) told = { apart: { ...apart, from: { ...apart.from, partition: number } } };
       if (failure !== undefined) told = { ...told, failure };
       const isOver = apart !== undefined || failure !== undefined;
-      return { next: outcome.next, isFull: isOver || documents >= step.documentsMax };
+      return { next: outcome.next, isFull: isOver || done.documents >= step.documentsMax };
     });
-    return { documents, ...(next && { next }), ...told };
+    return { ...done.told, ...(next && { next }), ...told };
   }
 
   /** An operation on documents of a group: by the group itself, or where it has shards document by document. */

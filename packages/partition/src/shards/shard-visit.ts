@@ -3,7 +3,7 @@
  * would show, and where the next begins is an id: whatever is split meanwhile, a document is in one page exactly.
  */
 import { type PageFormat, Reader } from "@brooklet/core";
-import { isFailure, joinedBodies } from "../bucket-visit.ts";
+import { isFailure, joinedBodies, MassCount } from "../bucket-visit.ts";
 import type { MassOperation, MassOutcome, Visit, VisitPage, VisitStep } from "../cluster.ts";
 import type { Deadline } from "../deadline.ts";
 import type { EmbeddingHandle } from "../embedding.ts";
@@ -104,30 +104,30 @@ export async function applyToShards(
     readonly partition: EmbeddingHandle;
   },
 ): Promise<MassOutcome> {
-  let documents = 0;
+  const done = new MassCount();
   let from = step.from;
   for (;;) {
-    const most = Math.min(MASS_DOCUMENTS, step.documentsMax - documents);
-    if (most <= 0 || deadline.passed) return { documents, next: from };
+    const most = Math.min(MASS_DOCUMENTS, step.documentsMax - done.documents);
+    if (most <= 0 || deadline.passed) return { ...done.told, next: from };
     let page: VisitPage;
     try {
       page = await group.ids({ ...visit, format: "ids" }, { ...step, from, documentsMax: most });
     } catch (error) {
       const failure = failedOutcome(error);
       // What was done already is not to be done again.
-      if (documents === 0 && failure.code !== DAMAGED) throw error;
-      return { documents, next: from, failure };
+      if (done.documents === 0 && failure.code !== DAMAGED) throw error;
+      return { ...done.told, next: from, failure };
     }
     const reader = new Reader(page.body);
     for (let left = page.documents; left > 0; left -= 1) {
       const id = reader.text();
       const request = { ...operation, id, isStored: true as const, create: false, condition: visit.selection };
       const outcome = await group.partition.apply(request, Math.max(deadline.remainingMs, 1));
-      if (isFailure(outcome.status)) return { documents, next: from, failure: outcome };
-      documents += 1;
+      if (isFailure(outcome.status)) return { ...done.told, next: from, failure: outcome };
+      done.add([outcome]);
       from = { partition: 1, after: id };
     }
-    if (page.next === undefined) return { documents };
+    if (page.next === undefined) return done.told;
     from = page.next;
   }
 }

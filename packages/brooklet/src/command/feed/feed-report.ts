@@ -1,5 +1,6 @@
 /** What a feed tells while it runs and when it is over: results, failures, progress, rate. */
 import type { BrookletError, FeedOutcome } from "@brooklet/client";
+import type { Outcome } from "@brooklet/partition";
 import { explain, failureJson } from "../failure.ts";
 import { Progress } from "../progress.ts";
 import { CommandFailed, type Surroundings } from "../surroundings.ts";
@@ -79,8 +80,13 @@ export class FeedReport {
   }
 }
 
+/** The outcome of an operation that was done, or that a content cluster does not let in. */
+export function doneOutcome(id: string, { ignoredOperation }: Outcome): FeedOutcome {
+  return ignoredOperation === true ? { id, ok: true, ignored: true } : { id, ok: true };
+}
+
 function resultOf(outcome: FeedOutcome): Readonly<Record<string, unknown>> {
-  if (outcome.ok) return { id: outcome.id, ok: true };
+  if (outcome.ok) return outcome;
   const { code, message, outcome: applied } = outcome.error;
   return { id: outcome.id, ok: false, code, message, outcome: applied };
 }
@@ -94,6 +100,7 @@ class Tally {
   readonly #startedAt: number = performance.now();
   readonly #failures = new Map<string, number>();
   #applied = 0;
+  #ignored = 0;
 
   get failed(): number {
     let failed = 0;
@@ -102,21 +109,24 @@ class Tally {
   }
 
   count(outcome: FeedOutcome): void {
-    if (outcome.ok) this.#applied += 1;
+    if (outcome.ok && outcome.ignored) this.#ignored += 1;
+    else if (outcome.ok) this.#applied += 1;
     else this.#failures.set(outcome.error.code, (this.#failures.get(outcome.error.code) ?? 0) + 1);
   }
 
   line(): string {
-    const { applied, failed, seconds } = this.toJSON();
-    return `${applied} applied, ${failed} failed, ${Math.round((applied + failed) / seconds)}/s`;
+    const { applied, failed, ignored, seconds } = this.toJSON();
+    const passedOver = ignored === 0 ? "" : `${ignored} ignored by the cluster's selection, `;
+    return `${applied} applied, ${failed} failed, ${passedOver}${Math.round((applied + failed + ignored) / seconds)}/s`;
   }
 
   kinds(): string {
     return [...this.#failures].map(([code, count]) => `${code} ${count}`).join(", ");
   }
 
-  toJSON(): { readonly applied: number; readonly failed: number; readonly failures: object; readonly seconds: number } {
+  toJSON(): Readonly<Record<"applied" | "failed" | "ignored" | "seconds", number>> & { readonly failures: object } {
     const seconds = (performance.now() - this.#startedAt) / MS_PER_SECOND;
-    return { applied: this.#applied, failed: this.failed, failures: Object.fromEntries(this.#failures), seconds };
+    const failures = Object.fromEntries(this.#failures);
+    return { applied: this.#applied, failed: this.failed, ignored: this.#ignored, failures, seconds };
   }
 }

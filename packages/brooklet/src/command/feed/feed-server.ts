@@ -326,7 +326,9 @@ function isNextLine(one: Uint8Array | undefined, other: Uint8Array | undefined):
   return other.byteOffset === end + 1 && new Uint8Array(one.buffer, end, 1)[0] === LINE_END[0];
 }
 
-function fedOperation(number: number, { id = "", status = 500, code, message, outcome }: FeedLine): FedOperation {
+function fedOperation(number: number, line: FeedLine): FedOperation {
+  const { id = "", status = 500, code, message, outcome, ignoredOperation } = line;
+  if (ignoredOperation === true) return { number, id, outcome: { status, ignoredOperation } };
   const failure = { ...(code && { code }), ...(message && { message }), ...(outcome && { outcome }) };
   return { number, id, outcome: { status, ...failure } };
 }

@@ -8,7 +8,7 @@ import { feedDirectory, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
 import { checkReadable, openFeed, type ReadShare } from "./feed-input.ts";
 import { splitBytes, splitObjects } from "./feed-objects.ts";
-import { FeedReport, type FeedReportOptions, isFinal } from "./feed-report.ts";
+import { doneOutcome, FeedReport, type FeedReportOptions, isFinal } from "./feed-report.ts";
 import { feedServer } from "./feed-server.ts";
 import { type FeedRequest, feedRequest } from "./feed-source.ts";
 
@@ -71,7 +71,7 @@ async function tellAll(
       for (const { number, id, outcome } of operations) {
         const { status, code = "INTERNAL", message = "", outcome: applied } = outcome;
         if (status === 200 || isFinal(code)) checkpoint?.note(options.skipped + number);
-        if (status === 200) report.take({ id, ok: true });
+        if (status === 200) report.take(doneOutcome(id, outcome));
         else {
           const about = applied === undefined ? { status } : { status, outcome: applied };
           const error = new BrookletError(code as BrookletError["code"], message, about);

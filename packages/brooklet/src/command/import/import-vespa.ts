@@ -5,7 +5,7 @@
 import { BrookletError } from "@brooklet/client";
 import { takesFeeds } from "../feed/feed-bulk.ts";
 import { splitBytes } from "../feed/feed-objects.ts";
-import { FeedReport, type FeedReportOptions, isFinal } from "../feed/feed-report.ts";
+import { doneOutcome, FeedReport, type FeedReportOptions, isFinal } from "../feed/feed-report.ts";
 import { FEED_PATH, feedServer } from "../feed/feed-server.ts";
 import { memberText } from "../feed/feed-source.ts";
 import type { FeedTarget, Server } from "../server.ts";
@@ -97,7 +97,7 @@ async function importSlice(
         const { status, code = "INTERNAL", message = "" } = outcome;
         const error =
           status === 200 ? undefined : new BrookletError(code as BrookletError["code"], message, { status });
-        report.take(error === undefined ? { id, ok: true } : { id, ok: false, error });
+        report.take(error === undefined ? doneOutcome(id, outcome) : { id, ok: false, error });
         if (error !== undefined && !isFinal(code)) refused = error;
       }
     }
