@@ -3,6 +3,8 @@
  * all that was acknowledged before it began, nothing that was never issued, and no holes. BROOKLET_BACKUPS makes more of them. The
  * sabotage, a file that is copied without its log, has to be seen.
  */
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
@@ -17,9 +19,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DataDirectory } from "@brooklet/store/node";
-import { expect, onTestFinished, test } from "vitest";
+import { promisify } from "node:util";
+import { backupsOf, DataDirectory, forgetBackups, noteBackup } from "@brooklet/store/node";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { backUp } from "../src/backup/backup.ts";
+import { Lease } from "../src/backup/lease.ts";
 import { type Manifest, manifestName } from "../src/backup/manifest.ts";
 import { BackupObjects } from "../src/backup/objects.ts";
 import { backupsIn, restore } from "../src/backup/restore.ts";
@@ -264,6 +268,143 @@ test("what a folder cannot take leaves nothing there", async () => {
   expect(readdirSync(place)).toEqual(["taken"]);
 });
 
+/** A target of which the first object waits until it is let go. */
+function held(target: BackupTarget) {
+  let [begin, letGo] = [(): void => undefined, (): void => undefined];
+  const begun = new Promise<void>((done) => {
+    begin = done;
+  });
+  const going = new Promise<void>((done) => {
+    letGo = done;
+  });
+  const put = async (name: string, bytes: Uint8Array): Promise<void> => {
+    if (name.startsWith("objects/")) {
+      begin();
+      await going;
+    }
+    await target.put(name, bytes);
+  };
+  return { target: { ...target, put }, begun, letGo };
+}
+
+test("one backup at a time is made to a target, and all that are listed are restored", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const { target, begun, letGo } = held(folderTarget(kept));
+  const objects = new BackupObjects(folderTarget(kept), KEY);
+  const of = { directory: data, openSql: openDatabase, isSealed };
+  const first = backUp({ ...of, objects: new BackupObjects(target, KEY) });
+  await begun;
+  await expect(backUp({ ...of, objects })).rejects.toThrow(
+    new RegExp(`a backup is being made by process ${process.pid} on .* since 20.*, and there is one at a time`),
+  );
+  letGo();
+  await first;
+  const third = await backUp({ ...of, objects });
+  expect((await backupsIn(objects)).map(({ id }) => id)).toEqual([(await first).id, third.id]);
+  for (const { id } of await backupsIn(objects))
+    await restore({ objects, path: join(folder(), "restored"), id, openSql: openDatabase, isSealed });
+});
+
+test.each([
+  ["ten minutes after its holder was seen", 601_000, false],
+  ["at once where it is said", 0, true],
+])(
+  "the turn of a backup that does not end is taken over %s, and it lists and removes nothing then",
+  async (_, laterMs, isTakenOver) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [data, kept] = [await filled(), folder()];
+    const { target, begun, letGo } = held(folderTarget(kept));
+    const objects = new BackupObjects(folderTarget(kept), KEY);
+    const of = { directory: data, openSql: openDatabase, isSealed };
+    const first = backUp({ ...of, objects: new BackupObjects(target, KEY) });
+    first.catch(() => undefined);
+    await begun;
+    if (laterMs > 0) {
+      vi.setSystemTime(Date.now() + laterMs - 2_000);
+      await expect(backUp({ ...of, objects })).rejects.toThrow("there is one at a time");
+      vi.setSystemTime(Date.now() + 2_000);
+    }
+    const second = await backUp({ ...of, objects, isTakenOver });
+    letGo();
+    await expect(first).rejects.toThrow("another backup took over");
+    expect((await backupsIn(objects)).map(({ id }) => id)).toEqual([second.id]);
+    await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
+  },
+);
+
+test("a backup that goes on for longer than its turn keeps it", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const target = folderTarget(folder());
+  const lease = await Lease.take(target, false);
+  for (let minutes = 0; minutes < 60; minutes += 5) {
+    vi.setSystemTime(Date.now() + 300_000);
+    await lease.guarded.put("objects/1", new Uint8Array(1));
+  }
+  await expect(Lease.take(target, false)).rejects.toThrow("there is one at a time");
+  await lease.end();
+  await (await Lease.take(target, false)).end();
+});
+
+test("of many who want a target at once one has it, also when what was there before is replaced meanwhile", async () => {
+  const target = folderTarget(folder());
+  for (let round = 0; round < 5; round += 1) {
+    const taken = await Promise.allSettled(Array.from({ length: 8 }, () => Lease.take(target, false)));
+    const leases = taken.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    expect(leases).toHaveLength(1);
+    await leases[0]?.end();
+  }
+  // Who read it long before, and comes after others have replaced it.
+  const late = await target.lease.latest();
+  await (await Lease.take(target, false)).end();
+  expect(await target.lease.replace(new Uint8Array(1), late?.tag)).toBe("taken");
+  expect(await target.lease.replace(new Uint8Array(1), undefined)).toBe("taken");
+});
+
+test("what is gone from a target is stored again by the next backup", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  const of = { directory: data, objects, openSql: openDatabase, isSealed };
+  await backUp(of);
+  rmSync(join(kept, "objects"), { recursive: true });
+  const second = await backUp(of);
+  expect(second.kept).toBe(0);
+  await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
+  const third = await backUp(of);
+  expect(third.kept).toBe(third.segments);
+});
+
+test("backups to several targets are noted at once, by processes that do not know each other", async () => {
+  const data = await filled();
+  const program = `
+    import { noteBackup } from "@brooklet/store/node";
+    const [, directory, target] = process.argv;
+    for (let n = 0; n < 40; n += 1) noteBackup(directory, { id: target + n, takenAt: new Date().toISOString(), target });
+  `;
+  const noted = ["a", "b", "c"].map((target) =>
+    promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program, data, target], {
+      cwd: import.meta.dirname,
+    }),
+  );
+  await Promise.all(noted);
+  expect(backupsOf(data)).toHaveLength(120);
+  forgetBackups(data, "b", (id) => id === "b7");
+  expect(backupsOf(data).map(({ id }) => id)).toHaveLength(81);
+});
+
+test("what an earlier release noted of backups is known until they are gone", async () => {
+  const data = await filled();
+  const takenAt = new Date().toISOString();
+  const backups = ["one", "other"].map((target) => ({ id: `of ${target}`, takenAt, target }));
+  writeFileSync(join(data, "backups.json"), JSON.stringify({ backups }));
+  noteBackup(data, { id: "new", takenAt, target: "one" });
+  expect(backupsOf(data).map(({ id }) => id)).toEqual(["of other", "of one", "new"]);
+  forgetBackups(data, "one", (id) => id === "new");
+  forgetBackups(data, "other", () => false);
+  expect(backupsOf(data).map(({ id }) => id)).toEqual(["new"]);
+});
+
 test("a damaged directory is not backed up", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), undefined);
@@ -291,20 +432,31 @@ test("the sabotage: files copied without their logs are seen to lack what was ac
   await expect(notesOf(copy)).rejects.toThrow();
 });
 
+const tagOf = (bytes: Buffer | undefined): string =>
+  bytes === undefined ? "" : `"${createHash("sha256").update(bytes).digest("hex")}"`;
+
 test("a bucket of a service that speaks S3 keeps backups", async () => {
   const stored = new Map<string, Buffer>();
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
-      const name = request.url?.split("?")[0] ?? "";
+      const [name = "", query = ""] = request.url?.split("?") ?? [];
       const isSigned = /^AWS4-HMAC-SHA256 Credential=id\//.test(request.headers.authorization ?? "");
       if (!isSigned) return response.writeHead(403).end();
+      const asked = new URLSearchParams(query);
+      const [prefix, after] = ["prefix", "start-after"].map((part) => `${name}${asked.get(part) ?? ""}`);
+      const names = [...stored.keys()].filter((key) => key.startsWith(prefix ?? "") && key > (after ?? "")).sort();
+      const keys = names.slice(0, 2).map((key) => `<Key>${key.slice(name.length)}</Key>`);
+      if (asked.has("list-type")) return response.end(keys.join(""));
+      const tag = tagOf(stored.get(name));
+      const { "if-match": expected = tag, "if-none-match": none } = request.headers;
+      if (expected !== tag || (none !== undefined && tag !== "")) return response.writeHead(412).end();
       if (request.method === "PUT") stored.set(name, Buffer.concat(chunks));
       if (request.method === "DELETE") stored.delete(name);
       const found = stored.get(name);
       if (request.method === "GET" && found === undefined) return response.writeHead(404).end();
-      return response.writeHead(200, { etag: '"1"' }).end(request.method === "GET" ? found : undefined);
+      return response.writeHead(200, { etag: tagOf(found) }).end(request.method === "GET" ? found : undefined);
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -315,8 +467,15 @@ test("a bucket of a service that speaks S3 keeps backups", async () => {
     AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   });
   const objects = new BackupObjects(target, KEY);
-  await backUp({ directory: await filled(), objects, openSql: openDatabase, isSealed });
+  const of = { directory: await filled(), objects, openSql: openDatabase, isSealed };
+  await backUp(of);
   expect([...stored.keys()].every((name) => name.startsWith("/backups/of/notes/"))).toBe(true);
+  const again = await backUp(of);
+  expect(again.kept).toBe(again.segments);
+  const lease = await Lease.take(target, false);
+  await expect(backUp(of)).rejects.toThrow("there is one at a time");
+  await lease.end();
+  expect(await backupsIn(objects)).toHaveLength(2);
   const path = join(folder(), "restored");
   await restore({ objects, path, openSql: openDatabase, isSealed });
   expect((await notesOf(path)).get("carol")).toBe(PAGE + 50);

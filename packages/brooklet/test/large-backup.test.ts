@@ -162,13 +162,14 @@ test("a backup that is killed leaves what was there, and the next one removes wh
   const writing = new SpreadWriting(data, { splits: splitsOf(3).slice(0, 2) });
   await writing.until(() => writing.splits >= 1 && writing.steps > 200);
   const objects = new BackupObjects(folderTarget(kept), undefined);
-  const make = () => backUp({ directory: data, objects, openSql: openDatabase, isSealed });
+  const make = (isTakenOver = false) =>
+    backUp({ directory: data, objects, openSql: openDatabase, isSealed, isTakenOver });
   const first = await make();
   const stored = (): string[] => readdirSync(join(kept, "objects"));
   let left = 0;
   for (let attempt = 0; attempt < 20 && left === 0; attempt += 1) {
     const before = new Set(stored());
-    const child = spawn(process.execPath, [program, "backup", data, kept], { stdio: "ignore" });
+    const child = spawn(process.execPath, [program, "backup", data, kept, "--take-over"], { stdio: "ignore" });
     // As soon as anything of it is there.
     while (child.exitCode === null && stored().every((name) => before.has(name) || name.includes(".new")))
       await new Promise((done) => setTimeout(done, 1));
@@ -184,7 +185,8 @@ test("a backup that is killed leaves what was there, and the next one removes wh
   const path = join(folder(), "restored");
   await restore({ objects, path, openSql: openDatabase, isSealed, id: first.id });
   const before = writing.acknowledged();
-  await make();
+  await expect(make()).rejects.toThrow("there is one at a time");
+  await make(true);
   await writing.end();
   expect(readdirSync(join(kept, "unfinished"))).toEqual([]);
   const known = await backupsIn(objects);

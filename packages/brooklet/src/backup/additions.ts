@@ -28,6 +28,11 @@ export class Additions {
     }
   }
 
+  /** The names of all objects there are. */
+  async there(): Promise<readonly string[]> {
+    return await this.#objects.target.names("objects");
+  }
+
   /** Bytes that were added. */
   get storedBytes(): number {
     return this.#storedBytes;

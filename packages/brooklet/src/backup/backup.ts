@@ -16,6 +16,7 @@ import {
 import { Additions } from "./additions.ts";
 import { BucketBackup, type StoredBucket } from "./bucket-backup.ts";
 import { largeGroups } from "./large-groups.ts";
+import { Lease } from "./lease.ts";
 import { type BackupEntry, demandVersion, LIST, type Manifest, manifestName, objectsOf } from "./manifest.ts";
 import type { BackupObjects } from "./objects.ts";
 
@@ -27,6 +28,8 @@ export interface BackupOptions {
   readonly isSealed: IsSealed;
   /** Of an encrypted directory: whether a partition has a key. One that lost it since is being erased. */
   readonly hasKey?: (partition: string) => boolean;
+  /** Whether a backup that is being made to the target, by who was killed, is taken to be over. */
+  readonly isTakenOver?: boolean;
   /** After how many days it may be removed, which the next backup does; never, unless it is said. */
   readonly keepDays?: number;
   /** Told of what is done, for who waits. */
@@ -51,8 +54,24 @@ export interface BackupReport extends BackupEntry {
 
 const DAY_MS = 86_400_000;
 
-/** Makes a backup. When it settles, it is whole and on stable storage; a failure leaves those before it as they were. */
+/**
+ * Makes a backup. When it settles, it is whole and on stable storage; a failure leaves those before it as they were. Refused while another is
+ * made to the same target.
+ */
 export async function backUp(options: BackupOptions): Promise<BackupReport> {
+  const { directory, objects, isTakenOver = false } = options;
+  // Throws where there is no directory to note anything in.
+  bucketsIn(directory);
+  const lease = await Lease.take(objects.target, isTakenOver);
+  try {
+    return await make({ ...options, objects: objects.through(lease.guarded) }, lease);
+  } finally {
+    // Where it cannot be given back it ends by itself.
+    await lease.end().catch(() => undefined);
+  }
+}
+
+async function make(options: BackupOptions, lease: Lease): Promise<BackupReport> {
   const { directory, objects, keepDays } = options;
   const takenAt = new Date();
   const id = `${takenAt.toISOString().replaceAll(":", "-")}-${randomBytes(4).toString("hex")}`;
@@ -60,14 +79,12 @@ export async function backUp(options: BackupOptions): Promise<BackupReport> {
   const entry = { id, takenAt: takenAt.toISOString(), ...(expiresAt !== undefined && { expiresAt }) };
   const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
   const additions = await Additions.begin(objects);
-  // Throws where there is no directory to note anything in.
-  bucketsIn(directory);
   // Who erases a group from here on is told that this one may have it.
   noteBackup(directory, { ...entry, target: objects.target.name });
   try {
-    return await complete(options, entry, list, additions);
+    return await complete(options, entry, list, additions, lease);
   } catch (error) {
-    await giveUp(options, entry, additions).catch(() => undefined);
+    await giveUp(options, entry, additions, lease).catch(() => undefined);
     throw error;
   }
 }
@@ -77,6 +94,7 @@ async function complete(
   entry: BackupEntry,
   list: readonly BackupEntry[],
   additions: Additions,
+  lease: Lease,
 ): Promise<BackupReport> {
   const { directory, objects } = options;
   const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
@@ -92,6 +110,8 @@ async function complete(
     buckets: buckets.map(({ part }) => part),
   };
   await objects.write(manifestName(entry.id), manifest);
+  // From here on others are changed: the list of all, and what is removed.
+  await lease.demand();
   const all = [...list, entry];
   await objects.write(LIST, all);
   const removed = await removeExpired(objects, all, entry.takenAt);
@@ -113,7 +133,14 @@ async function complete(
 }
 
 /** Leaves nothing of a backup that failed, unless it is listed by then. */
-async function giveUp({ directory, objects }: BackupOptions, { id }: BackupEntry, additions: Additions): Promise<void> {
+async function giveUp(
+  { directory, objects }: BackupOptions,
+  { id }: BackupEntry,
+  additions: Additions,
+  lease: Lease,
+): Promise<void> {
+  // What is here now another counts on.
+  await lease.demand();
   const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
   if (!list.some((one) => one.id === id)) await objects.target.remove(manifestName(id));
   await removeLeftovers(objects, additions, new Set());
@@ -150,9 +177,10 @@ async function storeBuckets(
   const { directory, openSql, isSealed, hasKey, onProgress } = options;
   const isKeyless = hasKey === undefined ? () => false : (partition: string) => !hasKey(partition);
   const buckets = bucketsIn(directory);
+  const there = new Set(before === undefined ? [] : await additions.there());
   const works = Array.from({ length: buckets }, (_, bucket) => ({
     identity: { bucket, buckets },
-    work: new BucketBackup(additions, isSealed, before?.buckets[bucket]),
+    work: new BucketBackup(additions, isSealed, before?.buckets[bucket], there),
   }));
   const stored: StoredBucket[] = [];
   let together: typeof works = [];

@@ -38,11 +38,13 @@ export class BucketBackup {
   readonly #places = new Map<number, SegmentPlace>();
   readonly #partitionsOf: Map<string, readonly number[]>;
 
-  constructor(additions: Additions, isSealed: IsSealed, before: BucketPart | undefined) {
+  /** `there`: the objects of the target. One of an earlier backup that is gone is not named again. */
+  constructor(additions: Additions, isSealed: IsSealed, before: BucketPart | undefined, there: ReadonlySet<string>) {
     this.#additions = additions;
     this.#isSealed = isSealed;
     this.#before = before?.segments ?? {};
-    this.#partitionsOf = new Map(Object.entries(before?.partitionsOf ?? {}));
+    const known = Object.entries(before?.partitionsOf ?? {});
+    this.#partitionsOf = new Map(known.filter(([object]) => there.has(object)));
   }
 
   /** Stores blocks that are needed soon, so that little is left of them when the bucket is read together with others. */

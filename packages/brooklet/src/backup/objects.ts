@@ -15,16 +15,23 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const HEAD_BYTES = 5;
 
+/** What is made of a text that somebody has for a key. */
+type SealKey = Buffer;
+
 /** Objects in a target. */
 export class BackupObjects {
   readonly target: BackupTarget;
-  readonly #key: Buffer | undefined;
+  readonly #key: SealKey | undefined;
 
   /** `key`: what backups are encrypted with, any text of 16 characters or more; they are not without it. */
-  constructor(target: BackupTarget, key: string | undefined) {
+  constructor(target: BackupTarget, key: string | undefined | SealKey) {
     this.target = target;
-    if (key !== undefined && key.length < 16) throw new Error("a key of backups has 16 characters at least");
-    this.#key = key === undefined ? undefined : Buffer.from(hkdfSync("sha256", key, "", "brooklet backup", KEY_BYTES));
+    this.#key = typeof key === "string" ? sealKeyOf(key) : key;
+  }
+
+  /** The same objects by another way to their target. */
+  through(target: BackupTarget): BackupObjects {
+    return new BackupObjects(target, this.#key);
   }
 
   /** Whether they are encrypted. */
@@ -89,6 +96,11 @@ export class BackupObjects {
       throw new Error(`${this.target.name}: ${name} was encrypted with another key, or changed`, { cause });
     }
   }
+}
+
+function sealKeyOf(key: string): SealKey {
+  if (key.length < 16) throw new Error("a key of backups has 16 characters at least");
+  return Buffer.from(hkdfSync("sha256", key, "", "brooklet backup", KEY_BYTES));
 }
 
 function digest(bytes: Uint8Array): string {

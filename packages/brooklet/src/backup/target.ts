@@ -1,4 +1,7 @@
-/** Where backups are kept: a folder, or a bucket of any store that speaks S3. Whole objects by name, and nothing else is asked of it. */
+/**
+ * Where backups are kept: a folder, or a bucket of any store that speaks S3. Whole objects by name are asked of it, the names below one, and that
+ * one object is replaced only by who read it.
+ */
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
@@ -6,6 +9,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -13,7 +17,11 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
+import type { TaggedBytes, WriteOutcome } from "@brooklet/object-store";
 import { s3At } from "../node/s3-address.ts";
+
+/** The log of an object store that has it for its snapshot, and nothing else. */
+const LEASE = "lease";
 
 /** A place of objects. */
 export interface BackupTarget {
@@ -25,6 +33,16 @@ export interface BackupTarget {
   get(name: string): Promise<Uint8Array | undefined>;
   /** Removes an object, which need not be there. */
   remove(name: string): Promise<void>;
+  /** The names of all objects that begin with `folder` and a slash. */
+  names(folder: string): Promise<readonly string[]>;
+  readonly lease: LeaseObject;
+}
+
+/** The object that says who may write to a target. */
+export interface LeaseObject {
+  latest(): Promise<TaggedBytes | undefined>;
+  /** Replaces it if it is still the one of `tag`; `undefined`: if there is none. */
+  replace(bytes: Uint8Array, tag: string | undefined): Promise<WriteOutcome>;
 }
 
 /**
@@ -44,28 +62,88 @@ export function folderTarget(path: string): BackupTarget {
     put: async (name, bytes) => writeWhole(placeOf(name), bytes),
     get: async (name) => (existsSync(placeOf(name)) ? new Uint8Array(readFileSync(placeOf(name))) : undefined),
     remove: async (name) => rmSync(placeOf(name), { force: true }),
+    names: async (below) => namesIn(placeOf(below)).map((name) => `${below}/${name}`),
+    lease: folderLease(join(folder, "lease")),
   };
+}
+
+function namesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).filter((name) => !name.endsWith(".new")) : [];
+}
+
+/** A folder has no conditional writes: each replacement is a file with the next number, which only one can make. */
+function folderLease(folder: string): LeaseObject {
+  const numbers = (): number[] => namesIn(folder).map(Number);
+  const placeOf = (number: number): string => join(folder, String(number));
+  return {
+    latest: async () => {
+      for (;;) {
+        const number = Math.max(0, ...numbers());
+        if (number === 0) return undefined;
+        const bytes = readIfThere(placeOf(number));
+        // It may have been replaced meanwhile.
+        if (bytes !== undefined) return { bytes, tag: String(number) };
+      }
+    },
+    replace: async (bytes, tag) => {
+      const number = Number(tag ?? 0) + 1;
+      makeFolder(folder);
+      try {
+        writeNew(placeOf(number), bytes);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "EEXIST") return "taken";
+        throw error;
+      }
+      syncFolder(folder);
+      // Whoever came late makes one that others made, replaced and removed.
+      const isLatest = Math.max(...numbers()) === number;
+      for (const other of numbers())
+        if (isLatest ? other < number : other === number) rmSync(placeOf(other), { force: true });
+      return isLatest ? "won" : "taken";
+    },
+  };
+}
+
+function readIfThere(path: string): Uint8Array | undefined {
+  try {
+    return new Uint8Array(readFileSync(path));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }
 
 function writeWhole(path: string, bytes: Uint8Array): void {
   const folder = dirname(path);
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const fresh = `${path}.${randomBytes(6).toString("hex")}.new`;
-  const file = openSync(fresh, "wx", 0o600);
+  writeNew(fresh, bytes);
   try {
-    try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
     renameSync(fresh, path);
   } catch (error) {
-    // A device that is full has to have its room back: the next try has another name.
     rmSync(fresh, { force: true });
     throw error;
   }
   syncFolder(folder);
+}
+
+/** Makes a file that is not there yet. */
+function writeNew(path: string, bytes: Uint8Array): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+    fsyncSync(file);
+  } catch (error) {
+    // A device that is full has to have its room back: the next try has another name.
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made))
     syncFolder(dirname(made));
 }
@@ -79,6 +157,23 @@ function syncFolder(path: string): void {
 }
 
 function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarget {
-  const { files } = s3At(text, environment);
-  return { name: text, put: files.put, get: (name) => files.read(name), remove: files.remove };
+  const { files, log } = s3At(text, environment);
+  return {
+    name: text,
+    put: files.put,
+    get: (name) => files.read(name),
+    remove: files.remove,
+    names: async (folder) => {
+      const all: string[] = [];
+      for (let names = await files.names(`${folder}/`); names.length > 0; ) {
+        all.push(...names);
+        names = await files.names(`${folder}/`, names.at(-1));
+      }
+      return all;
+    },
+    lease: {
+      latest: () => log.snapshot(LEASE),
+      replace: (bytes, tag) => log.replaceSnapshot(LEASE, bytes, tag),
+    },
+  };
 }

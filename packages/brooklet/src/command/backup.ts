@@ -14,6 +14,8 @@ export interface BackupCommand {
   readonly keepDays?: number;
   /** Where the keys of groups are copied to. */
   readonly keysTo?: string;
+  /** One that is being made is taken to be over. */
+  readonly takeOver?: boolean;
   readonly json?: boolean;
 }
 
@@ -29,7 +31,7 @@ export interface RestoreCommand {
 export async function runBackup(
   directory: string,
   target: string,
-  { keepDays, keysTo, json }: BackupCommand,
+  { keepDays, keysTo, takeOver: isTakenOver = false, json }: BackupCommand,
   { print, progress }: Surroundings,
 ): Promise<void> {
   const objects = objectsIn(target);
@@ -41,7 +43,7 @@ export async function runBackup(
     const { isSealed, keys } = seals;
     const hasKey = keys && ((of: string): boolean => keys.of(of) !== undefined);
     const of = { directory, objects, openSql: openDatabase, isSealed, ...(hasKey && { hasKey }), onProgress: progress };
-    report = await backUp({ ...of, ...(keepDays !== undefined && { keepDays }) });
+    report = await backUp({ ...of, isTakenOver, ...(keepDays !== undefined && { keepDays }) });
     // After it: whatever is in the backup has its key.
     if (keysTo !== undefined) seals.keys?.copyTo(keysTo);
   } finally {

@@ -63,6 +63,7 @@ function addBackup(program: Command, surroundings: Surroundings): void {
     .argument("<target>", target)
     .option("--keys-to <dir>", "of an encrypted directory: copy the keys of its groups there, apart from the backup")
     .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", positive)
+    .option("--take-over", "begin though another backup to this target did not end, because its process was killed")
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nBROOKLET_BACKUP_KEY or BROOKLET_BACKUP_KEY_FILE: what it is encrypted with (AES-256-GCM).")
     .action(async (directory: string, to: string, options: Parameters<typeof runBackup>[2]) =>

@@ -45,7 +45,9 @@ const LOCK = "lock.sqlite";
 const APPLICATION = "application";
 const SECRET = "secret";
 const BUCKETS = "buckets";
+/** What earlier releases noted, of all targets. */
 const BACKUPS = "backups.json";
+const BACKUPS_OF_TARGET = /^backups-[0-9a-f]{16}\.json$/;
 /** A folder in the directory that is not ours: models are downloaded to it, also before there is anything else. */
 export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
@@ -210,26 +212,44 @@ export interface KnownBackup extends StoredBackup {
 
 /** The backups that were made of a directory, but for those whose time is over. */
 export function backupsOf(directory: string, now: Date = new Date()): readonly KnownBackup[] {
-  const path = join(directory, BACKUPS);
-  if (!existsSync(path)) return [];
-  const { backups } = JSON.parse(readFileSync(path, "utf8")) as { readonly backups: readonly KnownBackup[] };
-  return backups.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now.toISOString());
+  const targets = new Set(readdirSync(directory).filter((name) => BACKUPS_OF_TARGET.test(name)));
+  const before = notedIn(directory, BACKUPS).filter(({ target }) => !targets.has(backupsName(target)));
+  return [...before, ...[...targets].flatMap((name) => notedIn(directory, name))]
+    .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now.toISOString())
+    .sort((one, other) => one.takenAt.localeCompare(other.takenAt));
 }
 
-/** Notes a backup that is made of a directory, which may be in use: before anything is read for it. */
+/**
+ * Notes a backup that is made of a directory, which may be in use: before anything is read for it. Each target has a file of its own, to which
+ * one backup is made at a time: those to several may be made at once.
+ */
 export function noteBackup(directory: string, backup: KnownBackup): void {
-  writeBackups(directory, [...backupsOf(directory), backup]);
+  writeBackups(directory, backup.target, [...backupsIn(directory, backup.target), backup]);
 }
 
 /** Forgets backups in a target that are not there. */
 export function forgetBackups(directory: string, target: string, isThere: (id: string) => boolean): void {
-  const known = backupsOf(directory);
-  const kept = known.filter((backup) => backup.target !== target || isThere(backup.id));
-  if (kept.length < known.length) writeBackups(directory, kept);
+  const known = backupsIn(directory, target);
+  const kept = known.filter(({ id }) => isThere(id));
+  if (kept.length < known.length) writeBackups(directory, target, kept);
 }
 
-function writeBackups(directory: string, backups: readonly KnownBackup[]): void {
-  writeDurably(directory, BACKUPS, Buffer.from(`${JSON.stringify({ backups })}\n`));
+function backupsIn(directory: string, target: string): readonly KnownBackup[] {
+  return backupsOf(directory).filter((backup) => backup.target === target);
+}
+
+function notedIn(directory: string, name: string): readonly KnownBackup[] {
+  const path = join(directory, name);
+  if (!existsSync(path)) return [];
+  return (JSON.parse(readFileSync(path, "utf8")) as { readonly backups: readonly KnownBackup[] }).backups;
+}
+
+function writeBackups(directory: string, target: string, backups: readonly KnownBackup[]): void {
+  writeDurably(directory, backupsName(target), Buffer.from(`${JSON.stringify({ backups })}\n`));
+}
+
+function backupsName(target: string): string {
+  return `backups-${createHash("sha256").update(target).digest("hex").slice(0, 16)}.json`;
 }
 
 /** How many buckets a directory has, which may be in use. Throws a `StoreError` if it is no data directory. */
