@@ -308,10 +308,11 @@ export function checkedVector(
   { field, vector }: { readonly field: string; readonly vector: Numbers },
 ): readonly number[] | string | CellDigits {
   const { codec, definition } = schema.fields[field] ?? {};
-  const outcome = (codec?.near ?? codec)?.zod.safeParse(vector);
+  // A profile of one's own may declare the vector with other cells, which hold other numbers and would take other digits.
+  const isDeclared = Object.values(schema.ranking).some(({ inputs }) => inputs?.[field] !== undefined);
+  const { zod, anyCell = zod } = codec?.near ?? codec ?? {};
+  const outcome = (isDeclared ? anyCell : zod)?.safeParse(vector);
   if (outcome?.success === true) {
-    // A profile of one's own may declare the vector with other cells, which would take other digits.
-    const isDeclared = Object.values(schema.ranking).some(({ inputs }) => inputs?.[field] !== undefined);
     const cell = definition?.type.kind === "tensor" && !isDeclared ? definition.type.cell : undefined;
     return cell === undefined ? plainRow(vector) : rowValue(cell, vector);
   }

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { query, schema, vector } from "../src/index.ts";
+import type { CheckError } from "../src/schema/check.ts";
+import type { Codec } from "../src/schema/codec.ts";
 import type { CellType } from "../src/schema/data-type.ts";
 import { tensorCodec } from "../src/schema/tensor.ts";
 
@@ -22,9 +25,8 @@ const typed: readonly (readonly [CellType, ArrayLike<number>, unknown])[] = [
   ["float", [1, 0.1], "3f8000003dcccccd"],
   ["bfloat16", [1, 0.1], [1, 0.1]],
   ["double", [1, 0.1], [1, 0.1]],
-  // Too large for 32 bits: what becomes of it the server says.
-  ["float", [1, 1e300], [1, 1e300]],
-  ["float", Float64Array.of(1, 1e300), [1, 1e300]],
+  // Nearer to the largest number of 32 bits than to infinity.
+  ["float", [1, 3.4028235677973362e38], "3f8000007f7fffff"],
 ];
 
 test.each(typed)("a row of %s cells is written from %o as %o", (cell, numbers, values) => {
@@ -35,6 +37,42 @@ test.each(typed)("a row of %s cells is written from %o as %o", (cell, numbers, v
   const blocks = tensorCodec(cell, { a: "mapped", b: "mapped", x: 2 });
   const address = { a: "1", b: "2" };
   expect(json(blocks.encode([{ address, values: numbers }]))).toEqual({ blocks: [{ address, values }] });
+});
+
+const tooLarge = (cell: string): string =>
+  `expected 2 finite numbers, got 3.4028235677973366e+38 at 1: too large for cells of ${cell}`;
+const notHeld: readonly (readonly [CellType, readonly unknown[] | Float64Array, string])[] = [
+  ["int8", [0, 128], "expected 2 integers from -128 to 127, got 128 at 1"],
+  ["int8", [-129, 0], "expected 2 integers from -128 to 127, got -129 at 0"],
+  ["int8", Float64Array.of(0.9, 0), "expected 2 integers from -128 to 127, got 0.9 at 0"],
+  ["int8", [2 ** 32, 0], "got 4294967296 at 0"],
+  ["int8", [Number.NaN, 0], "got NaN at 0"],
+  ["int8", [1n, 0], "got 1 at 0"],
+  ["int8", ["1", 0], "got 1 at 0"],
+  ["float", [0, 2 ** 128 - 2 ** 103], tooLarge("float")],
+  ["float", Float64Array.of(0, 2 ** 128 - 2 ** 103), tooLarge("float")],
+  ["bfloat16", [2 ** 128 - 2 ** 119, 0], "too large for cells of bfloat16"],
+  ["double", [0, Number.POSITIVE_INFINITY], "expected 2 finite numbers, got Infinity at 1"],
+  ["float", [0, "1"], "expected 2 finite numbers, got 1 at 1"],
+];
+
+test.each(notHeld)("a row of %s cells does not hold %o: %s", (cell, numbers, message) => {
+  const problem = (codec: Codec, value: unknown) =>
+    (codec.zod.safeParse(value) as { readonly error?: CheckError }).error?.issues[0]?.message;
+  expect(problem(tensorCodec(cell, { x: 2 }), numbers)).toContain(message);
+  expect(problem(tensorCodec(cell, { a: "mapped", x: 2 }), { k: numbers })).toContain(message);
+  const cells = Object.fromEntries(Array.from(numbers, (value, at) => [at, value]));
+  expect(problem(tensorCodec(cell, { a: "mapped" }), cells)).toBeDefined();
+});
+
+test("a vector to be near to is checked as those of documents, unless its profile says what its cells are", () => {
+  const near = { field: "vec", vector: [0.9, 0.1] } as const;
+  const refused = "near 'vec' of schema bits cannot be searched: expected 2 integers from -128 to 127, got 0.9 at 0";
+  const vec = vector(2, { cell: "int8" });
+  expect(() => query(schema("bits", { vec }), { near })).toThrow(refused);
+  const profiles = { own: { inputs: { vec: "tensor<float>(x[2])" }, firstPhase: "1" } } as const;
+  const declared = schema("bits", { vec }, { profiles });
+  expect(query(declared, { near }).toJSON()).toMatchObject({ "input.query(vec)": [0.9, 0.1] });
 });
 
 test("a part of a larger buffer is written alone", () => {

@@ -21,6 +21,8 @@ export interface Codec {
   readonly members?: Readonly<Record<string, Member>>;
   /** How a vector near to which is searched is checked, if that is another: where each piece of a text has one, it is still one. */
   readonly near?: Codec;
+  /** How a vector near to which is searched is checked where its profile says what its cells are. */
+  readonly anyCell?: Check;
   /** How they are checked where they may be missing, or are parts of others, if that is another way. */
   readonly part?: Codec;
   /** The value that answers leave out although it was stored (an empty text or list, no bytes). */

@@ -1,7 +1,7 @@
 /** Tensor values: what they are in TypeScript for each kind of type, and their JSON. */
 import { CellDigits, digitsOf } from "@brooklet/wire";
 import { unexpectedAnswer } from "../error.ts";
-import { type Check, lists, numbers, objects, records, texts, values } from "./check.ts";
+import { type Check, integers, lists, numbers, objects, records, texts, values } from "./check.ts";
 import { type Codec, mapValues, record } from "./codec.ts";
 import { type CellType, type Dimensions, dimensionNames } from "./data-type.ts";
 
@@ -42,21 +42,24 @@ export function tensorCodec(cell: CellType, dimensions: Dimensions): Codec {
   const length = indexed.reduce((size, name) => size * Number(dimensions[name]), 1);
   if (mapped.length === 0) return rowCodec(cell, length);
   const label = { name: mapped.join(), isOnly: mapped.length === 1 };
-  return indexed.length === 0 ? cellsCodec(label.isOnly) : blocksCodec(cell, label.isOnly, length);
+  return indexed.length === 0 ? cellsCodec(cell, label.isOnly) : blocksCodec(cell, label.isOnly, length);
 }
 
 function rowCodec(cell: CellType, length: number): Codec {
   return {
-    zod: rowOf(length),
+    zod: rowOf(cell, length),
+    anyCell: rowOf("double", length),
     encode: (value) => ({ values: rowValue(cell, value as Numbers, true) }),
     decode: (json) => readRow(Array.isArray(json) ? json : record(json, "a tensor")["values"]),
   };
 }
 
-function cellsCodec(isByLabel: boolean): Codec {
+function cellsCodec(cell: CellType, isByLabel: boolean): Codec {
   const address = records(texts());
+  const most = MOST[cell];
+  const value = cell === "int8" ? integers(-most - 1, most) : numbers(-most, most);
   return {
-    zod: isByLabel ? records(numbers()) : lists(objects({ address, value: numbers() })),
+    zod: isByLabel ? records(value) : lists(objects({ address, value })),
     encode: (value) => ({ cells: value }),
     decode: (json) => {
       const cells = record(json, "a tensor")["cells"];
@@ -66,7 +69,7 @@ function cellsCodec(isByLabel: boolean): Codec {
 }
 
 function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec {
-  const row = rowOf(length);
+  const row = rowOf(cell, length);
   const written = (numbers: Numbers): unknown => rowValue(cell, numbers, true);
   const address = records(texts());
   return {
@@ -84,15 +87,45 @@ function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec 
   };
 }
 
+/** The largest numbers that cells hold: those above are nearer to infinity, which is what would be stored. */
+const MOST: Readonly<Record<CellType, number>> = {
+  double: Number.MAX_VALUE,
+  float: 2 ** 128 - 2 ** 103 - 2 ** 75,
+  bfloat16: 2 ** 128 - 2 ** 119 - 2 ** 75,
+  int8: 127,
+};
+
 /** A check of one pass: a vector has hundreds of numbers, and is checked at every put. */
-function rowOf(length: number): Check<Numbers> {
-  const isRow = (value: unknown): boolean => {
-    if (!isNumbers(value) || value.length !== length) return false;
-    // By number: an iterator would cost more than the look.
-    for (let at = 0; at < length; at += 1) if (!Number.isFinite(value[at])) return false;
-    return true;
-  };
-  return values((value) => (isRow(value) ? undefined : rowProblem(value, length)));
+function rowOf(cell: CellType, length: number): Check<Numbers> {
+  const wrongAt = cell === "int8" ? wrongInteger : wrongNumber;
+  const most = MOST[cell];
+  return values((value) => {
+    const isLong = isNumbers(value) && value.length === length;
+    const at = isLong ? wrongAt(value, most) : -1;
+    return isLong && at < 0 ? undefined : rowProblem(value, { cell, length, at });
+  });
+}
+
+/** Where a number stands that cells do not hold; -1 where none does. By number: an iterator would cost more than the look. */
+function wrongNumber(row: Numbers, most: number): number {
+  // What is a number of 32 bits is held by a cell of them, and what is finite by one of 64: a comparison doubles the look.
+  if (most < (row instanceof Float32Array ? MOST.float : MOST.double)) return largeNumber(row, most);
+  for (let at = 0; at < row.length; at += 1) if (!Number.isFinite(row[at])) return at;
+  return -1;
+}
+
+function largeNumber(row: Numbers, most: number): number {
+  for (let at = 0; at < row.length; at += 1) {
+    const it = row[at] as number;
+    if (!(Number.isFinite(it) && Math.abs(it) <= most)) return at;
+  }
+  return -1;
+}
+
+/** The same of integers of 8 bits. */
+function wrongInteger(row: Numbers): number {
+  if (row instanceof Int8Array) return -1;
+  return Array.from(row).findIndex((it) => !(Number.isInteger(it) && it >= -128 && it <= 127));
 }
 
 function isNumbers(value: unknown): value is Numbers {
@@ -101,17 +134,20 @@ function isNumbers(value: unknown): value is Numbers {
   );
 }
 
-/** Why a value is no vector of so many numbers. */
-function rowProblem(value: unknown, length: number): string {
-  const expected = `expected ${length} finite numbers`;
+/** Why a value is no vector of so many numbers; `at`: which of them is wrong, if one is. */
+function rowProblem(
+  value: unknown,
+  { cell, length, at }: { readonly cell: CellType; readonly length: number; readonly at: number },
+): string {
+  const expected = `expected ${length} ${cell === "int8" ? "integers from -128 to 127" : "finite numbers"}`;
   if (!isNumbers(value)) return `${expected}, got ${value === null ? "null" : `a value of type ${typeof value}`}`;
-  if (value.length !== length) return `${expected}, got ${value.length}`;
-  const wrong = Array.from(value as readonly unknown[]).findIndex((item) => !Number.isFinite(item));
-  return `${expected}, got ${String(value[wrong])} at ${wrong}`;
+  if (at < 0) return `${expected}, got ${value.length}`;
+  const why = cell !== "int8" && Number.isFinite(value[at]) ? `: too large for cells of ${cell}` : "";
+  return `${expected}, got ${String(value[at])} at ${at}${why}`;
 }
 
 /**
- * Numbers of a document or a request: the hexadecimal digits of their bits, most significant first, as Vespa takes them, which is
+ * Checked numbers of a document or a request: the hexadecimal digits of their bits, most significant first, as Vespa takes them, which is
  * shorter than numbers and much faster to write and to read. Numbers that digits cannot say exactly stay numbers; cells of 32 bits
  * are not written as digits before somebody reads them, which is at once where they are lent.
  */
@@ -119,11 +155,7 @@ export function rowValue(cell: CellType, numbers: Numbers, isLent = false): read
   if (numbers instanceof Int8Array) return digitsOf(numbers);
   // Cells of int8 take digits of no other width.
   if (cell === "int8") return plainRow(numbers);
-  if (cell === "float" || numbers instanceof Float32Array) {
-    const digits = new CellDigits(numbers, isLent);
-    // What is too large for cells of 32 bits is refused by its number.
-    return numbers instanceof Float32Array || digits.cells.every(Number.isFinite) ? digits : plainRow(numbers);
-  }
+  if (cell === "float" || numbers instanceof Float32Array) return new CellDigits(numbers, isLent);
   return numbers instanceof Float64Array ? digitsOf(numbers) : plainRow(numbers);
 }
 
