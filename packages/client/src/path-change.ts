@@ -64,6 +64,19 @@ export type PathChanges<Fields extends FieldMap = FieldMap> = string extends key
 const SEGMENT = /^(?:\.([A-Za-z_]\w*)|\[(\d+)\]|\{("(?:[^"\\]|\\.)*"|[^{}"]+)\})/;
 const CALCULATIONS: readonly string[] = ["increment", "decrement", "multiply", "divide"];
 
+/** What a calculation is done with, of a value with this codec; nothing if it is another operation. What would count as another number is refused. */
+export function calculationOf(
+  [operation, operand]: readonly [string, unknown],
+  { zod }: Codec,
+  refuse: (reason: string) => Error,
+): number | undefined {
+  if (!CALCULATIONS.includes(operation)) return undefined;
+  if (!zod.safeParse(0).success) throw refuse(`'${operation}' is for numbers`);
+  if (typeof operand !== "number" || !Number.isFinite(operand)) throw refuse(`${operation} takes a finite number`);
+  if (Number.isInteger(operand) || zod.safeParse(0.5).success) return operand;
+  throw refuse(`${operation} of an integer takes an integer: ${operand} would be cut`);
+}
+
 /** Changes of parts as JSON, checked before they are sent. */
 export function encodePaths(schema: AnySchema, changes: PathChanges, refuse: (reason: string) => Error): object {
   const given = Object.entries(changes as Readonly<Record<string, object | undefined>>);
@@ -112,11 +125,8 @@ function operandOf(
   refuse: (reason: string) => Error,
 ): unknown {
   if (operation === "remove" && isElement) return 0;
-  if (CALCULATIONS.includes(operation)) {
-    if (!codec.zod.safeParse(0).success) throw refuse(`'${operation}' is for numbers`);
-    if (typeof operand === "number" && Number.isFinite(operand)) return operand;
-    throw refuse(`${operation} takes a finite number`);
-  }
+  const calculation = calculationOf([operation, operand], codec, refuse);
+  if (calculation !== undefined) return calculation;
   const isAddition = operation === "add" && codec.parts !== undefined;
   if (operation !== "assign" && !isAddition) throw refuse(`there is no operation '${operation}'`);
   const checked = codec.zod.safeParse(operand);

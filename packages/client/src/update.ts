@@ -1,7 +1,7 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
 
 import { invalidArgument } from "./error.ts";
-import { checkPaths, encodePaths } from "./path-change.ts";
+import { calculationOf, checkPaths, encodePaths } from "./path-change.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -36,8 +36,6 @@ type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "vector" | 
 export type UpdateOf<Fields extends FieldMap> = {
   readonly [Name in keyof Fields]?: Fields[Name] extends Field ? ChangeOf<ShapeOf<Fields[Name]>> : never;
 };
-
-const CALCULATIONS: readonly string[] = ["increment", "decrement", "multiply", "divide"];
 
 /**
  * The `fields` of an update as JSON, checked before they are sent; whether doing it twice leaves the same: what computes counts twice. `create`:
@@ -84,11 +82,10 @@ function operandOf(
   refuse: (reason: string) => Error,
 ): unknown {
   if (definition.made !== undefined) throw refuse("the server makes it of other fields");
-  if (CALCULATIONS.includes(operation)) {
-    if (!isNumber(definition.type)) throw refuse(`'${operation}' is for numbers`);
-    if (typeof operand === "number" && Number.isFinite(operand)) return operand;
-    throw refuse(`${operation} takes a finite number`);
-  }
+  const calculation = calculationOf([operation, operand], codec, refuse);
+  // JSON that is a number is stored as a text.
+  if (calculation !== undefined && isText(definition.type)) throw refuse(`'${operation}' is for numbers`);
+  if (calculation !== undefined) return calculation;
   if (operation === "remove" && definition.type.kind === "weightedset" && isKeys(operand))
     return Object.fromEntries(operand.map((key) => [key, 0]));
   if (operation === "assign" && operand === null) {
@@ -103,8 +100,8 @@ function operandOf(
   return encodeValue(codec, operand, refuse);
 }
 
-function isNumber(type: DataType): boolean {
-  return type.kind === "primitive" && ["byte", "int", "long", "float", "double"].includes(type.name);
+function isText(type: DataType): boolean {
+  return type.kind === "primitive" && type.name === "string";
 }
 
 /** Keys of a weighted set, which are removed by their names. */

@@ -1,5 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { connect, int, oneOf, raw, schema, struct } from "../src/index.ts";
+import {
+  bigint,
+  byte,
+  connect,
+  double,
+  int,
+  json,
+  map,
+  oneOf,
+  raw,
+  schema,
+  string,
+  struct,
+  timestamp,
+} from "../src/index.ts";
 import { AT_ONCE, fakeServer } from "./fake-server.ts";
 import { mail } from "./mail.ts";
 
@@ -79,6 +93,36 @@ describe("updates", () => {
     const { group, asked } = alice();
     await expect(group.update(mail, "1", changes as object)).rejects.toThrow(reason);
     expect(asked).toEqual([]);
+  });
+
+  const counted = schema("counted", {
+    large: bigint(),
+    at: timestamp(),
+    any: json<number>(),
+    whole: int().optional(),
+    part: double(),
+    bytes: map(string(), byte()),
+  });
+  test.each([
+    [{ whole: { increment: 0.5 } }, "increment of an integer takes an integer: 0.5 would be cut"],
+    [{ whole: { multiply: 1.5 } }, "multiply of an integer takes an integer: 1.5 would be cut"],
+    [{ large: { increment: 1 } }, "'increment' is for numbers"],
+    [{ large: { increment: 1n } }, "'increment' is for numbers"],
+    [{ whole: { increment: 1n } }, "increment takes a finite number"],
+    [{ at: { multiply: 2 } }, "'multiply' is for numbers"],
+    [{ any: { increment: 1 } }, "'increment' is for numbers"],
+  ])("that would count as another number are refused: %o", async (changes, reason) => {
+    const { group, asked } = alice();
+    await expect(group.update(counted, "1", changes as object)).rejects.toThrow(reason);
+    expect(asked).toEqual([]);
+  });
+
+  test("count with fractions in fields of fractions, and not in entries of integers", async () => {
+    const { group, asked } = alice();
+    await group.update(counted, "1", { part: { increment: 0.5 }, whole: { divide: 2 } });
+    expect(asked).toMatchObject([{ body: { fields: { part: { increment: 0.5 }, whole: { divide: 2 } } } }]);
+    const paths = { "bytes{a}": { increment: 0.5 } };
+    await expect(group.update(counted, "1", {}, { paths })).rejects.toThrow("0.5 would be cut");
   });
 
   test("are not sent again when nobody knows what became of them", async () => {

@@ -145,8 +145,8 @@ test("a shard that rests while it is emptied for an attempt is what the attempt 
   emptied.goOn();
   expect(await splitting).toBe(true);
   expect(platform.problems).toEqual([]);
-  const { body } = await answerOf(cluster, { yql: "select * from note where true", hits: "0" });
-  expect(body).toMatchObject({ root: { fields: { totalCount: all.length } } });
+  const answer = await answerOf(cluster, { yql: "select * from note where true", hits: "0" });
+  expect(answer).toMatchObject({ body: { root: { fields: { totalCount: all.length } } } });
 });
 
 test("the alarm has a group split that has become large, and its shards too", async () => {
