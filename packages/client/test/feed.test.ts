@@ -175,7 +175,10 @@ describe("a feed", () => {
       const server = fakeServer(() => [200, {}]);
       const group = connect({ url, fetch: server.fetch }).group("a");
       const operations = [id, "x", id, "y"].map((id) => ({ id: id as string, fields: { body: "x" } }));
-      const source = how === "at once" ? operations : ReadableStream.from(operations);
+      async function* later(): AsyncGenerator<(typeof operations)[number]> {
+        yield* operations;
+      }
+      const source = how === "at once" ? operations : later();
       const outcomes: FeedOutcome[] = [];
       for await (const outcome of group.feed(note, source)) outcomes.push(outcome);
       const failed = { id: `${id}`, ok: false, error: { code: "INVALID_ARGUMENT", message } };

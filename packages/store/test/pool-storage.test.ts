@@ -91,10 +91,10 @@ test("a package that there was no room for is refused, and taken when there is",
   const sql = openSql(":memory:");
   const registry = new RegistryStore(sql);
   sql.run("PRAGMA max_page_count = 8");
-  expect(() => registry.addSession(new Uint8Array(1 << 20), 2)).toThrow("full");
+  expect(() => registry.addSession(new Uint8Array(1 << 20), 2, 0)).toThrow("full");
   expect(registry.number).toBe(0);
   sql.run("PRAGMA max_page_count = 1000000");
-  const session = registry.addSession(new Uint8Array(1 << 20), 2);
-  expect(registry.session(session)).toHaveLength(1 << 20);
+  const session = registry.addSession(new Uint8Array(1 << 20), 2, 0);
+  expect(registry.session(session)?.bytes).toHaveLength(1 << 20);
   sql.close();
 });
