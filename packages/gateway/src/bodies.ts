@@ -1,14 +1,15 @@
 /**
- * Reads request bodies under three limits: of one body as sent, of one body inflated, and of all bodies held at a time.
+ * Reads request bodies under three limits: of one body as sent, of one body inflated, and of all bodies held at a time, what came of those that
+ * are not whole yet included.
  * Nothing is read for a request that says beforehand that it is too large.
  */
 import { ServiceError } from "@brooklet/wire";
-import { BodyLimit, type Call } from "./call.ts";
+import { BodyLimit, type BodyRoom, type Call, NO_BYTES } from "./call.ts";
 import { echo } from "./echo.ts";
-import { type Gunzip, inflate, inflationFailure } from "./inflate.ts";
+import { type Gunzip, InflationLimit, inflate, inflationFailure, statedBytes } from "./inflate.ts";
 import type { GatewayLimits } from "./limits.ts";
 
-/** What a body without a length is taken to need until it is read. */
+/** What a body without a length is taken to need until more of it came. */
 const UNKNOWN_LENGTH_BYTES = 64 * 1024;
 
 /** A body, and the memory it takes from the budget until it is released. */
@@ -29,32 +30,32 @@ export interface BodyKind {
 export class Bodies {
   readonly #limits: GatewayLimits;
   readonly #gunzip: Gunzip;
-  #heldBytes = 0;
+  readonly #budget: Budget;
 
   constructor(limits: GatewayLimits, gunzip: Gunzip) {
     this.#limits = limits;
     this.#gunzip = gunzip;
+    this.#budget = new Budget(limits.bodyBytesInFlight);
   }
 
   /** Bytes held at present. */
   get heldBytes(): number {
-    return this.#heldBytes;
+    return this.#budget.heldBytes;
   }
 
   /** Reads and inflates the body of a call. */
   async read(call: Call, kind: BodyKind): Promise<HeldBody> {
     const isCompressed = isGzip(call.header("content-encoding"));
     const declared = call.header("content-length");
-    const declaredBytes = declared === undefined ? UNKNOWN_LENGTH_BYTES : Number(declared);
+    const declaredBytes = declared === undefined ? UNKNOWN_LENGTH_BYTES : Number(declared) || 0;
     if (declared !== undefined && declaredBytes > kind.limitBytes) throw tooLarge(declaredBytes, kind);
-    let held = this.#hold(declaredBytes);
+    const held = new Held(this.#budget, declaredBytes);
     try {
-      const sent = await call.body(kind.limitBytes);
-      const bytes = isCompressed && sent.length > 0 ? await this.#inflate(sent, kind.limitBytes) : sent;
-      held += this.#hold(bytes.length - held);
-      return new Held(bytes, held, this.#giveBack);
+      const sent = await call.body(kind.limitBytes, held);
+      held.keep(isCompressed && sent.length > 0 ? await this.#inflate(sent, kind.limitBytes, held) : sent);
+      return held;
     } catch (error) {
-      this.#giveBack(held);
+      held.release();
       throw error instanceof BodyLimit ? tooLarge(error.receivedBytes, kind) : error;
     }
   }
@@ -64,43 +65,69 @@ export class Bodies {
     return isGzip(call.header("content-encoding")) ? inflate(call.stream(), this.#limits) : call.stream();
   }
 
-  async #inflate(sent: Uint8Array, limitBytes: number): Promise<Uint8Array> {
+  /** Has room for what may come out before anything does: for what is stated, or where more comes, for all that is allowed. */
+  async #inflate(sent: Uint8Array, limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
     const { inflationFreeBytes, inflationRatio } = this.#limits;
     const allowedBytes = Math.min(limitBytes, inflationFreeBytes + inflationRatio * sent.length);
-    try {
-      return await this.#gunzip(sent, allowedBytes);
-    } catch (cause) {
-      throw inflationFailure(cause, sent.length, allowedBytes);
+    let most = Math.min(Math.max(statedBytes(sent), 1), allowedBytes);
+    for (;;) {
+      room.grow(sent.length + most);
+      try {
+        return await this.#gunzip(sent, most);
+      } catch (cause) {
+        if (!(cause instanceof InflationLimit) || most === allowedBytes)
+          throw inflationFailure(cause, sent.length, allowedBytes);
+        most = allowedBytes;
+      }
     }
   }
-
-  #hold(bytes: number): number {
-    if (bytes > 0 && this.#heldBytes + bytes > this.#limits.bodyBytesInFlight) {
-      throw new ServiceError("UNAVAILABLE", "Too many bytes of request bodies are in flight (limit L-mem)");
-    }
-    this.#heldBytes += bytes;
-    return bytes;
-  }
-
-  readonly #giveBack = (bytes: number): void => {
-    this.#heldBytes -= bytes;
-  };
 }
 
-/** A body with what it takes of the budget. */
-class Held implements HeldBody {
-  readonly bytes: Uint8Array;
-  readonly #held: number;
-  readonly #giveBack: (bytes: number) => void;
+/** The memory that all bodies of a gateway may take together. */
+class Budget {
+  heldBytes = 0;
+  readonly #mostBytes: number;
 
-  constructor(bytes: Uint8Array, held: number, giveBack: (bytes: number) => void) {
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  hold(bytes: number): void {
+    if (bytes > 0 && this.heldBytes + bytes > this.#mostBytes) {
+      throw new ServiceError("UNAVAILABLE", "Too many bytes of request bodies are in flight (limit L-mem)");
+    }
+    this.heldBytes += bytes;
+  }
+}
+
+/** A body with what it takes of the budget, also while it is read. */
+class Held implements HeldBody, BodyRoom {
+  bytes: Uint8Array = NO_BYTES;
+  heldBytes = 0;
+  readonly #budget: Budget;
+
+  constructor(budget: Budget, bytes: number) {
+    this.#budget = budget;
+    this.#hold(bytes);
+  }
+
+  grow(bytes: number): void {
+    if (bytes > this.heldBytes) this.#hold(bytes);
+  }
+
+  /** Takes what it is in the end, and no more room than that. */
+  keep(bytes: Uint8Array): void {
+    this.#hold(bytes.length);
     this.bytes = bytes;
-    this.#held = held;
-    this.#giveBack = giveBack;
   }
 
   release(): void {
-    this.#giveBack(this.#held);
+    this.#budget.heldBytes -= this.heldBytes;
+  }
+
+  #hold(bytes: number): void {
+    this.#budget.hold(bytes - this.heldBytes);
+    this.heldBytes = bytes;
   }
 }
 

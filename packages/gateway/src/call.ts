@@ -21,8 +21,11 @@ export interface CallHead {
 export interface Call extends CallHead {
   /** From which address it came, where that is known. */
   readonly address?: string | undefined;
-  /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
-  body(limitBytes: number): Promise<Uint8Array>;
+  /**
+   * The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. What comes in parts takes room for each
+   * before it is kept; what is there as a whole takes none.
+   */
+  body(limitBytes: number, room: BodyRoom): Promise<Uint8Array>;
   /**
    * What the JSON object says that is the body, as texts by name, where nobody has to read it to know that its values are plain and
    * that it is not above the limit. It is a body in any case.
@@ -34,6 +37,13 @@ export interface Call extends CallHead {
   stream(): AsyncIterable<Uint8Array>;
   /** Sends an answer by itself, where the platform has a shorter way than a `Response`. Does not throw. */
   readonly send?: (reply: Reply) => void;
+}
+
+/** The memory that a body takes while it is read. */
+export interface BodyRoom {
+  readonly heldBytes: number;
+  /** Takes room until it is so much in all. Throws where there is none. */
+  grow(bytes: number): void;
 }
 
 /** The values of a JSON object that are texts, numbers and switches, as texts; and vectors, for their digits. */
@@ -147,12 +157,12 @@ class WebCall implements Call {
     return this.#host;
   }
 
-  async body(limitBytes: number): Promise<Uint8Array> {
+  async body(limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
     const request = this.#request;
     // What says how long it is comes as a whole, which costs less than its parts.
     const isShort = Number(this.#headers.named.get("content-length") ?? Number.POSITIVE_INFINITY) <= limitBytes;
     if (isShort) return whole(await request.arrayBuffer(), limitBytes);
-    return request.body === null ? NO_BYTES : await collect(request.body, limitBytes);
+    return request.body === null ? NO_BYTES : await collect(request.body, limitBytes, room);
   }
 
   stream(): AsyncIterable<Uint8Array> {
@@ -171,12 +181,13 @@ export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array> {
+async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let received = 0;
   for await (const chunk of stream) {
     received += chunk.length;
     if (received > limitBytes) throw new BodyLimit(received);
+    room.grow(received);
     chunks.push(chunk);
   }
   return concatenate(chunks, received);

@@ -2,6 +2,14 @@
 import { ServiceError, type UnsharedBytes } from "@brooklet/wire";
 import { concatenate } from "./call.ts";
 
+/** What gzip says at its end that it inflates to: true of one that is made as usual, and sure of none. */
+export function statedBytes(compressed: Uint8Array): number {
+  const at = compressed.length - GZIP_SIZE_BYTES;
+  return at < 0 ? 0 : new DataView(compressed.buffer, compressed.byteOffset + at).getUint32(0, true);
+}
+
+const GZIP_SIZE_BYTES = 4;
+
 /** Inflates a whole gzip body to at most `limitBytes`. Throws `InflationLimit` beyond them. */
 export type Gunzip = (compressed: Uint8Array, limitBytes: number) => Promise<Uint8Array> | Uint8Array;
 

@@ -1,6 +1,6 @@
 /** A call over HTTP/1.1. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Reply } from "../call.ts";
+import type { BodyRoom, Reply } from "../call.ts";
 import { disconnection, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
@@ -46,10 +46,10 @@ export class Http1Call implements NodeCall {
     return this.#gone.signal;
   }
 
-  body(limitBytes: number): Promise<Uint8Array> {
+  body(limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
     this.#continue();
     const { receiveClock } = this.#surroundings;
-    return receiveClock.whole(readWhole(this.#incoming, limitBytes, () => !this.#incoming.complete));
+    return receiveClock.whole(readWhole(this.#incoming, limitBytes, room, () => !this.#incoming.complete));
   }
 
   stream(): AsyncIterable<Uint8Array> {

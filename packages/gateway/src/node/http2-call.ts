@@ -3,7 +3,7 @@
  * more than the rest of the way from the socket to a partition.
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { Reply } from "../call.ts";
+import type { BodyRoom, Reply } from "../call.ts";
 import { disconnection, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
@@ -67,10 +67,10 @@ export class Http2Call implements NodeCall {
     return this.#gone.signal;
   }
 
-  body(limitBytes: number): Promise<Uint8Array> {
+  body(limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
     this.#continue();
     const { receiveClock } = this.#surroundings;
-    return receiveClock.whole(readWhole(this.#stream, limitBytes, () => this.#stream.aborted));
+    return receiveClock.whole(readWhole(this.#stream, limitBytes, room, () => this.#stream.aborted));
   }
 
   async *stream(): AsyncGenerator<Uint8Array> {

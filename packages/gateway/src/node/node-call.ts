@@ -4,7 +4,7 @@
  */
 import type { Readable } from "node:stream";
 import { ServiceError } from "@brooklet/wire";
-import { BodyLimit, type Call, concatenate, NO_BYTES, type Reply } from "../call.ts";
+import { BodyLimit, type BodyRoom, type Call, concatenate, NO_BYTES, type Reply } from "../call.ts";
 import type { ReceiveClock } from "./receiving.ts";
 import type { SendClock, Sending } from "./sending.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
@@ -34,10 +34,15 @@ export function disconnection(cause?: Error): ServiceError {
 }
 
 /**
- * All that `incoming` has; rejects as soon as it passes `limitBytes`, or when the client goes away before its end.
+ * All that `incoming` has; rejects as soon as it passes `limitBytes` or there is no room for it, or when the client goes away before its end.
  * `isBroken`: what ended is not whole, since Node ends a stream that was reset like any other.
  */
-export function readWhole(incoming: Readable, limitBytes: number, isBroken: () => boolean): Promise<Uint8Array> {
+export function readWhole(
+  incoming: Readable,
+  limitBytes: number,
+  room: BodyRoom,
+  isBroken: () => boolean,
+): Promise<Uint8Array> {
   // A request that waited for a place may have lost its client meanwhile; then nothing is told any more.
   if (incoming.destroyed) return Promise.reject(disconnection());
   return new Promise((resolve, reject) => {
@@ -45,11 +50,16 @@ export function readWhole(incoming: Readable, limitBytes: number, isBroken: () =
     let received = 0;
     const onData = (chunk: Uint8Array): void => {
       received += chunk.length;
-      if (received <= limitBytes) chunks.push(chunk);
-      else {
+      try {
+        if (received > limitBytes) throw new BodyLimit(received);
+        if (received > room.heldBytes) room.grow(received);
+        chunks.push(chunk);
+      } catch (refusal) {
         incoming.off("data", onData);
         incoming.pause();
-        reject(new BodyLimit(received));
+        // The rest may come for a while, and what came is not held any more.
+        chunks.length = 0;
+        reject(refusal as Error);
       }
     };
     incoming.on("data", onData);
