@@ -2,6 +2,8 @@
 //!
 //! The parsers write it and the search binds it. It knows field names only as text: whether a field exists in the
 //! searched schemas, and what matching it has, is decided by who binds the tree. Nothing here is folded or stemmed.
+use brooklet_text::Tokens;
+
 use crate::annotations::Annotations;
 
 /// The index that is searched when none is named.
@@ -257,12 +259,19 @@ pub struct Uri {
     pub field: String,
     /// The address as written.
     pub text: String,
-    /// Its parts, in order, not folded; the field must hold them one after the other.
+    /// Its parts, in order, not folded; the field must hold the words of them one after the other.
     pub words: Vec<String>,
     /// Whether the first part must be the first of the value.
     pub start_anchor: bool,
     /// Whether the last part must be the last of the value.
     pub end_anchor: bool,
+}
+
+impl Uri {
+    /// The words of the parts as documents have them: `a-b` is two.
+    pub fn document_words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().flat_map(|part| Tokens::new(part).map(|token| &part[token.start..token.end]))
+    }
 }
 
 /// See [`Operator::Fuzzy`].

@@ -365,6 +365,22 @@ fn long_texts_are_parsed_or_refused_quickly() {
         "1;",
         "-1",
         ")",
+        "+",
+        "+ ",
+        "+\"",
+        "+-",
+        "(+",
+        "(\"",
+        "(!",
+        "()",
+        "\" ",
+        "\"!",
+        "\"!* ",
+        "subject:! ",
+        "subject:\" ",
+        "people:{!",
+        "a (or) ",
+        "  -5",
     ];
     let given = RequestParameters::default();
     let around = surroundings(&given, None);
@@ -372,7 +388,7 @@ fn long_texts_are_parsed_or_refused_quickly() {
     for piece in pieces {
         let text = piece.repeat(65_000 / piece.len());
         let start = Instant::now();
-        for name in ["weakAnd", "any", "web", "tokenize"] {
+        for name in ["weakAnd", "any", "web", "adv", "tokenize"] {
             let _ = simple::parse(&text, Grammar::named(name).unwrap(), None, &around);
             let _ = simple::parse(&text, Grammar::named(name).unwrap(), Some("sender"), &around);
         }

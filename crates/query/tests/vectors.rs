@@ -234,6 +234,11 @@ fn more_statements() {
         },
         Skip { reason: ORDER, what: Omission::Tree, ids: &["more-y-066"] },
         Skip {
+            reason: "what is outside of ASCII is escaped in addresses, too",
+            what: Omission::Serialized,
+            ids: &["more-y-316", "more-y-317", "more-y-318", "more-y-319", "more-y-325", "more-y-326"],
+        },
+        Skip {
             reason: ASPECT,
             what: Omission::Tree,
             ids: &["more-y-083", "more-y-084", "more-y-091", "more-x-332", "more-x-355", "more-x-358"],
@@ -426,6 +431,7 @@ fn queries_with_operators_between_their_items() {
             what: Omission::Serialized,
             ids: &["adv-046"],
         },
+        Skip { reason: ORIGIN, what: Omission::Serialized, ids: &["adv-107", "adv-108"] },
     ];
     check_simple("simple-query/advanced.jsonl", &skips);
 }
@@ -514,7 +520,17 @@ fn more_simple_queries() {
         Skip {
             reason: ADDRESS,
             what: Omission::Serialized,
-            ids: &["more-s-weakAnd-086", "more-s-all-086", "more-s-any-086", "more-s-web-086"],
+            ids: &[
+                "more-s-weakAnd-086",
+                "more-s-all-086",
+                "more-s-any-086",
+                "more-s-web-086",
+                "more-s-*-246",
+                "more-s-*-247",
+                "more-s-*-248",
+                "more-s-*-251",
+                "more-s-*-252",
+            ],
         },
         Skip { reason: LARGE, what: Omission::Serialized, ids: &["more-s-*-129"] },
     ];

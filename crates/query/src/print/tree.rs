@@ -7,14 +7,22 @@ use crate::tree::{
 /// Writes `item` in the short form: `AND subject:a (OR body:b year:3)`.
 #[must_use]
 pub fn tree_text(item: &Item) -> String {
+    format!("{}{}", unweighted(item), weight(item))
+}
+
+fn unweighted(item: &Item) -> String {
     let mut text = plain(item);
     if item.annotations.filter && !text.starts_with('|') {
         text.insert(0, '|');
     }
-    if item.annotations.weight != 100 {
-        text.push_str(&format!("!{}", item.annotations.weight));
-    }
     text
+}
+
+fn weight(item: &Item) -> String {
+    match item.annotations.weight {
+        100 => String::new(),
+        weight => format!("!{weight}"),
+    }
 }
 
 fn plain(item: &Item) -> String {
@@ -166,7 +174,7 @@ fn child(item: &Item) -> String {
             | Operator::Equiv(_)
             | Operator::Labeled(_)
     );
-    if composite { format!("({})", tree_text(item)) } else { tree_text(item) }
+    if composite { format!("({}){}", unweighted(item), weight(item)) } else { tree_text(item) }
 }
 
 fn except(not: &AndNot) -> String {
@@ -195,6 +203,7 @@ fn stars(kind: TermKind) -> (&'static str, &'static str) {
 fn phrase_text(phrase: &Phrase) -> String {
     let words = phrase.items.iter().map(|item| match &item.operator {
         Operator::Term(term) => term.text.clone(),
+        Operator::Number(number) => number.text.clone(),
         Operator::Phrase(inner) => phrase_text(inner),
         _ => tree_text(item),
     });

@@ -49,57 +49,61 @@ impl Advanced<'_> {
         let mut wants_operator = false;
         while self.reader.at < self.reader.tokens.len() {
             self.reader.skip_spaces();
-            if let Some(infix) = self.infix(wants_operator)? {
-                so_far = so_far.map(|left| Composed { item: open_item(left, infix), closed: false });
-                wants_operator = false;
-                continue;
-            }
+            let start = self.reader.at;
             let (item, closed) = match self.reader.term(None) {
                 Some(read) => (read.item, false),
                 None => match self.group()? {
                     Some(item) => (item, true),
                     None if top => {
-                        self.reader.at = self.reader.barren_until.max(self.reader.at + 1);
+                        self.reader.at += 1;
                         continue;
                     }
                     None => break,
                 },
             };
-            so_far = Some(match so_far {
-                None => Composed { item, closed },
-                Some(left) => Composed { item: join_item(left.item, item)?, closed: left.closed },
+            let infix = if wants_operator { self.infix(&item, start)? } else { None };
+            wants_operator = infix.is_none();
+            so_far = Some(match (so_far, infix) {
+                (None, _) => Composed { item, closed },
+                (Some(left), Some(infix)) => Composed { item: open_item(left, infix), closed: false },
+                (Some(left), None) => {
+                    let closed = left.closed && is_composite(&left.item);
+                    Composed { item: join_item(left.item, item)?, closed }
+                }
             });
-            wants_operator = true;
         }
         Ok(so_far.map(|composed| composed.item))
     }
 
-    /// `(…)`; without anything in it an item that is left out later.
+    /// `(…)` with something in it.
     fn group(&mut self) -> Result<Option<Item>, String> {
         let start = self.reader.at;
-        while self.reader.skip_mark('+') {}
-        if self.depth >= QUERY_DEPTH || !self.reader.skip_mark('(') {
+        if self.depth >= QUERY_DEPTH || !self.reader.opens_group() {
             self.reader.at = start;
             return Ok(None);
         }
+        let inside = self.reader.at;
         self.depth += 1;
         let item = self.items(false)?;
         self.depth -= 1;
-        self.reader.skip_mark_loosely(')');
-        let item = item.unwrap_or_else(|| Item::from(Operator::And(Vec::new())));
-        Ok(Some(collapse(item, false).unwrap_or_else(|| Item::from(Operator::And(Vec::new())))))
+        let item = item.and_then(|item| collapse(item, false));
+        match &item {
+            Some(_) => _ = self.reader.skip_mark_loosely(')'),
+            None => self.reader.leave_group(start, inside),
+        }
+        Ok(item)
     }
 
-    /// An operator word, where one may stand: behind an item.
-    fn infix(&mut self, wanted: bool) -> Result<Option<Infix>, String> {
-        let word = match self.reader.peek() {
-            Some(Token::Word(text)) if wanted && self.reader.is_lone_word() => text.to_lowercase(),
-            _ => return Ok(None),
-        };
-        if !["and", "or", "andnot", "rank", "equiv", "near", "onear", "wand", "weakand"].contains(&word.as_str()) {
+    /// The operator that an item is, which was read from the token `start` on: a word, whatever is around it.
+    fn infix(&mut self, item: &Item, start: usize) -> Result<Option<Infix>, String> {
+        let Operator::Term(term) = &item.operator else { return Ok(None) };
+        let word = term.text.to_lowercase();
+        // As it was written: `OR'` is no operator.
+        let is_word =
+            |token: &Token| matches!(token, Token::Word(text) | Token::Whole(text) if text.to_lowercase() == word);
+        if !self.reader.tokens[start..self.reader.at].iter().any(is_word) {
             return Ok(None);
         }
-        self.reader.at += 1;
         Ok(Some(match word.as_str() {
             "and" => Infix::And,
             "or" => Infix::Or,
@@ -108,7 +112,8 @@ impl Advanced<'_> {
             "equiv" => Infix::Equiv,
             "near" => Infix::Near(self.argument()?.unwrap_or(DISTANCE)),
             "onear" => Infix::OrderedNear(self.argument()?.unwrap_or(DISTANCE)),
-            _ => Infix::WeakAnd(self.argument()?),
+            "wand" | "weakand" => Infix::WeakAnd(self.argument()?),
+            _ => return Ok(None),
         }))
     }
 
@@ -155,6 +160,15 @@ fn open_item(left: Composed, infix: Infix) -> Item {
     })
 }
 
+/// Whether an item beside it goes into this one.
+fn is_composite(item: &Item) -> bool {
+    match item.operator {
+        Operator::And(_) | Operator::Or(_) | Operator::Rank(_) | Operator::Equiv(_) => true,
+        Operator::Near(_) | Operator::WeakAnd(_) | Operator::AndNot(_) => true,
+        _ => false,
+    }
+}
+
 fn is_of(operator: &Operator, infix: Infix) -> bool {
     match (operator, infix) {
         (Operator::And(_), Infix::And)
@@ -180,7 +194,10 @@ fn join_item(mut left: Item, item: Item) -> Result<Item, String> {
         Operator::Near(near) => near.items.push(item),
         Operator::WeakAnd(weak) => weak.items.push(item),
         Operator::AndNot(not) => not.negatives.push(item),
-        Operator::Phrase(phrase) if is_word && phrase.segmented.is_none() => phrase.items.push(item),
+        Operator::Phrase(phrase) if is_word && phrase.segmented.is_none() => match item.operator {
+            Operator::Phrase(more) if more.segmented.is_none() => phrase.items.extend(more.items),
+            _ => phrase.items.push(item),
+        },
         _ => left = Item::from(Operator::And(vec![left, item])),
     }
     Ok(left)

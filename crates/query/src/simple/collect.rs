@@ -16,8 +16,8 @@ pub(crate) fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item
     let operator = match composite {
         _ if items.is_empty() => return None,
         _ if alone && items.len() == 1 => return items.pop(),
-        Composite::And => Operator::And(flatten(items, composite)),
-        Composite::Or => Operator::Or(flatten(items, composite)),
+        Composite::And => Operator::And(items),
+        Composite::Or => Operator::Or(items),
         Composite::WeakAnd => Operator::WeakAnd(WeakAnd { items, ..WeakAnd::default() }),
         Composite::Near => near(items, false),
         Composite::OrderedNear => near(items, true),
@@ -26,8 +26,39 @@ pub(crate) fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item
     Some(Item::from(operator))
 }
 
+/// The item without composites that are directly in one of their kind: of all items of an and or an or, and of what
+/// matches in a rank or an exclusion.
+pub(crate) fn merge(mut item: Item) -> Item {
+    let below = |items: Vec<Item>| items.into_iter().map(merge).collect();
+    item.operator = match item.operator {
+        Operator::And(items) => Operator::And(flatten(below(items), Composite::And)),
+        Operator::Or(items) => Operator::Or(flatten(below(items), Composite::Or)),
+        Operator::Rank(items) => {
+            let mut items: Vec<Item> = below(items);
+            if let Some(Operator::Rank(first)) = items.first_mut().map(|first| &mut first.operator) {
+                let first = std::mem::take(first);
+                items.splice(..1, first);
+            }
+            Operator::Rank(items)
+        }
+        Operator::AndNot(AndNot { positive, negatives }) => {
+            let (positive, negatives): (Item, Vec<Item>) = (merge(*positive), below(negatives));
+            match positive.operator {
+                Operator::AndNot(mut not) => {
+                    not.negatives.extend(negatives);
+                    Operator::AndNot(not)
+                }
+                _ => Operator::AndNot(AndNot { positive: Box::new(positive), negatives }),
+            }
+        }
+        Operator::WeakAnd(weak) => Operator::WeakAnd(WeakAnd { items: below(weak.items), ..weak }),
+        other => other,
+    };
+    item
+}
+
 /// Replaces items that are the same composite by what is in them.
-pub(crate) fn flatten(items: Vec<Item>, composite: Composite) -> Vec<Item> {
+fn flatten(items: Vec<Item>, composite: Composite) -> Vec<Item> {
     let mut flat = Vec::new();
     for mut item in items {
         match &mut item.operator {

@@ -5,9 +5,10 @@ use super::advanced;
 use super::ranked::Ranked;
 use super::term::{Read, Reader, word_item, word_kind};
 use super::token::{Token, tokenize};
+use crate::annotations::Annotations;
 use crate::grammar::{Composite, Grammar, Syntax, Tokenization};
 use crate::number::parse_expression;
-use crate::simple::collect::{collect, except};
+use crate::simple::collect::{collect, except, merge};
 use crate::simple::term::number_item;
 use crate::surroundings::Surroundings;
 use crate::tree::{Item, Operator, Phrase, WeakAnd};
@@ -31,9 +32,9 @@ pub(super) fn parse(
         (Syntax::Advanced, _) => return advanced::parse(reader),
         (Syntax::None, Composite::Phrase) => Some(phrase(reader)),
         (Syntax::None, composite) => Some(words(reader, composite)),
-        (Syntax::Web, composite) => Composer { reader, composite, depth: 0 }.web(),
-        (Syntax::Simple, Composite::Or) => Composer { reader, composite: Composite::Or, depth: 0 }.any(true),
-        (Syntax::Simple, composite) => Composer { reader, composite, depth: 0 }.all(),
+        (Syntax::Web, composite) => Composer { groups: false, ..Composer::new(reader, composite) }.web(),
+        (Syntax::Simple, Composite::Or) => Composer::new(reader, Composite::Or).any(true),
+        (Syntax::Simple, composite) => Composer::new(reader, composite).all(),
     })
 }
 
@@ -66,7 +67,7 @@ fn words(reader: Reader<'_>, composite: Composite) -> Item {
         Composite::Near | Composite::OrderedNear => leaves.flatten().collect(),
         _ => leaves.filter_map(|items| collect(items, Composite::And)).collect(),
     };
-    collect(items, composite).unwrap_or_else(|| Item::from(Operator::WeakAnd(WeakAnd::default())))
+    collect(items, composite).map_or_else(|| Item::from(Operator::WeakAnd(WeakAnd::default())), merge)
 }
 
 /// All words as one phrase.
@@ -118,92 +119,125 @@ pub(super) enum Part {
 }
 
 pub(super) struct Composer<'a> {
-    pub reader: Reader<'a>,
-    pub composite: Composite,
-    pub depth: usize,
+    reader: Reader<'a>,
+    composite: Composite,
+    /// Whether parentheses without a sign make a group.
+    groups: bool,
+    depth: usize,
 }
 
-impl Composer<'_> {
-    /// The next part; `None` at the end or, inside parentheses, before the closing one.
+impl<'a> Composer<'a> {
+    pub fn new(reader: Reader<'a>, composite: Composite) -> Composer<'a> {
+        Composer { reader, composite, groups: true, depth: 0 }
+    }
+
+    /// The next part; `None` at the end or, inside parentheses, before what is none.
     pub fn next_part(&mut self, top: bool) -> Option<Part> {
         self.reader.skip_spaces();
-        match self.reader.peek()? {
+        let signed = match self.reader.peek()? {
             Token::Mark(')') if !top => return None,
-            Token::Mark('+') => return Some(self.parse_required()),
-            Token::Mark('-') => {
-                if let Some(excluded) = self.parse_excluded() {
-                    return Some(excluded);
-                }
-            }
-            _ => {}
+            Token::Mark('+' | '-') => self.parse_signed(),
+            _ => None,
+        };
+        if signed.is_some() {
+            return signed;
         }
         if let Some(read) = self.reader.term(None) {
             return Some(Part::Plain(read));
         }
-        if let Some(group) = self.group() {
+        if (!top || self.groups)
+            && let Some(group) = self.group()
+        {
             return Some(Part::Group(group));
         }
-        self.reader.at = self.reader.barren_until.max(self.reader.at + 1);
-        Some(Part::Skipped)
+        self.reader.at += usize::from(top);
+        top.then_some(Part::Skipped)
+    }
+
+    /// What is required or excluded; `None` if the text here is to be read as something else.
+    fn parse_signed(&mut self) -> Option<Part> {
+        let start = self.reader.at;
+        if self.reader.vain.signs.contains(&start) {
+            return None;
+        }
+        let required = self.required().map(Part::Required);
+        let part = required.or_else(|| {
+            self.reader.at = start;
+            self.excluded().map(Part::Excluded)
+        });
+        if part.is_none() {
+            self.reader.at = start;
+            self.skip_signs();
+            self.reader.vain.signs = start..self.reader.at.max(start + 1);
+            self.reader.at = start;
+        }
+        part
+    }
+
+    /// Skips the signs in front of what is excluded where one will do.
+    fn skip_signs(&mut self) -> bool {
+        let plus = self.reader.skip_marks_loosely('+');
+        if self.composite == Composite::Or {
+            self.reader.skip_marks_loosely('-')
+        } else {
+            !plus && self.reader.skip_mark('-')
+        }
     }
 
     /// A sign is none if a space follows it.
-    fn sign(&mut self, mark: char, repeated: bool) -> bool {
-        while self.reader.skip_mark(mark) && repeated {}
+    fn has_operand(&self) -> bool {
         self.reader.peek().is_some_and(|token| *token != Token::Space)
     }
 
-    fn parse_required(&mut self) -> Part {
-        if !self.sign('+', true) {
-            return Part::Skipped;
-        }
-        let operand = self.reader.term(None).map(|read| read.item).or_else(|| self.group());
-        operand.map_or(Part::Skipped, Part::Required)
-    }
-
-    /// `-term` or `-(…)`; `None` if the text here is to be read as something else.
-    fn parse_excluded(&mut self) -> Option<Part> {
-        let start = self.reader.at;
-        let any = self.composite == Composite::Or;
-        if !self.sign('-', any) {
-            return Some(Part::Skipped);
-        }
-        if let Some(read) = self.reader.term(None) {
-            // `-5` is a negative number rather than everything but 5, unless a field was named.
-            let number = match &read.item.operator {
-                Operator::Number(number) => !number.text.starts_with('-') && !read.named && !any,
-                _ => false,
-            };
-            if !number {
-                return Some(Part::Excluded(read.item));
-            }
-            self.reader.at = start;
+    /// `+term` or `+(…)`.
+    fn required(&mut self) -> Option<Item> {
+        if !self.reader.skip_marks_loosely('+') || !self.has_operand() {
             return None;
         }
-        let Some(group) = self.group() else { return Some(Part::Skipped) };
-        // Only a document with everything in the parentheses is excluded.
-        Some(Part::Excluded(match group.operator {
-            Operator::Or(items) if self.composite == Composite::WeakAnd => collect(items, Composite::WeakAnd)?,
-            Operator::Or(items) => collect(items, Composite::And)?,
-            _ => group,
-        }))
+        self.reader.term(None).map(|read| read.item).or_else(|| self.group())
+    }
+
+    /// `-term` or `-(…)`.
+    fn excluded(&mut self) -> Option<Item> {
+        let any = self.composite == Composite::Or;
+        if !self.skip_signs() || !self.has_operand() {
+            return None;
+        }
+        let Some(read) = self.reader.term(None) else {
+            return self.group().and_then(|group| self.all_excluded(group));
+        };
+        // `-5` is a negative number rather than everything but 5, unless a field was named.
+        let number = match &read.item.operator {
+            Operator::Number(number) => !number.text.starts_with('-') && !read.named && !any,
+            _ => false,
+        };
+        Some(read.item).filter(|_| !number)
+    }
+
+    /// Only a document with everything in the parentheses is excluded.
+    fn all_excluded(&self, group: Item) -> Option<Item> {
+        match group.operator {
+            Operator::Or(items) if self.composite == Composite::WeakAnd => collect(items, Composite::WeakAnd),
+            Operator::Or(items) => collect(items, Composite::And),
+            _ => Some(group),
+        }
     }
 
     /// `(…)`: any of the terms in it.
     fn group(&mut self) -> Option<Item> {
         let start = self.reader.at;
-        self.reader.skip_spaces();
-        while self.reader.skip_mark('+') {}
-        if self.depth >= QUERY_DEPTH || !self.reader.skip_mark('(') {
+        if self.depth >= QUERY_DEPTH || !self.reader.opens_group() {
             self.reader.at = start;
             return None;
         }
+        let inside = self.reader.at;
         self.depth += 1;
-        let outer = std::mem::replace(&mut self.composite, Composite::Or);
         let item = self.any(false);
-        self.composite = outer;
         self.depth -= 1;
-        self.reader.skip_mark(')');
+        match &item {
+            Some(_) => _ = self.reader.skip_mark_loosely(')'),
+            None => self.reader.leave_group(start, inside),
+        }
         item
     }
 
@@ -223,7 +257,17 @@ impl Composer<'_> {
                 Part::Skipped => {}
             }
         }
-        except(collect(positives, self.composite), negatives)
+        except(self.all_of(positives), negatives).map(merge)
+    }
+
+    /// The items under the grammar's composite.
+    fn all_of(&self, items: Vec<Item>) -> Option<Item> {
+        let mut item = collect(items, self.composite)?;
+        if self.composite == Composite::And && matches!(item.operator, Operator::And(_)) {
+            // It may be the only item, and all of them have no weight.
+            item.annotations = Annotations::default();
+        }
+        Some(item)
     }
 
     /// All terms, or of terms with `OR` between them those of one side.
@@ -231,26 +275,26 @@ impl Composer<'_> {
         let (mut sides, mut side, mut negatives) = (Vec::new(), Vec::new(), Vec::new());
         while self.reader.at < self.reader.tokens.len() {
             self.reader.skip_spaces();
-            if self.reader.skip_mark('(') {
-                continue;
-            }
             match self.next_part(true) {
                 Some(Part::Excluded(item)) => negatives.push(item),
-                Some(Part::Plain(read)) if is_or(&read.item) && !(side.is_empty() && sides.is_empty()) => {
-                    sides.extend(collect(std::mem::take(&mut side), self.composite));
+                Some(Part::Required(item) | Part::Group(item) | Part::Plain(Read { item, .. })) => {
+                    if is_or(&item) && !(side.is_empty() && sides.is_empty()) {
+                        sides.extend(self.all_of(std::mem::take(&mut side)));
+                    } else {
+                        side.push(item);
+                    }
                 }
-                Some(Part::Required(item) | Part::Group(item)) => side.push(item),
-                Some(Part::Plain(read)) => side.push(read.item),
                 Some(Part::Skipped) | None => {}
             }
         }
-        sides.extend(collect(side, self.composite));
-        except(collect(sides, Composite::Or), negatives)
+        sides.extend(self.all_of(side));
+        except(collect(sides, Composite::Or), negatives).map(merge)
     }
 
     /// Any of the terms; with required ones the others only rank.
     pub fn any(&mut self, top: bool) -> Option<Item> {
-        let (mut parts, mut required, mut excluded) = (Ranked::default(), Vec::new(), Vec::new());
+        let (mut parts, mut required, mut excluded) =
+            (Ranked::new(self.composite == Composite::Or), Vec::new(), Vec::new());
         while let Some(part) = self.next_part(top) {
             match part {
                 Part::Required(item) => {

@@ -10,7 +10,7 @@ use crate::tree::{AndNot, Item, Operator, TextRange};
 /// which would be in another text than the query's.
 pub(super) fn filter(root: Option<Item>, filter: &str, around: &Surroundings<'_>) -> Option<Item> {
     let reader = Reader::new(tokenize(filter, Syntax::Simple, None, around), None, around);
-    let mut composer = Composer { reader, composite: Composite::Or, depth: 0 };
+    let mut composer = Composer::new(reader, Composite::Or);
     let Some(mut root) = root else {
         let mut item = composer.any(true)?;
         mark_as_filter(&mut item);
@@ -30,7 +30,7 @@ pub(super) fn filter(root: Option<Item>, filter: &str, around: &Surroundings<'_>
 /// Adds the terms of a recall: as a filter's, but ranking sees none of them, so that each must be `+` or `-`.
 pub(super) fn recall(mut root: Item, recall: &str, around: &Surroundings<'_>) -> Result<Item, &'static str> {
     let reader = Reader::new(tokenize(recall, Syntax::Simple, None, around), None, around);
-    let mut composer = Composer { reader, composite: Composite::Or, depth: 0 };
+    let mut composer = Composer::new(reader, Composite::Or);
     let mut parts = 0;
     while let Some(part) = composer.next_part(true) {
         root = match part {

@@ -20,6 +20,12 @@ impl Reader<'_> {
                 self.at += 1;
                 self.signed_number().map(|number| format!("{sign}{number}"))
             }
+            // As in the reference implementation, where a minus behind several spaces is none.
+            Some(Token::Mark('-'))
+                if self.at >= 2 && self.tokens[self.at - 2..self.at] == [Token::Space, Token::Space] =>
+            {
+                None
+            }
             _ => self.signed_number(),
         };
         let range = text.as_deref().and_then(parse_expression).filter(|_| self.ends_number());
@@ -49,6 +55,7 @@ impl Reader<'_> {
             parts.pop();
         }
         self.skip_mark_loosely(']');
+        self.skip_mark_loosely('[');
         Some(format!("[{}]", parts.join(";")))
     }
 
@@ -81,9 +88,10 @@ impl Reader<'_> {
     }
 
     fn ends_number(&self) -> bool {
-        let ending = [']', ';', ')', '}', '!'];
+        let ending = [']', ';', ')', '!'];
         self.peek().is_none_or(|token| match token {
             Token::Space => true,
+            Token::Mark('}') => self.in_element,
             Token::Mark(mark) => ending.contains(mark),
             _ => false,
         })

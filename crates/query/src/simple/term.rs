@@ -1,8 +1,11 @@
 //! One term of the simple language: a number, a word or a phrase, with its field in front and its weight behind.
+use std::ops::Range;
+
 use super::token::{Lexeme, Token};
-use crate::number::{Range, parse_expression};
+use crate::number::{self, parse_expression};
 use crate::surroundings::{Matching, Surroundings};
 use crate::tree::{Item, Operator, Phrase, SameElement, Term, TermKind, TextRange, Uri, index_of};
+use crate::uri::uri_words;
 
 /// The weight of `!`, and what every further `!` adds.
 const MARKED_WEIGHT: i32 = 150;
@@ -20,8 +23,25 @@ pub(super) struct Reader<'a> {
     pub default_index: Option<&'a str>,
     /// How words of the field that is read now compare.
     pub kind: TermKind,
-    /// How far tokens are known to have no term in them.
-    pub barren_until: usize,
+    /// Whether a condition on an element is read, so that braces end it.
+    pub in_element: bool,
+    /// What was looked for in vain, so that long texts without words are not read again and again.
+    pub vain: Vain,
+}
+
+/// Tokens where something is known not to be.
+#[derive(Default)]
+pub(super) struct Vain {
+    /// No term begins at these.
+    terms: Range<usize>,
+    /// No field that has a value is named behind these.
+    names: Range<usize>,
+    /// None of the parentheses among these has anything in it.
+    groups: Range<usize>,
+    /// No parenthesis follows these plus signs, or one with nothing in it.
+    openings: Range<usize>,
+    /// Nothing that is required or excluded follows these signs.
+    pub signs: Range<usize>,
 }
 
 /// A term as it was written.
@@ -42,7 +62,16 @@ struct Word {
 impl<'a> Reader<'a> {
     pub fn new(lexemes: Vec<Lexeme>, default_index: Option<&'a str>, around: &'a Surroundings<'a>) -> Reader<'a> {
         let (tokens, starts) = lexemes.into_iter().map(|lexeme| (lexeme.token, lexeme.start)).unzip();
-        Reader { tokens, starts, at: 0, around, default_index, kind: TermKind::Word, barren_until: 0 }
+        Reader {
+            tokens,
+            starts,
+            at: 0,
+            around,
+            default_index,
+            kind: TermKind::Word,
+            in_element: false,
+            vain: Vain::default(),
+        }
     }
 
     // Positions.
@@ -76,11 +105,6 @@ impl<'a> Reader<'a> {
         self.at > start
     }
 
-    /// Whether the token here is a word by itself: no field's name, and not cut off from another by a mark.
-    pub fn is_lone_word(&self) -> bool {
-        !matches!(self.tokens.get(self.at + 1), Some(Token::Mark(':' | '.' | ',' | '-' | '_' | '^' | '$' | '*' | '!')))
-    }
-
     pub fn skip_spaces(&mut self) {
         while self.peek() == Some(&Token::Space) {
             self.at += 1;
@@ -98,17 +122,59 @@ impl<'a> Reader<'a> {
         found
     }
 
-    fn skip_marks_loosely(&mut self, mark: char) -> bool {
-        self.skip_mark_loosely(mark) && {
-            self.skip_marks(mark);
-            true
+    /// Skips marks and the spaces before each of them.
+    pub fn skip_marks_loosely(&mut self, mark: char) -> bool {
+        let start = self.at;
+        while self.skip_mark_loosely(mark) {}
+        self.at > start
+    }
+
+    // Parentheses.
+
+    /// Skips what opens a group, `(` with plus signs before it, unless nothing is in it.
+    pub fn opens_group(&mut self) -> bool {
+        let start = self.at;
+        if self.vain.openings.contains(&start) {
+            return false;
         }
+        self.skip_marks_loosely('+');
+        let signs = start..self.at;
+        let opens = self.skip_mark_loosely('(') && !self.vain.groups.contains(&(self.at - 1));
+        if !opens {
+            self.vain.openings = signs;
+        }
+        opens
+    }
+
+    /// Goes back to `start` from a group without anything in it, whose parenthesis ended at `inside`.
+    pub fn leave_group(&mut self, start: usize, inside: usize) {
+        // Whatever groups were tried in it have nothing in them either.
+        let end = if self.vain.groups.start >= inside { self.vain.groups.end } else { inside };
+        self.vain.groups = inside - 1..end;
+        self.at = start;
     }
 
     // Terms.
 
     /// The next term, if there is one here.
     pub fn term(&mut self, element_of: Option<&str>) -> Option<Read> {
+        let start = self.at;
+        self.in_element = element_of.is_some();
+        if self.vain.terms.contains(&start) && element_of.is_none() {
+            return None;
+        }
+        let read = self.term_here(element_of);
+        if read.is_none() {
+            // From each of several quotes, the same is read as from the first.
+            self.at = start;
+            self.skip_marks_loosely('"');
+            self.vain.terms = if element_of.is_none() { start..self.at.max(start + 1) } else { 0..0 };
+            self.at = start;
+        }
+        read
+    }
+
+    fn term_here(&mut self, element_of: Option<&str>) -> Option<Read> {
         let start = self.at;
         let named = self.field_name(element_of);
         if let Some(name) = &named
@@ -125,31 +191,34 @@ impl<'a> Reader<'a> {
         if read.is_none() && named.is_some() && self.skip_to_word() {
             read = self.phrase(inner);
         }
-        let Some((mut item, segments)) = read else {
-            self.at = start;
-            return None;
-        };
+        let (mut item, segments) = read?;
         if let Some(weight) = self.weight() {
-            item.annotations.weight = weight;
-            item.children_mut().into_iter().for_each(|child| child.annotations.weight = weight);
+            weigh(&mut item, weight, segments);
         }
         item.place = self.place_from(start);
         Some(Read { item, named: named.is_some(), segments })
     }
 
-    /// `field:`, if a field of this name exists. A field with nothing behind it is skipped.
+    /// `field:`, if a field of this name exists. Fields with nothing behind them are skipped, of several in front of what
+    /// is no field only the first.
     fn field_name(&mut self, element_of: Option<&str>) -> Option<String> {
         let mut start = self.at;
+        let mut first = None;
         loop {
-            let name = self.read_name().filter(|name| self.index_exists(name, element_of));
-            let Some(name) = name else {
-                self.at = start;
+            let known = first.is_some() && self.vain.names.contains(&start);
+            let name = if known { None } else { self.read_name() };
+            let Some(name) = name.filter(|name| self.index_exists(name, element_of)) else {
+                if let Some(first) = first {
+                    self.vain.names = first..if known { self.vain.names.end } else { start + 1 };
+                }
+                self.at = first.unwrap_or(start);
                 return None;
             };
             if !self.nothing_ahead() {
                 return Some(name);
             }
             start = self.at;
+            first = first.or(Some(start));
         }
     }
 
@@ -190,7 +259,7 @@ impl<'a> Reader<'a> {
             match self.peek() {
                 None => return true,
                 Some(Token::Mark('"')) => {
-                    self.skip_marks('"');
+                    self.skip_marks_loosely('"');
                     quoted = !quoted;
                 }
                 Some(Token::Space) if !quoted => return true,
@@ -246,7 +315,7 @@ impl<'a> Reader<'a> {
             }
             match self.term(Some(field)) {
                 Some(read) => items.extend(element_condition(read.item)),
-                None => self.at = self.barren_until.max(self.at + 1),
+                None => self.at += 1,
             }
         }
         if items.is_empty() {
@@ -264,16 +333,14 @@ impl<'a> Reader<'a> {
         let mut quoted = self.skip_marks_loosely('"');
         let mut words: Vec<Word> = Vec::new();
         let (mut quoted_word, mut quoted_phrase) = (false, false);
+        // The last star before anything counts.
         let (mut star_before, mut star_after) = (false, false);
         while self.at < self.tokens.len() {
-            let star = self.skip_mark_loosely('*');
+            star_before = self.skip_mark_loosely('*');
             if self.skip_marks_loosely('"') {
                 quoted = !quoted;
             }
             let Some(word) = self.word(field, !words.is_empty()) else {
-                if self.skip_marks_loosely('"') {
-                    quoted = !quoted;
-                }
                 if !quoted || self.at >= self.tokens.len() {
                     break;
                 }
@@ -284,7 +351,6 @@ impl<'a> Reader<'a> {
             match words.len() {
                 1 => {
                     quoted_word = quoted;
-                    star_before = star;
                     star_after = self.skip_mark('*');
                 }
                 2 => quoted_phrase = quoted,
@@ -295,7 +361,6 @@ impl<'a> Reader<'a> {
             }
         }
         if words.is_empty() {
-            self.barren_until = self.at;
             self.at = start;
             return None;
         }
@@ -334,6 +399,7 @@ impl<'a> Reader<'a> {
                 Some(Token::Noise) => self.at += 1,
                 Some(Token::Mark('.' | ',' | '+' | '-' | '_' | '^' | '$' | '*' | ':')) => self.at += 1,
                 Some(Token::Mark('(' | ')')) if quoted => self.at += 1,
+                Some(Token::Mark('{' | '}')) if !self.in_element => self.at += 1,
                 Some(token) => return token.is_word_or_number(),
                 None => return false,
             }
@@ -366,7 +432,7 @@ impl<'a> Reader<'a> {
         if !uri {
             return word_item(field, text, self.kind);
         }
-        let words = crate::uri::uri_words(text);
+        let words = uri_words(text, self.around.linguistics);
         let uri = Uri { field: field.to_owned(), text: text.to_owned(), words, start_anchor: false, end_anchor: false };
         Item::from(Operator::Uri(uri))
     }
@@ -377,6 +443,17 @@ impl<'a> Reader<'a> {
         let segments = self.around.linguistics.segment(&normalized);
         let items: Vec<Item> = segments.iter().map(|segment| word_item(field, segment, self.kind)).collect();
         (!items.is_empty()).then(|| Word { items, raw: text.to_owned() })
+    }
+}
+
+/// Puts a weight where it counts: words that must all match have one together, the parts of one word each its own.
+fn weigh(item: &mut Item, weight: i32, segments: bool) {
+    let all = matches!(item.operator, Operator::And(_));
+    if !all || segments {
+        item.children_mut().into_iter().for_each(|child| child.annotations.weight = weight);
+    }
+    if !all || !segments {
+        item.annotations.weight = weight;
     }
 }
 
@@ -448,6 +525,6 @@ pub(super) fn word_item(field: &str, text: &str, kind: TermKind) -> Item {
 }
 
 /// A number as an item; its spelling matters to text fields.
-pub(crate) fn number_item(range: Range, field: &str, text: &str) -> Item {
+pub(crate) fn number_item(range: number::Range, field: &str, text: &str) -> Item {
     Item::from(Operator::Number(range.on(field, Some(text))))
 }

@@ -162,8 +162,11 @@ impl Tokenizer<'_> {
             Matching::Uri => {
                 let end = self.rest.find(char::is_whitespace).unwrap_or(self.rest.len());
                 let (value, rest) = self.rest.split_at(end);
-                self.rest = rest;
-                self.push_whole(value);
+                // Without a letter it is no address.
+                if value.contains(|c: char| self.around.linguistics.class(c) != CharacterClass::Other) {
+                    self.rest = rest;
+                    self.push_whole(value);
+                }
             }
             _ => self.value(),
         }

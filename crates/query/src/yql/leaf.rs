@@ -7,7 +7,6 @@ use super::syntax::{Node, NodeKind};
 use crate::annotations::{Annotations, Origin};
 use crate::suggestion::did_you_mean;
 use crate::tree::{Alternatives, Fuzzy, Item, Near, Operator, Phrase, SameElement, Term, TermKind, Uri};
-use crate::uri::uri_words;
 
 const FUNCTIONS: [&str; 9] =
     ["equiv", "near", "onear", "phrase", "sameElement", "text", "uri", "fuzzy", "alternatives"];
@@ -219,7 +218,7 @@ impl Builder<'_> {
         }
         let uri = Uri {
             field: field.to_owned(),
-            words: uri_words(&text),
+            words: self.around.linguistics.segment(&text),
             text,
             start_anchor: scope.boolean("startAnchor")?.unwrap_or(false),
             end_anchor: scope.boolean("endAnchor")?.unwrap_or(false),

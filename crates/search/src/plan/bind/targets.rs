@@ -40,7 +40,7 @@ impl Binder<'_> {
                 self.phrase(&phrase.field, &phrase_words(&phrase.items, stems)?, false, false)
             }
             Operator::Uri(uri) => {
-                let words = uri.words.iter().map(|word| vec![PhraseWord::plain(word)]);
+                let words = uri.document_words().map(|word| vec![PhraseWord::plain(word)]);
                 self.phrase(&uri.field, &words.collect::<Vec<_>>(), uri.start_anchor, uri.end_anchor)
             }
             Operator::Equiv(items) => {

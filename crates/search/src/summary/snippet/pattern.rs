@@ -189,7 +189,7 @@ impl Reducer<'_> {
     }
 
     fn uri(&self, uri: &Uri, weight: i64) -> Option<Branch> {
-        let words = uri.words.iter().filter_map(|word| self.word(&uri.field, word, TermKind::Word, weight));
+        let words = uri.document_words().filter_map(|word| self.word(&uri.field, word, TermKind::Word, weight));
         Branch::group(PHRASE, words.collect())
     }
 }
