@@ -304,6 +304,17 @@ proptest! {
         };
         let item = simple::parse_user_query(&query, &surroundings(&given, None)).unwrap();
         prop_assert!(!tree_text(&item).is_empty() && !yql_text(&item, Form::Reference).is_empty());
+        prop_assert!(item.operator == Operator::Null || !item.holds_null());
+    }
+
+    #[test]
+    fn every_term_of_groups_within_groups_is_in_the_tree(text in "[(]a [+]?([ab]|[(][+]?[ab][)]?|[(][ab] [ab][)]| |[+-]){0,20}", kind in 0..5usize) {
+        let grammar = Grammar::named(["weakAnd", "all", "any", "web", "adv"][kind]).unwrap();
+        let given = RequestParameters::default();
+        let item = simple::parse(&text, grammar, None, &surroundings(&given, None)).unwrap();
+        prop_assert!(!item.holds_null(), "{}", tree_text(&item));
+        let letters = |text: &str| text.matches(['a', 'b']).count();
+        prop_assert_eq!(letters(&text), letters(&tree_text(&item)), "{}", tree_text(&item));
     }
 
     #[test]

@@ -162,11 +162,8 @@ fn open_item(left: Composed, infix: Infix) -> Item {
 
 /// Whether an item beside it goes into this one.
 fn is_composite(item: &Item) -> bool {
-    match item.operator {
-        Operator::And(_) | Operator::Or(_) | Operator::Rank(_) | Operator::Equiv(_) => true,
-        Operator::Near(_) | Operator::WeakAnd(_) | Operator::AndNot(_) => true,
-        _ => false,
-    }
+    let plain = matches!(item.operator, Operator::And(_) | Operator::Or(_) | Operator::Rank(_) | Operator::Equiv(_));
+    plain || matches!(item.operator, Operator::Near(_) | Operator::WeakAnd(_) | Operator::AndNot(_))
 }
 
 fn is_of(operator: &Operator, infix: Infix) -> bool {

@@ -18,7 +18,7 @@ impl Reader<'_> {
             Some(Token::Mark(sign @ ('<' | '>'))) => {
                 let sign = *sign;
                 self.at += 1;
-                self.signed_number().map(|number| format!("{sign}{number}"))
+                self.spaced_number().map(|number| format!("{sign}{number}"))
             }
             // As in the reference implementation, where a minus behind several spaces is none.
             Some(Token::Mark('-'))
@@ -62,18 +62,27 @@ impl Reader<'_> {
     fn optional_number(&mut self) -> String {
         let start = self.at;
         self.skip_spaces();
-        self.signed_number().unwrap_or_else(|| {
+        self.spaced_number().unwrap_or_else(|| {
             self.at = start;
             String::new()
         })
     }
 
     fn signed_number(&mut self) -> Option<String> {
-        let mut text = String::new();
-        if self.is_mark('-') && matches!(self.tokens.get(self.at + 1), Some(Token::Number(_))) {
-            self.at += 1;
-            text.push('-');
-        }
+        let minus = self.is_mark('-') && matches!(self.tokens.get(self.at + 1), Some(Token::Number(_)));
+        self.at += usize::from(minus);
+        self.unsigned_number(minus)
+    }
+
+    /// A number that may have spaces before its digits.
+    fn spaced_number(&mut self) -> Option<String> {
+        let minus = self.skip_mark('-');
+        self.skip_spaces();
+        self.unsigned_number(minus)
+    }
+
+    fn unsigned_number(&mut self, minus: bool) -> Option<String> {
+        let mut text = String::from(if minus { "-" } else { "" });
         let Some(Token::Number(digits)) = self.peek() else { return None };
         text.push_str(digits);
         self.at += 1;

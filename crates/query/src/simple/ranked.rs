@@ -1,4 +1,6 @@
 //! Terms of which any may match, and which of them only rank.
+use brooklet_task::limits::QUERY_DEPTH;
+
 use crate::grammar::Composite;
 use crate::simple::collect::{collect, except};
 use crate::tree::{Item, Operator};
@@ -13,11 +15,13 @@ pub(super) struct Ranked {
     /// What stands before the items of a rank at the top, the last one first.
     before: Vec<Item>,
     marked: bool,
+    /// How many ors are in one another.
+    depth: usize,
 }
 
 impl Ranked {
     pub fn new(any: bool) -> Ranked {
-        Ranked { any, top: None, before: Vec::new(), marked: false }
+        Ranked { any, top: None, before: Vec::new(), marked: false, depth: 0 }
     }
 
     /// Where the required and excluded terms will be: an item that nothing else here makes.
@@ -54,12 +58,22 @@ impl Ranked {
         };
         let both_or = matches!((&top.operator, &item.operator), (Operator::Or(_), Operator::Or(_)));
         self.top = Some(match &mut top.operator {
-            _ if both_or => Item::from(Operator::Or(vec![top, item])),
+            Operator::Or(items) if both_or && self.depth >= QUERY_DEPTH => {
+                if let Operator::Or(more) = item.operator {
+                    items.extend(more);
+                }
+                top
+            }
+            _ if both_or => {
+                self.depth += 1;
+                Item::from(Operator::Or(vec![top, item]))
+            }
             Operator::Rank(items) if !self.any && matches!(item.operator, Operator::Or(_)) => {
                 items.reverse();
                 items.append(&mut self.before);
                 into_or(std::mem::take(items), item)
             }
+            Operator::Phrase(_) if !self.any && matches!(item.operator, Operator::Or(_)) => into_or(vec![top], item),
             Operator::Rank(_) => {
                 self.before.push(item);
                 top
@@ -75,10 +89,17 @@ impl Ranked {
         if Self::is_mark(&top) {
             return None;
         }
-        if let Operator::Rank(items) | Operator::Or(items) = &mut top.operator {
-            items.retain(|item| !Self::is_mark(item));
-        }
+        remove_mark(&mut top);
         Some(top)
+    }
+
+    /// Everything, with `item` where the mark is.
+    fn with_mark(self, item: Item) -> Item {
+        let Some(mut top) = self.top else { return item };
+        if let Some(mark) = find_mark(&mut top) {
+            *mark = item;
+        }
+        top
     }
 
     pub fn finish(mut self, required: Vec<Item>, excluded: Vec<Item>) -> Option<Item> {
@@ -99,9 +120,8 @@ impl Ranked {
                 except(rest, excluded)
             }
             (Some(positive), true) => {
-                if let Some(Operator::Or(items)) = self.top.as_mut().map(|top| &mut top.operator) {
-                    replace_mark(items, positive);
-                    return self.top;
+                if let Some(Item { operator: Operator::Or(_), .. }) = &self.top {
+                    return Some(self.with_mark(positive));
                 }
                 let any = self.any;
                 let Some(rest) = self.unmark() else { return Some(positive) };
@@ -112,17 +132,12 @@ impl Ranked {
                 if !any && matches!(positive.operator, Operator::Or(_)) {
                     return Some(into_or(others.into_iter().rev().collect(), positive));
                 }
+                let positive = ranked_into_or(positive);
                 Some(Item::from(Operator::Rank(std::iter::once(positive).chain(others).collect())))
             }
             (positive, false) => {
                 let core = except(positive, excluded)?;
-                match self.top.as_mut().map(|top| &mut top.operator) {
-                    Some(Operator::Rank(items) | Operator::Or(items)) => {
-                        replace_mark(items, core);
-                        self.top
-                    }
-                    _ => Some(core),
-                }
+                Some(self.with_mark(core))
             }
         }
     }
@@ -142,9 +157,33 @@ fn join_required(mut required: Vec<Item>) -> Option<Item> {
     }
 }
 
-fn replace_mark(items: &mut [Item], item: Item) {
-    if let Some(mark) = items.iter_mut().find(|item| Ranked::is_mark(item)) {
-        *mark = item;
+/// What a required group only ranks by belongs to the or that it matches by, as soon as other items rank beside it.
+fn ranked_into_or(mut required: Item) -> Item {
+    match &mut required.operator {
+        Operator::Rank(items) if matches!(items.first(), Some(Item { operator: Operator::Or(_), .. })) => {
+            let or = items.remove(0);
+            items.reverse();
+            into_or(std::mem::take(items), or)
+        }
+        _ => required,
+    }
+}
+
+/// The mark, which may be in an or that another took over.
+fn find_mark(item: &mut Item) -> Option<&mut Item> {
+    if Ranked::is_mark(item) {
+        return Some(item);
+    }
+    match &mut item.operator {
+        Operator::Rank(items) | Operator::Or(items) => items.iter_mut().find_map(find_mark),
+        _ => None,
+    }
+}
+
+fn remove_mark(item: &mut Item) {
+    if let Operator::Rank(items) | Operator::Or(items) = &mut item.operator {
+        items.retain(|item| !Ranked::is_mark(item));
+        items.iter_mut().for_each(remove_mark);
     }
 }
 
