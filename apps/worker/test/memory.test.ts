@@ -53,6 +53,7 @@ async function feed(operations: readonly object[]): Promise<void> {
     operations: operations.length,
     applied: operations.length,
     failed: 0,
+    ignored: 0,
     failures: [],
   });
 }
