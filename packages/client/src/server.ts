@@ -64,7 +64,7 @@ async function bearer(token: ServerOptions["token"]): Promise<string> {
     throw new Error("that is none");
   } catch (cause) {
     const reason = (cause as Error | undefined)?.message ?? cause;
-    throw new BrookletError("UNAUTHENTICATED", `connect was given no token to send: ${reason}`, { cause });
+    throw new BrookletError("UNAUTHENTICATED", `no token to send: ${reason}`, { cause });
   }
 }
 
@@ -88,7 +88,7 @@ export function checkServerOptions(what: string, options: ServerOptions, known: 
   if (options.url === undefined) throw invalidArgument("connect needs `url`, such as http://localhost:8080");
   const { retry = {}, key, token = key } = options;
   if (token !== undefined && typeof token !== "string" && typeof token !== "function")
-    throw invalidArgument(`token is ${String(token)}: give a text, or a function that gives one`);
+    throw invalidArgument(`token is ${String(token)}: give a text or a function`);
   refuseUnknown("retry", retry, Object.keys(RETRY_DEFAULT));
   for (const [name, value] of Object.entries(retry)) {
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
