@@ -129,7 +129,7 @@ async function applyAll(
     if (outcome.next === undefined) bucket = buckets.find((one) => one > done);
   }
   // That its time is over ends a request as it ends a visit: what was done is done, and the next goes on from there.
-  if (failure?.code === "TIMED_OUT" && documents + ignored > 0) failure = undefined;
+  if (failure?.code === "TIMED_OUT" && documents > 0) failure = undefined;
   if (bucket === undefined) return { documents, ignored, progress: undefined, failure };
   return { documents, ignored, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 }, failure };
 }
