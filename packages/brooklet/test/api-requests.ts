@@ -306,6 +306,7 @@ export const SURFACES = {
       "/state/v1/",
     ]);
     const more = one(pick, [
+      "/state/v1/config",
       "/state/v1/health",
       "/state/v1/metrics",
       "/state/v1/version",

@@ -134,6 +134,7 @@ const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
   "/ApplicationStatus": [get("/ApplicationStatus")],
   "/status.html": [get("/status.html")],
   "/state/v1": [get("/state/v1"), get("/state/v1/")],
+  "/state/v1/config": [get("/state/v1/config"), get("/state/v1/config/")],
   "/state/v1/health": [get("/state/v1/health"), get("/state/v1/health/")],
   "/state/v1/version": [get("/state/v1/version"), get("/state/v1/version/")],
   "/state/v1/metrics": [get("/state/v1/metrics"), get("/state/v1/metrics/")],

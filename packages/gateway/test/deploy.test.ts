@@ -402,6 +402,8 @@ describe("small questions", () => {
     ["/state/v1/", "resources"],
     ["/state/v1/health/", "status"],
     ["/state/v1/health", "status"],
+    ["/state/v1/config", "config"],
+    ["/state/v1/config/", "config"],
     ["/state/v1/version", "version"],
     ["/state/v1/metrics", "metrics"],
     ["/metrics/v2/values", "nodes"],
@@ -411,6 +413,20 @@ describe("small questions", () => {
     const { status, body } = await send(gateway, "GET", target);
     expect([status, Object.hasOwn(body, member)]).toEqual([200, true]);
     expect((await gateway.fetch(`http://localhost${target}`, { method: "HEAD" })).status).toBe(200);
+  });
+
+  test("the generation of the configuration is the session that is active", async () => {
+    const { gateway } = fresh();
+    const config = async (): Promise<unknown> => (await send(gateway, "GET", "/state/v1/config")).body["config"];
+    expect(await config()).toMatchObject({ generation: 0 });
+    await deploy(gateway, FILES);
+    await deploy(gateway, FILES);
+    const told = { generation: 2, applyOnRestart: false, container: { generation: 2 }, wantedGeneration: 2 };
+    expect(await config()).toEqual(told);
+    const { body } = await send(gateway, "GET", "/state/v1/");
+    const names = ["metrics", "config", "health", "version"];
+    const url = (name: string): object => ({ url: `http://localhost:19071/state/v1/${name}` });
+    expect(body).toEqual({ resources: names.map(url) });
   });
 
   test("the handler list names the document interface where `vespa visit` looks for it", async () => {

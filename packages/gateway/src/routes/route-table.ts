@@ -75,7 +75,8 @@ export function routesOf(
     });
   if (files !== undefined) mount(`${CONSOLE}/*`, "anybody", "other", (call) => answerConsole(call, files));
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
-    const read: Route["answer"] = (call, context) => (isRead(call) ? answer(context, call) : onlyReads(call));
+    const read: Route["answer"] = (call, context) =>
+      isRead(call) ? answer(context, call, deployment) : onlyReads(call);
     const admitted = path === LIVE ? "anybody" : "admins";
     mount(path, admitted, "other", read);
   }

@@ -1,6 +1,7 @@
 /** Small questions about the process: is it there, which interfaces does it have, what has it done so far. */
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
+import type { Deployment } from "../deployment.ts";
 import { jsonReply } from "../failure.ts";
 
 /** The Vespa release whose interfaces these are, told to clients that ask for a version. */
@@ -10,7 +11,7 @@ const DOCUMENT_HANDLER = "com.yahoo.document.restapi.resource.DocumentV1ApiHandl
 const SEARCH_HANDLER = "com.yahoo.search.handler.SearchHandler";
 
 /** What answers a path of this file. */
-type StatusRoute = (context: GatewayContext, call: Call) => Reply | Promise<Reply>;
+type StatusRoute = (context: GatewayContext, call: Call, deployment: Deployment) => Reply | Promise<Reply>;
 
 /** Whether the process is there: the one thing that everybody may ask. */
 export const LIVE = "/livez";
@@ -25,6 +26,7 @@ export const STATUS_ROUTES: Readonly<Record<string, StatusRoute>> = {
   "/readyz": readiness,
   "/metrics": prometheus,
   "/limits": ({ shownLimits }) => jsonReply(200, { limits: shownLimits }),
+  "/state/v1/config": (_, __, deployment) => jsonReply(200, { config: configState(deployment) }),
   "/state/v1/health": health,
   "/state/v1/version": () => jsonReply(200, { version: VESPA_VERSION }),
   "/state/v1/metrics": (context) => jsonReply(200, stateMetrics(context)),
@@ -70,7 +72,12 @@ function textReply(type: string, body: string): Reply {
 
 function resources(call: Call): readonly { readonly url: string }[] {
   const base = `http://${call.header("host") ?? "localhost"}/state/v1`;
-  return ["health", "metrics", "version"].map((name) => ({ url: `${base}/${name}` }));
+  return ["metrics", "config", "health", "version"].map((name) => ({ url: `${base}/${name}` }));
+}
+
+/** What is deployed is what is served: nothing has to be restarted for it. */
+function configState({ generation }: Deployment): object {
+  return { generation, applyOnRestart: false, container: { generation }, wantedGeneration: generation };
 }
 
 function handler(id: string, bundle: string, ...bindings: readonly string[]): Readonly<Record<string, unknown>> {
