@@ -18,12 +18,29 @@ export async function withOwnBody<Shape extends z.ZodType, Result>(
   { name, shape }: { readonly name: string; readonly shape: Shape },
   use: (request: z.output<Shape>) => Promise<Result>,
 ): Promise<Result> {
+  demandJson(call);
   const body = await context.bodies.read(call, { name, limitBytes: context.limits.bodyBytes });
   try {
     return await use(checkShape(shape, jsonOf(body.bytes), "The body"));
   } finally {
     body.release();
   }
+}
+
+/** What is said of a body by who does not say what it is: `curl`, and `fetch` that is given a text. */
+const UNSAID: ReadonlySet<string> = new Set([
+  "",
+  "application/octet-stream",
+  "application/x-www-form-urlencoded",
+  "text/plain",
+]);
+
+/** Refuses a body of which it is said that it is no JSON. */
+export function demandJson(call: Call): void {
+  const type = (call.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (UNSAID.has(type) || type.includes("json")) return;
+  const message = `Content-Type '${echo(type)}' is not accepted: send application/json`;
+  throw new ServiceError("UNSUPPORTED", message, { status: 415 });
 }
 
 /** The parameters of the URL as their shape has them; of those that are given twice the last counts. */

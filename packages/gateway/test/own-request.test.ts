@@ -25,6 +25,26 @@ async function send(target: string, body: unknown): Promise<{ readonly status: n
   return { status: response.status, text: await response.text() };
 }
 
+test.each(["/brooklet/v1/feed", "/brooklet/v1/search", "/brooklet/v1/retrieve"])(
+  "H9 a body of %s that says it is no JSON is refused, one that says nothing is read",
+  async (target) => {
+    const cluster = fakeCluster();
+    cluster.report = { ...REPORT, schemas: [SCHEMA] };
+    const gateway = createGateway({ cluster, reranker: () => [] });
+    const body = target.endsWith("feed") ? "" : JSON.stringify({ group: "a", schema: "note", question: "x" });
+    const statusOf = async (type: string): Promise<number> => {
+      const headers = type === "" ? {} : { "content-type": type };
+      const bytes = new TextEncoder().encode(body);
+      return (await gateway.fetch(`http://localhost${target}`, { method: "POST", headers, body: bytes })).status;
+    };
+    for (const type of ["text/xml", "application/xml; charset=utf-8", "multipart/form-data; boundary=x", "text/csv"])
+      expect(await statusOf(type), type).toBe(415);
+    const read = ["", "application/json", "application/json; charset=utf-8", "Application/JSONL", "text/plain"];
+    for (const type of [...read, "application/x-ndjson", "application/x-www-form-urlencoded"])
+      expect(await statusOf(type), type).not.toBe(415);
+  },
+);
+
 const messageOf = (text: string): string => {
   const { root, message } = JSON.parse(text) as {
     readonly root?: { readonly errors?: readonly [{ readonly message: string }] };

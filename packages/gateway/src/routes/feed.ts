@@ -9,7 +9,7 @@ import { causeOf, type ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
-import { ownParameters } from "../own-request.ts";
+import { demandJson, ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
 import { FEED_PARAMETERS } from "../request-shapes.ts";
 import { prefersJsonLines } from "./accept.ts";
@@ -54,6 +54,7 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     // Before the method, by which clients find out whether they can feed in bulk.
     context.access.demandFeed();
     if (call.method !== "POST") return plainFailure(MethodRefused.only(call.method, "POST"));
+    demandJson(call);
     const { timeout, cluster } = ownParameters(call, context, FEED_PARAMETERS);
     const timeoutMs = timeout === undefined ? context.limits.documentTimeoutMs : timeSpanMs(timeout);
     const isLines = prefersJsonLines(call.header("accept"));
