@@ -208,7 +208,7 @@ class FeedRun {
     // What was cut off between two operations is no whole feed either.
     if (!isCut && !this.#buffer.isOpenList) return;
     const message = isCut
-      ? `Operation ${this.#operations + 1} does not end: a '}' is missing`
+      ? `Operation ${this.#operations}, counted from 0, does not end: a '}' is missing`
       : `The list of operations does not end after ${this.#operations}: a ']' is missing`;
     throw new ServiceError({ code: "INVALID_DOCUMENT", status: 400, number: 18, message, outcome: "not_applied" });
   }

@@ -154,7 +154,7 @@ test("a feed that is no list of objects ends where it is not, after what stands 
   const cluster = await open();
   for (const [rest, message] of [
     ["x", "'x' stands where an operation should begin"],
-    ['{"put":"', "Operation 3 does not end"],
+    ['{"put":"', "Operation 2, counted from 0, does not end: a '}' is missing"],
   ] as const) {
     const told: FedOperation[] = [];
     const feeding = async (): Promise<void> => {
