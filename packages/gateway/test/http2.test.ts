@@ -200,7 +200,11 @@ test("`100 Continue` is said when the body is wanted; another expectation is not
   const answered = answerOf(stream);
   stream.end("{}");
   expect((await answered).status).toBe(200);
-  expect((await ask(session, { ...put, expect: "a miracle" }, "{}")).status).toBe(417);
+  const refused = await ask(session, { ...put, expect: "a miracle" }, "{}");
+  expect([refused.status, JSON.parse(refused.body)]).toEqual([
+    417,
+    { message: "Expect 'a miracle' is not supported: only 100-continue", outcome: "not_applied", code: "UNSUPPORTED" },
+  ]);
   const connecting = { ":method": "CONNECT", ":authority": "localhost" };
   expect((await ask(session, connecting)).status).toBe(405);
 });

@@ -250,6 +250,21 @@ describe("limits of HTTP/1.1", () => {
     expect(accepted).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
+  test("what Node would refuse without a word is refused as everything else: no host, an unknown expectation", async () => {
+    const { port, cluster } = await start();
+    const noHost = await converse(port, ["GET /livez HTTP/1.1\r\n\r\n"]);
+    expect(noHost).toMatch(/^HTTP\/1\.1 400 .*connection: close/is);
+    expect(bodyOf(noHost)).toEqual({
+      message: "The request has no Host header",
+      outcome: "not_applied",
+      code: "BAD_REQUEST",
+    });
+    const expecting = await converse(port, [head(`POST ${PATH}`, "Expect: a miracle", "Content-Length: 2"), "{}"]);
+    expect(expecting).toMatch(/^HTTP\/1\.1 417 /);
+    expect(bodyOf(expecting)).toMatchObject({ message: expect.stringContaining("'a miracle'"), code: "UNSUPPORTED" });
+    expect(cluster.asked).toEqual([]);
+  });
+
   test("H2 the connection goes on after a refusal that read the whole request", async () => {
     const { port } = await start();
     const keep = (line: string): string => `${line} HTTP/1.1\r\nHost: localhost\r\n\r\n`;

@@ -7,6 +7,7 @@ import http2 from "node:http2";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { ServiceError } from "@brooklet/wire";
+import { echo } from "../echo.ts";
 import { plainFailure } from "../failure.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
 import { type Refuse, refuseEarly } from "./early-refusal.ts";
@@ -49,7 +50,7 @@ const HEADER_SLACK_BYTES = 16 * 1024;
 const STREAM_WINDOW_BYTES = 1 << 20;
 const CONNECTION_WINDOW_BYTES = 4 << 20;
 const SESSION_MEMORY_MIB = 16;
-const EXPECTATION_FAILED = 417;
+const NO_HOST = new ServiceError("BAD_REQUEST", "The request has no Host header");
 
 /** What Node notes of a socket on which an answer is under way. */
 interface Answering {
@@ -152,10 +153,14 @@ export class Listener implements Surroundings {
 
   #makeHttp1(): http.Server {
     const limits = this.limits;
-    const onRequest: http.RequestListener = (incoming, outgoing) =>
-      this.#handler.take(new Http1Call(incoming, outgoing, this));
+    const onRequest: http.RequestListener = (incoming, outgoing) => {
+      if (incoming.headers.host === undefined && incoming.httpVersion === "1.1") refuse(outgoing, NO_HOST, true);
+      else this.#handler.take(new Http1Call(incoming, outgoing, this));
+    };
     const server = http.createServer(
       {
+        // Node would refuse it too, and say nothing of it.
+        requireHostHeader: false,
         maxHeaderSize: this.#headBytes,
         headersTimeout: limits.headersTimeoutMs,
         // Node cannot tell a feed from a body that does not come: the calls have a clock for what they read.
@@ -171,6 +176,9 @@ export class Listener implements Surroundings {
     server.maxHeadersCount = 0;
     // `100 Continue` is said when the body is wanted: not at all to a request that is refused before.
     server.on("checkContinue", onRequest);
+    server.on("checkExpectation", (incoming: http.IncomingMessage, outgoing: http.ServerResponse) =>
+      refuse(outgoing, expectationFailed(incoming.headers.expect), false),
+    );
     server.on("clientError", (error, socket: Duplex) => this.#refused(server, error, socket));
     const [serveHttp1] = server.listeners("connection") as ((this: http.Server, socket: Socket) => void)[];
     server.removeAllListeners("connection");
@@ -313,9 +321,25 @@ export class Listener implements Surroundings {
     session.on("stream", (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
       const call = new Http2Call({ stream, headers, rawHeaders }, this, onReset);
       if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler.take(call);
-      else stream.respond({ ":status": EXPECTATION_FAILED }, { endStream: true });
+      else {
+        const { status, headers: told, body } = plainFailure(expectationFailed(headers.expect));
+        stream.respond({ ":status": status, ...told });
+        stream.end(body);
+      }
     });
   }
+}
+
+/** Answers a request that nobody looks at, in the shape of all our errors. */
+function refuse(outgoing: http.ServerResponse, failure: ServiceError, isLast: boolean): void {
+  const { status, headers, body } = plainFailure(failure);
+  const length = { "content-length": Buffer.byteLength(body) };
+  outgoing.writeHead(status, { ...headers, ...length, ...(isLast && { connection: "close" }) }).end(body);
+}
+
+function expectationFailed(expected: string | undefined): ServiceError {
+  const message = `Expect '${echo(expected ?? "")}' is not supported: only 100-continue`;
+  return new ServiceError("UNSUPPORTED", message, { status: 417 });
 }
 
 /** Does `then` when it was called more than `most` times within ten seconds. */
