@@ -1,7 +1,7 @@
 import type { SearchRequest } from "@brooklet/partition";
 import { describe, expect, test } from "vitest";
 import { createGateway } from "../src/index.ts";
-import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+import { type FakeCluster, fakeCluster, plainCluster } from "./fake-cluster.ts";
 
 interface Sent {
   readonly status: number;
@@ -114,6 +114,31 @@ describe("what the core is given", () => {
     ]);
     expect(new TextDecoder().decode(asked(sent).body)).toBe(body);
     expect(sent.cluster.asked[0]?.timeoutMs).toBe(60_000);
+  });
+
+  test("a timeout that is cut to the limit is told, wherever it stands", async () => {
+    const group = "streaming.groupname=u1";
+    const toldOf = async (target: string, init?: RequestInit): Promise<string | null> => {
+      const response = await createGateway({ cluster: fakeCluster() }).fetch(`http://localhost${target}`, init);
+      expect(response.status).toBe(200);
+      return response.headers.get("x-brooklet-timeout-ms");
+    };
+    expect(await toldOf(`/search/?${group}&timeout=61`)).toBe("60000");
+    expect(await toldOf(`/search/?${group}`, post('{"timeout":"2ks"}'))).toBe("60000");
+    expect(await toldOf(`/search/?${group}&timeout=1s`, post('{"timeout":"2ks"}'))).toBeNull();
+    expect(await toldOf(`/search/?${group}&timeout=99`, post("timeout=1", "application/x-www-form-urlencoded"))).toBe(
+      "60000",
+    );
+    for (const timeout of ["60", "60000ms", "5s", "1 ms"])
+      expect(await toldOf(`/search/?${group}&timeout=${encodeURIComponent(timeout)}`), timeout).toBeNull();
+    const limits = { searchTimeoutMs: 2_000 };
+    const shorter = createGateway({ cluster: fakeCluster(), limits });
+    const { headers } = await shorter.fetch(`http://localhost/search/?${group}&timeout=3s`);
+    expect(headers.get("x-brooklet-timeout-ms")).toBe("2000");
+    const plain = await createGateway({ cluster: plainCluster() }).fetch(
+      `http://localhost/search/?${group}&timeout=61`,
+    );
+    expect(plain.headers.get("x-brooklet-timeout-ms")).toBe("60000");
   });
 
   test("a form comes before the URL, which counts more", async () => {

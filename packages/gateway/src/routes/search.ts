@@ -2,14 +2,14 @@
  * `/search/`: opens the query with the parameters and the body as they came, and sends its answer untouched. What a query
  * means, and which partitions it is for, is the core's business.
  */
-import type { Answer, SearchRequest } from "@brooklet/partition";
+import type { Answer, QueryHandle, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
-import { type Parameter, parseParameters } from "../parameters.ts";
+import { isTimeSpan, type Parameter, parseParameters, timeSpanMs } from "../parameters.ts";
 import { plainAnswer, searchAnswer, withQuery } from "../search/searching.ts";
 import { splitTarget } from "../target.ts";
 import { searchChainOf } from "./chosen-chain.ts";
@@ -101,18 +101,38 @@ function readForm(body: Uint8Array, fromUrl: readonly Parameter[], countMax: num
 
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
   const plain = context.cluster.searchPlain === undefined ? undefined : await plainAnswer(request, context, call);
-  if (plain !== undefined) return replyOf(plain);
+  if (plain !== undefined) return replyOf(plain, timeoutOf(request, undefined), context);
   return await withQuery(request, context, call, async (query) => {
     const chain = searchChainOf(query, context);
     context.access.demand(chain?.searcher === undefined ? "search" : "ask");
     if (chain?.searcher !== undefined)
       return await (await generations()).prepareGeneration({ chain, query, request }, call, context);
-    return replyOf(await searchAnswer(query, context, call));
+    return replyOf(await searchAnswer(query, context, call), timeoutOf(request, query), context);
   });
 }
 
-function replyOf({ status, contentType, body }: Answer): Reply {
-  return { status, headers: { "content-type": contentType }, body };
+/** An answer. A timeout that was cut to the limit is told in it. */
+function replyOf(
+  { status, contentType, body }: Answer,
+  timeout: string | undefined,
+  { limits }: GatewayContext,
+): Reply {
+  const limitMs = limits.searchTimeoutMs;
+  const isCut = timeout !== undefined && isTimeSpan(timeout) && timeSpanMs(timeout) > limitMs;
+  const told = isCut ? { "x-brooklet-timeout-ms": String(limitMs) } : undefined;
+  return { status, headers: { "content-type": contentType, ...told }, body };
+}
+
+/** The timeout a request asks for. Its query is asked only where it may stand in the body, or several times. */
+function timeoutOf({ properties, body }: SearchRequest, query: QueryHandle | undefined): string | undefined {
+  let given: string | undefined;
+  let isOpen = body.length > 0;
+  for (const [name, value] of properties) {
+    if (name !== "timeout") continue;
+    if (given !== undefined) isOpen = true;
+    given = value;
+  }
+  return isOpen && query !== undefined ? query.parameter("timeout") : given;
 }
 
 function mediaTypeOf(contentType: string | undefined): string {
