@@ -3,20 +3,16 @@
  * putting, getting and searching is loaded when it is called, so that a page that only searches need not (docs/decisions/0059).
  */
 import type { LanguageModel, Retrieved } from "@brooklet/answers";
-import type { Hit as WireHit } from "@brooklet/wire";
 import type { OperationOf } from "./bulk/group-feed.ts";
 import type { Page } from "./cursor.ts";
-import { shownId } from "./document-id.ts";
-import { storedFields } from "./document-request.ts";
 import type { ExchangeOptions } from "./exchange.ts";
 import { Feed, type FeedOptions, type FeedSource } from "./feed.ts";
 import type { ClearReceipt, EraseReceipt } from "./group-list.ts";
 import type { HighlightForm } from "./hit/marks.ts";
-import { type Hit, wholeRoot } from "./hit/result.ts";
-import { MiniGroup, wireResult } from "./mini-group.ts";
+import type { Hit } from "./hit/result.ts";
+import { MiniGroup } from "./mini-group.ts";
 import type { GetManyOptions, RequestOptions } from "./request-options.ts";
 import { Answer, type AskOptions } from "./retrieval/answer.ts";
-import type { Asking } from "./retrieval/answering.ts";
 import type { RetrieveOptions } from "./retrieval/retrieval.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
 import type { AnySchema } from "./schema/schema.ts";
@@ -220,17 +216,8 @@ export class Group extends MiniGroup {
     question: string,
     options: RetrieveOptions<S> = {},
   ): Promise<Retrieved> {
-    const { signal } = options;
-    const { retrievePassages } = await import("./retrieval/answering.ts");
-    return await retrievePassages(schema, question, options as RetrieveOptions, {
-      search: async (parameters) => {
-        const { children = [] } = wholeRoot(
-          await wireResult(this.place, { "ranking.profile": "default", ...parameters }, signal),
-        );
-        return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
-      },
-      stored: (documentId) => storedFields(this.place, schema, documentId, options),
-    });
+    const { groupRetrieval } = await import("./retrieval/answering.ts");
+    return await groupRetrieval(this.place, schema, question, options as RetrieveOptions);
   }
 
   /**
@@ -245,21 +232,11 @@ export class Group extends MiniGroup {
    * ```
    */
   ask<S extends AnySchema>(schema: S, question: string, options: AskOptions<S> = {}): Answer {
-    const { model = this.#model, history, rewrite, instructions, ...retrieval } = options;
-    const { signal } = options;
-    const asking: Asking = {
-      question,
-      model,
-      ...(history === undefined ? {} : { history }),
-      ...(rewrite === undefined ? {} : { rewrite }),
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(signal === undefined ? {} : { signal }),
-      retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
-      isStored: async ({ documentId }) => (await storedFields(this.place, schema, documentId, options)) !== undefined,
-    };
+    const { place } = this;
+    const asked = { ...options, model: options.model ?? this.#model } as AskOptions;
     return new Answer(async function* parts() {
       const { answerParts } = await import("./retrieval/answering.ts");
-      yield* answerParts(asking);
+      yield* answerParts(place, schema, question, asked);
     });
   }
 }

@@ -2,18 +2,19 @@
  * A group as `@brooklet/client/mini` has it: what is asked of single documents, and searches. All of it stays inside the group, because nothing
  * else can be expressed. What `Group` has beyond this would be in a bundle of one file whether it is called or not (docs/decisions/0193).
  */
-import { documentNameProblem, type SearchResult as WireResult } from "@brooklet/wire";
+import { documentNameProblem } from "@brooklet/wire";
 import type { Condition } from "./condition.ts";
 import { encodeDocument } from "./document.ts";
 import { wholeId } from "./document-id.ts";
 import { type DocumentPlace, documentSet, get, storedFields, type WriteLanguage, write } from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, exchange } from "./exchange.ts";
+import type { ExchangeOptions } from "./exchange.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import type { DocumentExplanation } from "./hit/explanation.ts";
 import type { HighlightForm } from "./hit/marks.ts";
 import { readResult, type SearchResult } from "./hit/result.ts";
+import { wireResult } from "./hit/search-request.ts";
 import { type Query, query, yqlQuery } from "./query.ts";
 import type {
   CountOptions,
@@ -247,16 +248,4 @@ export class MiniGroup {
       await wireResult(this.place, written.toJSON(), options.signal, hasBigints(written.schema)),
     );
   }
-}
-
-/** What a search of a group answers, as it is on the wire. */
-export async function wireResult(
-  { exchange: to, group }: DocumentPlace,
-  asked: Readonly<Record<string, unknown>>,
-  signal: AbortSignal | undefined,
-  isExact = false,
-): Promise<WireResult> {
-  const parameters = { ...asked, "streaming.groupname": group };
-  const request = { method: "POST", target: "/search/", parameters, signal, isRepeatable: true, isExact } as const;
-  return (await exchange(to, request)).json as WireResult;
 }

@@ -1,35 +1,44 @@
 /** What answers a question, loaded when one is asked: the retrieval, the model, what it is told, and what comes of what it says. */
-import {
-  type AnswerPart,
-  answer,
-  ChatError,
-  type ChatMessage,
-  type LanguageModel,
-  type Passage,
-  rewrittenQuestion,
-} from "@brooklet/answers";
+import { type AnswerPart, answer, ChatError, type Retrieved, rewrittenQuestion } from "@brooklet/answers";
+import type { Hit as WireHit } from "@brooklet/wire";
+import { shownId } from "../document-id.ts";
+import { type DocumentPlace, storedFields } from "../document-request.ts";
 import { invalidArgument } from "../error.ts";
-import { checkLanguageModel } from "./answer.ts";
+import { wholeRoot } from "../hit/result.ts";
+import { wireResult } from "../hit/search-request.ts";
+import type { AnySchema } from "../schema/schema.ts";
+import { type AskOptions, checkLanguageModel } from "./answer.ts";
 import { failureOfModel } from "./model-failure.ts";
+import { type RetrieveOptions, retrievePassages } from "./retrieval.ts";
 
 export { summarize } from "@brooklet/answers";
-export { retrievePassages } from "./retrieval.ts";
 
-/** The parts of an ask that are not about retrieval. */
-export interface Asking {
-  readonly question: string;
-  readonly model: LanguageModel | undefined;
-  readonly history?: readonly ChatMessage[];
-  readonly rewrite?: boolean;
-  readonly instructions?: string;
-  readonly signal?: AbortSignal;
-  retrieve(question: string): Promise<readonly Passage[]>;
-  isStored(passage: Passage): Promise<boolean>;
+/** The passages of a group's documents for a question. */
+export async function groupRetrieval(
+  place: DocumentPlace,
+  schema: AnySchema,
+  question: string,
+  options: RetrieveOptions,
+): Promise<Retrieved> {
+  return await retrievePassages(schema, question, options, {
+    search: async (asked) => {
+      const parameters = { "ranking.profile": "default", ...asked };
+      const { children = [] } = wholeRoot(await wireResult(place, parameters, options.signal));
+      return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
+    },
+    stored: (documentId) => storedFields(place, schema, documentId, options),
+  });
 }
 
 /** The parts of an answer. */
-export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
-  const { question, model, history = [], rewrite = false, instructions, signal } = asking;
+export async function* answerParts(
+  place: DocumentPlace,
+  schema: AnySchema,
+  question: string,
+  options: AskOptions,
+): AsyncGenerator<AnswerPart> {
+  const { model, history = [], rewrite = false, instructions, ...retrieval } = options;
+  const { signal } = retrieval;
   if (model === undefined) {
     throw invalidArgument(
       "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
@@ -38,11 +47,11 @@ export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
   checkLanguageModel(model, "model");
   try {
     const searched = rewrite ? await rewrittenQuestion(question, history, model, signal) : question;
-    const passages = await asking.retrieve(searched);
+    const { passages } = await groupRetrieval(place, schema, searched, retrieval);
     yield* answer(searched, passages, {
       model,
       history,
-      isStored: (passage) => asking.isStored(passage),
+      isStored: async ({ documentId }) => (await storedFields(place, schema, documentId, options)) !== undefined,
       ...(instructions === undefined ? {} : { instructions }),
       ...(signal === undefined ? {} : { signal }),
     });
