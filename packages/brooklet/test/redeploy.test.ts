@@ -3,9 +3,11 @@
  * it has to reach every thread before it is answered, and to survive a kill right after.
  */
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { Writer } from "@brooklet/core";
+import { expect, onTestFinished, test } from "vitest";
 import { connect, int, schema, string, text } from "../src/index.ts";
-import { asking, folder, search, serveProcess } from "./served.ts";
+import { openCluster } from "../src/node/threads.ts";
+import { applicationFiles, asking, folder, search, serveProcess } from "./served.ts";
 
 /** So many that every bucket has some, and so every thread. */
 const GROUPS = Array.from({ length: 24 }, (_, at) => `group${at}`);
@@ -60,4 +62,48 @@ test("a deployment reaches every thread at once, and is there after a kill", asy
   expect(await totals(oneWord, askAgain)).toEqual(every(0));
   const found = await search(askAgain, "group3", "select * from note where size = 5", { timeout: "20s" });
   expect(found.root.children?.map(({ fields }) => fields["title"])).toEqual(["new"]);
+});
+
+test("no value that is acknowledged while a field changes its type is lost, in any thread", async () => {
+  const cluster = openCluster({ path: join(folder(), "data"), threads: 2, buckets: 4 });
+  onTestFinished(() => cluster.close());
+  const typed = (type: string): Uint8Array => {
+    const files = applicationFiles({
+      note: `schema note { document note { field f type ${type} { indexing: summary } } }`,
+    });
+    const writer = new Writer().varint(files.size);
+    for (const [path, text] of files) writer.text(path).text(text);
+    return writer.finish();
+  };
+  const id = (group: string): string => `id:mail:note:g=${group}:1`;
+  const put = async (group: string): Promise<number> => {
+    const request = { kind: "put", rawPath: "", id: id(group), create: false, condition: "" } as const;
+    const body = new TextEncoder().encode('{"fields":{"f":5}}');
+    return (await cluster.partition(`g:${group}`).apply({ ...request, body }, 30_000)).status;
+  };
+  const value = async (group: string): Promise<string> => {
+    const asked = { rawPath: "", id: id(group), fieldSet: "", tensorFormat: "" };
+    return new TextDecoder().decode((await cluster.partition(`g:${group}`).get(asked, 30_000)).body);
+  };
+  await cluster.deploy(typed("long"));
+  const puts = new Map<string, Promise<number>>();
+  const visit = cluster.visit.bind(cluster);
+  let isLate = false;
+  cluster.visit = async (asked, step, timeoutMs) => {
+    const page = await visit(asked, step, timeoutMs);
+    // Every bucket but this is done.
+    if (step.bucket !== 3) return page;
+    for (const group of isLate ? [] : GROUPS) puts.set(group, put(group));
+    await Promise.all(puts.values());
+    isLate = true;
+    return page;
+  };
+  await expect(cluster.deploy(typed("array<long>"))).rejects.toThrow(/^field-type-change: Field 'f'/);
+  for (const group of GROUPS)
+    expect([group, await puts.get(group), await value(group)]).toEqual([group, 200, expect.stringContaining('"f":5')]);
+  // Nothing waits for what was refused, and what is deployed without values is served.
+  for (const group of GROUPS)
+    expect([await put(group), (await cluster.erase(`g:${group}`)).documents]).toEqual([200, 1]);
+  await cluster.deploy(typed("array<long>"));
+  expect(await Promise.all(GROUPS.map(put))).toEqual(GROUPS.map(() => 400));
 });

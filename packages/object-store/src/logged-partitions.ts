@@ -119,6 +119,10 @@ export class LoggedPartitions implements Partitions {
     return this.#journal.isOwner ? this.#inner.outdated(number, limit) : [];
   }
 
+  writtenSince(operation: number, segment: number): readonly string[] {
+    return this.#inner.writtenSince(operation, segment);
+  }
+
   eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined {
     if (!this.#journal.isOwner) return undefined;
     const next = this.#change(() => this.#inner.eraseOthers(schemas, from, limit));

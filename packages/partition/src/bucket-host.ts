@@ -49,6 +49,7 @@ import { BucketShards } from "./shards/bucket-shards.ts";
 import { bucketOfName } from "./shards/shard.ts";
 import type { ShardGuard } from "./shards/shard-guard.ts";
 import { ShardStore } from "./shards/shard-store.ts";
+import { WrittenMeanwhile } from "./shards/written-meanwhile.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** An engine that can be given an application. */
@@ -95,6 +96,7 @@ export interface BucketHostOptions {
 export class BucketHost {
   readonly #options: BucketHostOptions;
   readonly #maintenance: Maintenance;
+  readonly #meanwhile: WrittenMeanwhile;
   readonly #open = new Map<number, Bucket>();
   readonly #unseen: UnseenBuckets;
   readonly #endSweeping: () => void;
@@ -127,8 +129,15 @@ export class BucketHost {
       ...(enter && { enter }),
       ...(tailBytesMax !== undefined && { tailBytesMax }),
     });
+    const { buckets, owns = () => true } = options;
+    this.#meanwhile = new WrittenMeanwhile({
+      buckets: Array.from({ length: buckets }, (_, number) => number).filter(owns),
+      bucketAt: (number) => this.#bucketAt(number),
+      visit: (...asked) => this.visit(...asked),
+    });
     this.shards = new BucketShards({
       maintenance: this.#maintenance,
+      meanwhile: this.#meanwhile,
       bucketFor: (name) => this.#bucketFor(name),
       partition: (name) => this.partition(name),
       shard: (name) => this.shard(name),
@@ -137,7 +146,7 @@ export class BucketHost {
       usage: (name) => this.#usage(name),
       tell: (problem) => this.#tell(problem),
     });
-    this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
+    this.#unseen = new UnseenBuckets(buckets, owns);
     if (application !== undefined) this.deploy(application);
     this.#endSweeping = options.surroundings.every(SWEEP_MS, () => this.#sweep());
   }
@@ -146,7 +155,7 @@ export class BucketHost {
   partition(key: string): Partition {
     const bucket = this.#bucketFor(key);
     const { engine, guard = (name) => this.shards.active(name) } = this.#options;
-    return new Partition(key, bucket, engine, this.#maintenance, this.#tell, () => guard(key));
+    return new Partition(key, bucket, engine, this.#maintenance, this.#tell, () => this.#meanwhile.guard(guard(key)));
   }
 
   /** What is stored of the shard of `key`; it need not exist. */
@@ -249,12 +258,17 @@ export class BucketHost {
 
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): DeployReport {
-    if (this.#isClosed) throw closedError();
-    // What was decided by the application before is committed before there is another.
-    for (const bucket of this.#open.values()) bucket.flush();
-    const report = this.#options.engine.restore(asPackage(application.bytes));
-    this.activate(application.number, report);
-    return report;
+    try {
+      if (this.#isClosed) throw closedError();
+      // What was decided by the application before is committed before there is another.
+      for (const bucket of this.#open.values()) bucket.flush();
+      const report = this.#options.engine.restore(asPackage(application.bytes));
+      this.activate(application.number, report);
+      return report;
+    } finally {
+      // Those that waited for it are decided by it.
+      this.#meanwhile.release();
+    }
   }
 
   /** Goes on with an application that the engine has already. */

@@ -19,9 +19,11 @@ import type { DeployableEngine } from "./bucket-host.ts";
 import { clock } from "./clock.ts";
 import type { Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
-import { STORED_LOOK_MS, STORED_STEP_MS } from "./limits.ts";
+import { HELD_LOOK_MS, STORED_LOOK_MS } from "./limits.ts";
 import { type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { ModelRunner } from "./query/query-models.ts";
+import type { AskShard } from "./shards/bucket-shards.ts";
+import { type BucketMark, selectsAny } from "./shards/written-meanwhile.ts";
 
 /** A package that was validated and stored, and what the core says about it. */
 export interface Deployment {
@@ -53,6 +55,8 @@ export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "model
   /** An engine of its own, which validates the package against what is deployed. */
   readonly validator: DeployableEngine;
   readonly documents: StoredDocuments;
+  /** What is written while it is looked through them; nothing: it is not looked at. */
+  readonly written?: WrittenDocuments | undefined;
   /** The number of the application that it is to take the place of; whichever is deployed, unless it is said. */
   readonly base?: number | undefined;
   /** Called in the same turn as it is stored. */
@@ -65,11 +69,50 @@ export interface StoredDocuments {
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
 }
 
+/** What is written while it is looked through what is stored, in all threads. */
+export interface WrittenDocuments {
+  /** Begins: what is written from here on is looked at. */
+  begin(): Promise<void>;
+  /**
+   * Which visit selects what was written since then, or since it was asked before; nothing: none does. `holds`: writes wait until their
+   * thread has another application, or until `release`.
+   */
+  selecting(visits: readonly Visit[], holds: boolean): Promise<number | undefined>;
+  release(): Promise<void>;
+}
+
+/** What is written in threads; each is asked by a name. */
+export function writtenIn(threads: readonly string[], ask: AskShard): WrittenDocuments {
+  const marks = new Map<string, readonly BucketMark[]>();
+  let isHeld = false;
+  const each = async <Result>(work: (thread: string) => Promise<Result>): Promise<readonly Result[]> =>
+    await Promise.all(threads.map(work));
+  return {
+    begin: async () => void (await each(async (thread) => marks.set(thread, await ask(thread, "marks", undefined)))),
+    selecting: async (visits, holds) => {
+      isHeld ||= holds;
+      const timeoutMs = holds ? HELD_LOOK_MS : STORED_LOOK_MS;
+      const all = await each(async (thread) => {
+        const look = { visits, since: marks.get(thread) ?? [], holds, timeoutMs };
+        const { found, until } = await ask(thread, "meanwhile", look);
+        marks.set(thread, until);
+        return found;
+      });
+      return all.find((found) => found !== undefined);
+    },
+    release: async () => {
+      // One that ended has nobody wait.
+      if (isHeld) await Promise.allSettled(threads.map((thread) => ask(thread, "release", undefined)));
+    },
+  };
+}
+
 /** Validates a package against what is deployed, and stores it with what has to be remembered of earlier deployments. */
 export async function prepareDeployment(
   applicationPackage: Uint8Array,
-  { storage, validator, documents, base, modelRunner, objections, onStored = () => undefined }: DeploymentSetting,
+  setting: DeploymentSetting,
 ): Promise<Deployment> {
+  const { storage, validator, base, modelRunner, objections, onStored = () => undefined } = setting;
   const bytes = await completePackage(applicationPackage, modelRunner, validator);
   const current = storage.readApplication();
   demandBase(current, base);
@@ -80,19 +123,28 @@ export async function prepareDeployment(
   demandUnobjected(objections?.(report) ?? []);
   if (current !== undefined && equal(current.bytes, remembered)) return { application: current, report };
   const { unlessStored = [] } = report;
-  // Nothing is waited for where there is nothing to look for: what the validator has is stored in the turn it has it.
-  const warnings = unlessStored.length === 0 ? [] : await demandUnset(unlessStored, documents);
-  const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
-  storage.storeApplication(application);
-  const deployment = { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
-  onStored(deployment);
-  return deployment;
+  try {
+    // Nothing is waited for where there is nothing to look for: what the validator has is stored in the turn it has it.
+    const warnings = unlessStored.length === 0 ? [] : await demandUnset(unlessStored, setting);
+    const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
+    storage.storeApplication(application);
+    const deployment = { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
+    onStored(deployment);
+    return deployment;
+  } catch (error) {
+    await setting.written?.release();
+    throw error;
+  }
 }
 
-/** Says what deploying a package would say, or throws what it would throw, and deploys nothing. */
+/** Says what deploying a package would say, or throws what it would throw, and deploys nothing: no write waits for it. */
 export async function checkDeployment(
   applicationPackage: Uint8Array,
-  { storage, embedder, ...setting }: Omit<DeploymentSetting, "onStored"> & Pick<ModelSurroundingsOptions, "embedder">,
+  {
+    storage,
+    embedder,
+    ...setting
+  }: Omit<DeploymentSetting, "onStored" | "written"> & Pick<ModelSurroundingsOptions, "embedder">,
 ): Promise<DeployReport> {
   const unstored = { readApplication: () => storage.readApplication(), storeApplication: () => undefined };
   try {
@@ -107,23 +159,25 @@ export async function checkDeployment(
 const OVERRIDES = "validation-overrides.xml";
 
 /**
- * Whether a package is the one that is stored and served, of which everything was said when it was restored (docs/decisions/0095).
+ * What was said of a package when it was restored, if it is the one that is stored and served (docs/decisions/0095).
  * A program that opens its database says the same schemas each time, and need not wait until a core of its own has compiled them again.
  * Throws what this server says against it.
  */
-export async function isServed(
+export async function reportOfSame(
   applicationPackage: Uint8Array,
-  report: DeployReport,
-  stored: StoredApplication,
+  restored: DeployReport | undefined,
+  stored: StoredApplication | undefined,
   engine: DeployableEngine,
   { modelRunner, objections: objectionsOf }: Pick<ModelSurroundingsOptions, "modelRunner" | "objections">,
-): Promise<boolean> {
+): Promise<DeployReport | undefined> {
+  if (restored === undefined || stored === undefined) return undefined;
   // What would be refused by now has to be said by who refuses it.
-  if ((report.objections ?? []).length > 0 || fileOfPackage(applicationPackage, OVERRIDES) !== undefined) return false;
+  const isRefused = (restored.objections ?? []).length > 0;
+  if (isRefused || fileOfPackage(applicationPackage, OVERRIDES) !== undefined) return undefined;
   const complete = await completePackage(applicationPackage, modelRunner, engine);
-  const isSame = equal(stored.bytes, withHistory(complete, engine.history?.() ?? NOTHING));
-  if (isSame) demandUnobjected(objectionsOf?.(report) ?? []);
-  return isSame;
+  if (!equal(stored.bytes, withHistory(complete, engine.history?.() ?? NOTHING))) return undefined;
+  demandUnobjected(objectionsOf?.(restored) ?? []);
+  return restored;
 }
 
 /** What the operator is told of a stored package that this release would not take; nothing if it would. */
@@ -140,41 +194,49 @@ function demandUnobjected(objections: readonly string[]): void {
   throw new ServiceError({ ...said, message: objections.join("; "), outcome: "not_applied" });
 }
 
-/** Refuses changes of fields that stored documents have; what is said of the others. */
-async function demandUnset(changes: readonly UnlessStored[], documents: StoredDocuments): Promise<string[]> {
-  const warnings: string[] = [];
-  for (const { schema, field, refusal, warning } of changes) {
-    if (await hasStoredValue(documents, schema, field)) {
-      const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17, message: refusal } as const;
-      throw new ServiceError({ ...said, outcome: "not_applied" });
-    }
-    warnings.push(warning);
+/**
+ * Refuses changes of fields that stored documents have; what is said of the others. What was written meanwhile is looked at twice: what
+ * was written until then, and the little that came in that time, while writes wait.
+ */
+async function demandUnset(
+  changes: readonly UnlessStored[],
+  { documents, written }: Pick<DeploymentSetting, "documents" | "written">,
+): Promise<string[]> {
+  await written?.begin();
+  for (const { schema, field, refusal } of changes)
+    if (await hasStoredValue(documents, schema, field)) throw refused(refusal);
+  const visits = changes.map(({ schema, field }) => visitOfValues(schema, field));
+  for (const holds of [false, true]) {
+    const change = changes[(await written?.selecting(visits, holds)) ?? -1];
+    if (change !== undefined) throw refused(change.refusal);
   }
-  return warnings;
+  return changes.map(({ warning }) => warning);
+}
+
+function refused(message: string): ServiceError {
+  const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17, message } as const;
+  return new ServiceError({ ...said, outcome: "not_applied" });
 }
 
 /** Looks through everything that is stored, until a value is found or it took too long. */
 async function hasStoredValue(stored: StoredDocuments, schema: string, field: string): Promise<boolean> {
-  const visit = {
+  const visit = visitOfValues(schema, field);
+  const endMs = clock.now() + STORED_LOOK_MS;
+  for (let bucket = 0; bucket < stored.buckets; bucket += 1)
+    if (await selectsAny(stored, visit, { bucket }, endMs)) return true;
+  return false;
+}
+
+/** What selects the documents that have a value of a field. */
+function visitOfValues(schema: string, field: string): Visit {
+  return {
     types: [schema],
     namespace: "",
     selection: `not (${shownType(schema)}.${field} == null)`,
     fieldSet: "[id]",
     tensorFormat: "",
     format: "json",
-  } as const;
-  const endMs = clock.now() + STORED_LOOK_MS;
-  for (let bucket = 0; bucket < stored.buckets; bucket += 1) {
-    let from: VisitStep["from"] | undefined = { partition: 0, after: "" };
-    while (from !== undefined) {
-      if (clock.now() > endMs) return true;
-      const step: VisitStep = { bucket, from, documentsMax: 1, bytesMax: 1 };
-      const page: VisitPage = await stored.visit(visit, step, STORED_STEP_MS);
-      if (page.documents > 0 || page.damage !== undefined) return true;
-      from = page.next;
-    }
-  }
-  return false;
+  };
 }
 
 const NOTHING = new Uint8Array();

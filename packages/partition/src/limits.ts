@@ -62,6 +62,8 @@ export const MASS_DOCUMENTS = 256;
 
 /** How long a deployment looks whether documents have a value of a field whose type changes; then they may have. */
 export const STORED_LOOK_MS = 30_000;
+/** The same of what was written in the last moments, while writes wait. */
+export const HELD_LOOK_MS = 1_000;
 /** Longest step of that through a bucket; within it requests are served in turns. */
 export const STORED_STEP_MS = 1_000;
 

@@ -38,9 +38,9 @@ import {
   type Deployment,
   type DeploymentSetting,
   demandBase,
-  isServed,
   objectionsTo,
   prepareDeployment,
+  reportOfSame,
 } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { withBackups } from "./erasing.ts";
@@ -401,15 +401,14 @@ export class LocalCluster implements Cluster {
       demandBase(stored, base);
       const restored = this.#restored;
       this.#restored = undefined;
-      const isSame =
-        restored !== undefined &&
-        stored !== undefined &&
-        (await isServed(applicationPackage, restored, stored, this.#engine, this.#options));
-      if (isSame) return await this.#serve(restored);
+      const same = await reportOfSame(applicationPackage, restored, stored, this.#engine, this.#options);
+      if (same !== undefined) return await this.#serve(same);
       const isFirst = stored === undefined;
+      // Of what several processes write, each knows its own alone.
+      const written = this.#gate === OPEN_GATE ? this.#large.written() : undefined;
       const { application, report } = isFirst
         ? await this.#deployFirst(applicationPackage)
-        : await prepareDeployment(applicationPackage, this.#setting(makeEngine()));
+        : await prepareDeployment(applicationPackage, { ...this.#setting(makeEngine()), written });
       if (!isFirst) this.#host.deploy(application);
       return await this.#serve(report);
     } catch (error) {

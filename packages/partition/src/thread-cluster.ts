@@ -321,12 +321,20 @@ export class ThreadCluster implements Cluster {
     if (this.#deploying) throw deploymentUnderWay();
     this.#deploying = true;
     try {
-      const { application, report } = await prepareDeployment(applicationPackage, { ...this.#setting(), base });
-      this.#engine.restore(asPackage(application.bytes));
-      this.#report = report;
-      await this.#large.without(async () => {
-        const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
-        await Promise.all(calls);
+      const written = this.#large.written();
+      const report = await this.#large.without(async () => {
+        try {
+          const setting = { ...this.#setting(), base, written };
+          const { application, report } = await prepareDeployment(applicationPackage, setting);
+          this.#engine.restore(asPackage(application.bytes));
+          this.#report = report;
+          const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
+          await Promise.all(calls);
+          return report;
+        } finally {
+          // Only now is nothing decided any more by the application before.
+          await written.release();
+        }
       });
       this.#report = await withMissingModels(report, this.#options.embedder);
       this.#options.onApplication?.(this.#report);

@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { getNote, type Opened, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
-import { folder } from "./setting.ts";
+import { getNote, idOf, type Opened, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
+import { directory, folder } from "./setting.ts";
 
 const DOCUMENTS = 600;
 
@@ -280,6 +280,72 @@ test("the type of a field that no document has changes with a warning", async ()
     await expect(changed(other)).rejects.toThrow(/field-type-change/);
     await putNote(cluster, "alice", "n599", { title: "Red" });
   }
+});
+
+test("a value that is written while it is looked whether there is one is never lost", async () => {
+  const { cluster } = openCore(join(folder(), "data"));
+  const typed = (type: string): Uint8Array =>
+    packageOf({ note: note({ title: TEXT, f: `type ${type} { indexing: summary }` }) });
+  await cluster.deploy(typed("long"));
+  const groups = Array.from({ length: 20 }, (_, at) => `u${at}`);
+  const groupIn = (bucket: number): string => groups.find((one) => cluster.bucketOf(`g:${one}`) === bucket) ?? "";
+  await putNote(cluster, groupIn(0), "n1", { title: "Red" });
+  await putNote(cluster, groupIn(1), "n1", { title: "Red" });
+  // The first bucket is done when the last is looked through.
+  const visit = cluster.visit.bind(cluster);
+  let isWritten = false;
+  cluster.visit = async (asked, step, timeoutMs) => {
+    const page = await visit(asked, step, timeoutMs);
+    if (step.bucket === 1 && !isWritten) {
+      isWritten = true;
+      await putNote(cluster, groupIn(0), "n1", { title: "Red", f: 5 });
+    }
+    return page;
+  };
+  await expect(cluster.deploy(typed("bool"))).rejects.toThrow(/^field-type-change: Field 'f'/);
+  expect(isWritten).toBe(true);
+  expect(await getNote(cluster, groupIn(0), "n1")).toContain('"f":5');
+  // Nothing waits for what was refused.
+  await putNote(cluster, groupIn(0), "n1", { title: "Red" });
+});
+
+test("a value that is written while a deployment is stored is decided by that", async () => {
+  const path = join(folder(), "data");
+  const storage = directory(path);
+  const { cluster } = openCore(path, undefined, { storage });
+  const typed = (type: string): Uint8Array =>
+    packageOf({ note: note({ title: TEXT, f: `type ${type} { indexing: summary }` }) });
+  await cluster.deploy(typed("long"));
+  // Nothing waits for what is only checked.
+  await cluster.checkDeployment(typed("array<long>"));
+  await putNote(cluster, "alice", "n1", { title: "Red" });
+  const encoder = new TextEncoder();
+  const put = async (): Promise<number> => {
+    const body = encoder.encode('{"fields":{"f":5}}');
+    const request = { kind: "put", rawPath: "", id: idOf("n2", "alice"), create: false, condition: "", body } as const;
+    return (await cluster.partition("g:alice").apply(request, 60_000)).status;
+  };
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < 100; at += 1)
+      yield encoder.encode(`${JSON.stringify({ put: idOf(`l${at}`, "alice"), fields: { f: 5 } })}\n`);
+  }
+  const fed = async (): Promise<number[]> => {
+    const statuses: number[] = [];
+    for await (const told of cluster.feed(lines(), { timeoutMs: 60_000 }))
+      statuses.push(...told.map(({ outcome }) => outcome.status));
+    return statuses;
+  };
+  const writes: Promise<number | number[]>[] = [];
+  const store = storage.storeApplication.bind(storage);
+  storage.storeApplication = (application) => {
+    store(application);
+    writes.push(put(), fed());
+  };
+  const { warnings } = await cluster.deploy(typed("array<long>"));
+  expect(warnings).toContainEqual(expect.stringMatching(/Field 'f'.* no stored document has a value/));
+  // None that has a value of the type before was taken.
+  expect(new Set((await Promise.all(writes)).flat())).toEqual(new Set([400]));
+  expect(await getNote(cluster, "alice", "n2")).toMatch(/^404 /);
 });
 
 test("an override whose last day is over allows nothing, one for years is refused", async () => {

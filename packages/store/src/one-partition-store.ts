@@ -280,6 +280,11 @@ export class OnePartitionStore implements Partitions {
     return this.#loaded?.about.application === this.application ? [] : this.from(number + 1, limit);
   }
 
+  writtenSince(operation: number, segment: number): readonly string[] {
+    const isWritten = this.lastOperation > operation || this.firstFreeSegment > segment;
+    return isWritten && this.#loaded !== undefined ? [this.#key] : [];
+  }
+
   eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined {
     if (this.#loaded === undefined) return undefined;
     const others = this.#headers().filter(({ number, schema }) => number >= from && !schemas.includes(schema));

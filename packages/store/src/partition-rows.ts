@@ -65,6 +65,13 @@ export function writeNextNumbers(sql: Sql, { partition, operation, segment }: Ne
   });
 }
 
+/** The keys of partitions that have operations after a number, or segments from a number on. */
+export function writtenSince(sql: Sql, operation: number, segment: number): readonly string[] {
+  const statement =
+    "SELECT key FROM partition WHERE number IN (SELECT partition FROM operation WHERE number > ? UNION SELECT partition FROM segment WHERE number >= ?)";
+  return sql.all<{ key: string }>(statement, operation, segment).map(({ key }) => key);
+}
+
 /** The numbers of the segments of a partition. */
 export function segmentsOf(sql: Sql, key: string): readonly number[] {
   const statement =

@@ -8,7 +8,7 @@ import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./h
 import { type Known, KnownPartitions } from "./known-partitions.ts";
 import { followAll } from "./mark.ts";
 import { alwaysHasNote, Notes } from "./notes.ts";
-import { type PartitionRows, writePartitionRows } from "./partition-rows.ts";
+import { type PartitionRows, writePartitionRows, writtenSince } from "./partition-rows.ts";
 import {
   type BlockReceiver,
   type NumberedKey,
@@ -299,6 +299,10 @@ export class PartitionStore implements Partitions {
       number,
       limit,
     );
+  }
+
+  writtenSince(operation: number, segment: number): readonly string[] {
+    return writtenSince(this.#sql, operation, segment);
   }
 
   /** Partitions written with another application than the deployed one, in order of their number after `number`. */

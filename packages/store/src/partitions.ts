@@ -98,6 +98,8 @@ export interface Partitions {
   from(number: number, limit: number): NumberedKey[];
   /** Partitions with a tail, in order of their number after `number`. */
   withTail(number: number, limit: number): NumberedKey[];
+  /** The keys of partitions in which something was written after an operation, or into segments from a number on. */
+  writtenSince(operation: number, segment: number): readonly string[];
   /** Partitions written with another application than the deployed one, in order of their number after `number`. */
   outdated(number: number, limit: number): NumberedKey[];
   /**

@@ -70,6 +70,23 @@ test("a block that is missing in the middle of a run is named", () => {
   expect(thrown()).toContain(`block ${BLOCKS} of segment 1 is missing`);
 });
 
+test("what was written since is told by partition, also when it was folded, and nothing else", () => {
+  const store = stored();
+  const since = (): readonly [number, number] => [store.lastOperation, store.firstFreeSegment];
+  const written = (mark: readonly [number, number]): string[] => [...store.writtenSince(...mark)].sort();
+  const first = since();
+  store.append(["g:b", "g:c"].map((key) => ({ key, bytes: Uint8Array.of(1) })));
+  const second = since();
+  store.note("g:a", "of a");
+  store.append([{ key: "g:c", bytes: Uint8Array.of(2) }]);
+  expect([written(first), written(second), written(since())]).toEqual([["g:b", "g:c"], ["g:c"], []]);
+  const third = since();
+  const [number, fold] = [store.firstFreeSegment, store.lastOperation];
+  const made = { number, header: Uint8Array.of(), liveness: Uint8Array.of(), schema: "mail", documents: 1, blocks: [] };
+  store.commit("g:c", { folded: fold, removedSegments: [], liveness: [], newSegments: [made] }, true);
+  expect([written(second), written(third)]).toEqual([["g:c"], ["g:c"]]);
+});
+
 test("who opens the tables after an erasure goes on with it, and gives no number twice", () => {
   const sql = openSql(":memory:");
   createTables(sql, IDENTITY);

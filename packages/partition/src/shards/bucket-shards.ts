@@ -43,6 +43,7 @@ import { ShardGuard } from "./shard-guard.ts";
 import type { ShardStore } from "./shard-store.ts";
 import type { MovedPage, SplitParent, Touched } from "./split.ts";
 import { shownPartition } from "./stored-shards.ts";
+import type { BucketMark, MeanwhileFound, MeanwhileLook, WrittenMeanwhile } from "./written-meanwhile.ts";
 
 /** What a shard answers, with what it is; or that it has not got what is asked for. */
 export type ShardReply<Result> = { readonly result: Result; readonly shard: ShardRecord } | Moved;
@@ -109,6 +110,10 @@ export interface ShardWork {
   };
   /** Erases a partition whose shards are gone. */
   readonly remove: { readonly with: undefined; readonly gives: Erasure };
+  /** How far the buckets of the thread are; what was written since, as `WrittenMeanwhile` tells it. The name is not looked at. */
+  readonly marks: { readonly with: undefined; readonly gives: readonly BucketMark[] };
+  readonly meanwhile: { readonly with: MeanwhileLook; readonly gives: MeanwhileFound };
+  readonly release: { readonly with: undefined; readonly gives: undefined };
 }
 
 /** The name of something that shards are asked. */
@@ -124,6 +129,7 @@ export type AskShard = <Task extends ShardTask>(
 /** Where shards stand. */
 export interface ShardHost {
   readonly maintenance: Maintenance;
+  readonly meanwhile: WrittenMeanwhile;
   bucketFor(name: string): Bucket;
   partition(name: string): Partition;
   shard(name: string): ShardStore;
@@ -217,6 +223,9 @@ export class BucketShards {
         purge: () => this.#host.maintenance.erased(this.#host.bucketFor(name)).gone(),
         usage: async ({ made }) => this.#usage(name, made),
         remove: async () => this.#remove(name),
+        marks: async () => this.#host.meanwhile.marks(),
+        meanwhile: async (look) => await this.#host.meanwhile.look(look),
+        release: async () => await nothing(this.#host.meanwhile.release()),
       };
     try {
       return await tasks[task](given);

@@ -25,6 +25,7 @@ import type {
   VisitStep,
 } from "../cluster.ts";
 import { Deadline } from "../deadline.ts";
+import { type WrittenDocuments, writtenIn } from "../deployment.ts";
 import type { EmbeddingHandle } from "../embedding.ts";
 import { DAMAGED, serviceError, tellingOnce } from "../failure.ts";
 import { SPLIT_LOOK_MS } from "../limits.ts";
@@ -356,6 +357,11 @@ export class LargeGroups {
     } finally {
       this.#halts -= 1;
     }
+  }
+
+  /** What is written in all threads while a deployment looks through what is stored. */
+  written(): WrittenDocuments {
+    return writtenIn(this.#options.threads, this.#options.ask);
   }
 
   /** Settles when nothing is being split, and nothing will be. */

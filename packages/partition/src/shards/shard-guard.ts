@@ -9,7 +9,7 @@ import { holdsHash, movingHalf, type ShardRecord, shardHash } from "./shard.ts";
 export type Admission = "here" | "moved" | Promise<void>;
 
 /** What is waited for until it is released. */
-interface Gate {
+export interface Gate {
   readonly over: Promise<void>;
   readonly release: () => void;
 }
@@ -82,7 +82,23 @@ export class ShardGuard {
   }
 }
 
-function gate(): Gate {
+/** The guard of a partition whose writes all wait for something, while what is read is as ever. */
+export class WaitingGuard extends ShardGuard {
+  readonly #over: Promise<void>;
+
+  constructor({ record, isSplit }: ShardGuard, over: Promise<void>) {
+    super(record);
+    this.isSplit = isSplit;
+    this.#over = over;
+  }
+
+  override admission(): Admission {
+    return this.#over;
+  }
+}
+
+/** Something to wait for. */
+export function gate(): Gate {
   let release!: () => void;
   const over = new Promise<void>((resolve) => {
     release = resolve;

@@ -165,6 +165,10 @@ export class EncryptedPartitions implements Partitions {
     return this.#inner.outdated(number, limit);
   }
 
+  writtenSince(operation: number, segment: number): readonly string[] {
+    return this.#inner.writtenSince(operation, segment);
+  }
+
   eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined {
     return this.#inner.eraseOthers(schemas, from, limit);
   }
