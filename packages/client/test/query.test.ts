@@ -40,6 +40,7 @@ describe("conditions", () => {
     [it.score.lt(1e-7), "score < 1.0e-7"],
     [it.score.gt(2.5e21), "score > 2.5e+21"],
     [it.year.between(1, 3), "range(year, 1, 3)"],
+    [it.year.between(2.5, 3.5), "range(year, 2.5, 3.5)"],
     [it.sentAt.ge(new Date("2026-03-01T00:00:00.900Z")), "sentAt >= 1772323200.9"],
     [it.unread.is(true), "unread = true"],
     [it.people.name.is("Ada"), 'people.name contains "Ada"'],
@@ -123,7 +124,22 @@ describe("conditions", () => {
 
   test("an empty text or a number that is none is refused", () => {
     expect(() => it.sender.is("")).toThrow("a condition on 'sender' may not be empty");
-    expect(() => it.year.is(Number.NaN)).toThrow("NaN cannot be compared with: give a finite number");
+    expect(() => it.score.is(Number.NaN)).toThrow("NaN cannot be compared with: give a finite number");
+  });
+
+  // Of a fraction a server takes the integer next to it.
+  test.each<[string, () => Condition, string]>([
+    ["a fraction", () => it.year.is(2.5), "year cannot be compared with 2.5: give an integer"],
+    ["one of a list", () => it.year.in([1, 2.5]), "year cannot be compared with 2.5: give an integer"],
+    ["a value of a map", () => it.counts.value.is(0.5), "counts.value cannot be compared with 0.5: give an integer"],
+    ["a weight's", () => it.year.weightedSet({ 2.5: 1 }), "year cannot be compared with 2.5: give an integer"],
+    ["of an element", () => it.recipients.at(0, 2), "recipients cannot be compared with 2: give a text"],
+    ["a text", () => it.year.is("2" as never), "year cannot be compared with 2: give an integer"],
+    ["nothing", () => it.score.is(undefined as never), "score cannot be compared with undefined: give a number"],
+    ["no truth value", () => it.unread.is(1 as never), "unread cannot be compared with 1: give true or false"],
+    ["a bound that is a text", () => it.score.lt("2" as never), "score cannot be compared with 2: give a number"],
+  ])("what no value can be equal to is refused: %s", (_, write, message) => {
+    expect(write).toThrow(message);
   });
 });
 

@@ -255,11 +255,13 @@ class FieldCondition {
 
   is(value: Literal | Date, options?: TermOptions): Condition {
     if (typeof value !== "string") return this.#compared("=", value);
+    checkEqual(this.#path, this.#type, value);
     // An element has no field whose matching says that it is one value: its words would be looked for side by side.
     return this.#word(value, this.#path ? options : { grammar: "raw", ...options });
   }
 
   in(values: readonly Literal[]): Condition {
+    for (const value of values) checkEqual(this.#path, this.#type, value);
     return values.length === 0 ? anyOf() : new Condition(`${this.#path} in (${values.map(literal).join(", ")})`);
   }
 
@@ -326,7 +328,9 @@ class FieldCondition {
     const numbers = isInteger(this.#type);
     const pairs = Object.entries(weights).map(([key, weight]) => {
       if (!Number.isInteger(weight)) throw invalidArgument(`the weight ${weight} of '${key}' is not an integer`);
-      return numbers ? `[${literal(Number(key))}, ${weight}]` : `${literal(key)}: ${weight}`;
+      if (!numbers) return `${literal(key)}: ${weight}`;
+      checkEqual(this.#path, this.#type, Number(key));
+      return `[${Number(key)}, ${weight}]`;
     });
     const list = pairs.join(", ");
     return new Condition(annotate(`${name}(${this.#path}, ${numbers ? `[${list}]` : `{${list}}`})`, options));
@@ -348,7 +352,11 @@ class FieldCondition {
 
   /** What a value is compared with; nothing if none can be equal to it. */
   #bound(comparison: Comparison, value: Literal | Date): Literal | undefined {
-    if (!(value instanceof Date)) return value;
+    if (!(value instanceof Date)) {
+      if (comparison === "=") checkEqual(this.#path, this.#type, value);
+      else if (typeof value !== "number" && typeof value !== "bigint") throw unequal(this.#path, value, "a number");
+      return value;
+    }
     return hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
   }
 }
@@ -359,14 +367,37 @@ function isInteger(type: DataType): boolean {
   return type.kind === "primitive" && ["byte", "int", "long"].includes(type.name);
 }
 
+/** The values of types, to JavaScript and in words; all others are numbers. */
+const KINDS: Readonly<Record<string, readonly [type: string, words: string]>> = {
+  string: ["string", "a text"],
+  bool: ["boolean", "true or false"],
+};
+
+/**
+ * Refuses what no value of a field can be equal to. Of a fraction a server takes the integer next to it, as Vespa does, and finds
+ * what nobody asked for; bounds may be fractions.
+ */
+function checkEqual(path: string, type: DataType, value: Literal): void {
+  if (type.kind !== "primitive") return;
+  const isWhole = isInteger(type);
+  const [kind, words] = KINDS[type.name] ?? ["number", isWhole ? "an integer" : "a number"];
+  if (isWhole && (Number.isInteger(value) || typeof value === "bigint")) return;
+  if (isWhole || typeof value !== kind) throw unequal(path, value, words);
+}
+
+function unequal(path: string, value: unknown, words: string): Error {
+  return invalidArgument(`${path || "an element"} cannot be compared with ${String(value)}: give ${words}`);
+}
+
 /** What lists, sets and maps offer for their elements. */
-function elementConditions(path: string, inside: () => object, hasWords?: boolean) {
+function elementConditions(path: string, inside: () => object, type?: DataType, hasWords?: boolean) {
   const sameElement = (condition: (element: FieldCondition) => Condition, options?: object): Condition => {
     const element = clauseText("condition", `sameElement of '${path}'`, () => condition(inside() as FieldCondition));
     return new Condition(`${path} contains ${annotate(`sameElement(${element})`, options)}`);
   };
   const at = (index: number, value: string | number | boolean): Condition => {
     if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is no number of an element`);
+    if (type !== undefined) checkEqual(path, type, value);
     if (typeof value !== "string" || hasWords) return new Condition(`${path}[${index}] = ${literal(value)}`);
     return sameElement((element) => element.is(value), { elementFilter: [index] });
   };
@@ -381,7 +412,12 @@ export function conditionsOf(path: string, type: DataType, hasWords?: boolean): 
     case "weightedset": {
       const own = conditionsOf(path, type.element);
       const isStruct = !(own instanceof FieldCondition);
-      const elements = elementConditions(path, () => conditionsOf("", type.element), hasWords || isStruct);
+      const elements = elementConditions(
+        path,
+        () => conditionsOf("", type.element),
+        type.element,
+        hasWords || isStruct,
+      );
       // A member of that name is the member.
       return isStruct ? { ...elements, ...own } : Object.assign(own, elements);
     }
