@@ -3,6 +3,7 @@
  * and what becomes of it. What is bound to a tool is decided where the tool is made.
  */
 import { type AnySchema, allOf, type Condition, type Field, invalidArgument } from "@brooklet/client";
+import { hasCalendarDay } from "@brooklet/wire";
 import { z } from "zod";
 
 /** What a field is to a model, and to the filters of other libraries. */
@@ -32,7 +33,7 @@ const DATE = z
   .string()
   .max(40)
   .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/, { error: `give ${DATE_WORDS}` })
-  .refine((text) => !Number.isNaN(Date.parse(text)), { error: "there is no such date" });
+  .refine((text) => hasCalendarDay(text) && !Number.isNaN(Date.parse(text)), { error: "there is no such date" });
 
 /** What a field is; nothing where it is none of these. */
 export function kindOf({ definition, codec }: Field): Kind | undefined {

@@ -289,6 +289,8 @@ test("what is visited feeds again, by group, selection, fields, time and slice; 
   for (const wrong of [
     ["--slices", "2"],
     ["--since", "soon"],
+    ["--since", "soon 1"],
+    ["--until", "2026-11-31"],
   ]) {
     expect(await run(["visit", ...wrong, ...to])).toMatchObject({ code: 2 });
   }

@@ -19,6 +19,7 @@ export {
 export { askedWaitMs, pause, type Waits, waitMs } from "./backoff.ts";
 export { type Base64Alphabet, decodeBase64, encodeBase64 } from "./base64.ts";
 export type { UnsharedBytes } from "./bytes.ts";
+export { hasCalendarDay } from "./calendar.ts";
 export { type CallFigures, type CallOutline, Calls, type WaitingItems } from "./calls.ts";
 export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";

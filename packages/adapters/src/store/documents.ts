@@ -11,6 +11,7 @@ import {
   invalidArgument,
   type SearchOptions,
 } from "@brooklet/client";
+import { hasCalendarDay } from "@brooklet/wire";
 import { kindOf } from "../model-field.ts";
 
 /** Which documents a store has, and where their parts are. */
@@ -105,7 +106,8 @@ export function metadataFields(place: BoundPlace, metadata: Values): Values {
 export function fieldValue(field: Field | undefined, name: string, value: unknown): unknown {
   if (field === undefined || typeof value !== "string" || kindOf(field) !== "date") return value;
   const date = new Date(value);
-  if (Number.isNaN(date.getTime())) throw invalidArgument(`'${name}' is a date, and '${value.slice(0, 40)}' is none`);
+  if (Number.isNaN(date.getTime()) || !hasCalendarDay(value))
+    throw invalidArgument(`'${name}' is a date, and '${value.slice(0, 40)}' is none`);
   return date;
 }
 

@@ -3,6 +3,7 @@
  * group.
  */
 import { selectionLiteral } from "@brooklet/client";
+import { hasCalendarDay } from "@brooklet/wire";
 import { connect } from "../node/connect.ts";
 import { Progress } from "./progress.ts";
 import { keyHeader, type Server, serverOf } from "./server.ts";
@@ -101,7 +102,9 @@ function ofGroup(group: string): string {
 
 /** µs since 1970 of a date (`2026-01-31`, `2026-01-31T12:00:00Z`) or of seconds since then. */
 function microsOf(text: string): number {
-  const seconds = /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1_000;
+  // Of other forms `Date.parse` makes something too: a day in 2001 of 'soon 1'.
+  const isDate = /^\d{4}-\d{2}-\d{2}/.test(text) && hasCalendarDay(text);
+  const seconds = isDate ? Date.parse(text) / 1_000 : /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isFinite(seconds)) return Math.round(seconds * 1_000_000);
   throw new UsageError(`'${text}' is neither a date, as 2026-01-31T12:00:00Z, nor seconds since 1970`);
 }
