@@ -24,7 +24,7 @@ import { backupsOf, DataDirectory, forgetBackups, noteBackup } from "@brooklet/s
 import { expect, onTestFinished, test, vi } from "vitest";
 import { backUp } from "../src/backup/backup.ts";
 import { Lease } from "../src/backup/lease.ts";
-import { type Manifest, manifestName } from "../src/backup/manifest.ts";
+import { type Manifest, manifestName, objectsOf } from "../src/backup/manifest.ts";
 import { BackupObjects } from "../src/backup/objects.ts";
 import { backupsIn, restore } from "../src/backup/restore.ts";
 import { type BackupTarget, folderTarget, targetOf } from "../src/backup/target.ts";
@@ -373,6 +373,62 @@ test("what is gone from a target is stored again by the next backup", async () =
   await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
   const third = await backUp(of);
   expect(third.kept).toBe(third.segments);
+});
+
+test("a backup whose manifest is gone is no obstacle to those after it, which say so", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  const make = (keepDays?: number) =>
+    backUp({ directory: data, objects, openSql: openDatabase, isSealed, ...(keepDays !== undefined && { keepDays }) });
+  const [lost, lostToo, over] = [await make(), await make(), await make(1e-9)];
+  for (const { id } of [lost, lostToo]) rmSync(join(kept, manifestName(id)));
+  const fourth = await make();
+  expect([fourth.removed, fourth.missing]).toEqual([[over.id], [lost.id, lostToo.id]]);
+  await expect(
+    restore({ objects, path: join(folder(), "1"), id: lost.id, openSql: openDatabase, isSealed }),
+  ).rejects.toThrow(`the manifest of ${lost.id} is missing`);
+  await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
+  // One whose time is over goes, with what nobody else has: who knows what it had.
+  await folderTarget(kept).put("objects/its", new Uint8Array(1));
+  const list = (await backupsIn(objects)).map((one) =>
+    one.id === fourth.id ? one : { ...one, expiresAt: new Date(0).toISOString() },
+  );
+  await objects.write("backups", list);
+  const fifth = await make();
+  expect([fifth.removed, fifth.missing]).toEqual([[lost.id, lostToo.id], []]);
+  expect(existsSync(join(kept, "objects/its"))).toBe(false);
+  await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
+});
+
+test("what a backup had whose time is over is removed by the next one if that which began it was killed", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const target = folderTarget(kept);
+  const of = { directory: data, openSql: openDatabase, isSealed };
+  const objects = new BackupObjects(target, undefined);
+  await backUp({ ...of, objects, keepDays: 1e-9 });
+  const before = readdirSync(join(kept, "objects"));
+  const database = await open({ path: data, schemas: [note] });
+  for (const group of GROUPS) await database.group(group).erase();
+  await database.close();
+  // Nothing comes through any more from the first removal on, as of a process that was killed.
+  let isKilled = false;
+  const fails =
+    <Rest extends unknown[]>(work: (name: string, ...rest: Rest) => Promise<void>, kills: boolean) =>
+    async (name: string, ...rest: Rest): Promise<void> => {
+      isKilled ||= kills;
+      if (isKilled) throw new Error("killed");
+      await work(name, ...rest);
+    };
+  const killed = { ...target, remove: fails(target.remove, true), put: fails(target.put, false) };
+  await expect(backUp({ ...of, objects: new BackupObjects(killed, undefined) })).rejects.toThrow("killed");
+  await backUp({ ...of, objects });
+  const manifests = (await backupsIn(objects)).map(({ id }) => manifestName(id));
+  const named = new Set<string>();
+  for (const name of manifests)
+    for (const object of objectsOf((await objects.value<Manifest>(name)) as Manifest)) named.add(object);
+  expect(await target.names("manifests")).toEqual(manifests);
+  expect(new Set(await target.names("objects"))).toEqual(named);
+  expect(before.every((name) => named.has(`objects/${name}`))).toBe(false);
 });
 
 test("backups to several targets are noted at once, by processes that do not know each other", async () => {

@@ -40,13 +40,17 @@ export class Additions {
 
   /** Stores bytes. The name of the object. */
   async add(bytes: Uint8Array): Promise<string> {
-    const name = await this.#objects.add(bytes, async (fresh) => {
-      this.#names.push(fresh);
-      const page = Math.floor((this.#names.length - 1) / PAGE);
-      await this.#objects.write(pageName(page), this.#names.slice(page * PAGE));
-    });
+    const name = await this.#objects.add(bytes, (fresh) => this.list([fresh]));
     this.#storedBytes += bytes.length;
     return name;
+  }
+
+  /** Lists names as those of what was added: whatever no backup has of them by the end is removed, by the next one if this is ended. */
+  async list(names: readonly string[]): Promise<void> {
+    const first = Math.floor(this.#names.length / PAGE);
+    this.#names.push(...names);
+    for (let page = first; page * PAGE < this.#names.length; page += 1)
+      await this.#objects.write(pageName(page), this.#names.slice(page * PAGE, (page + 1) * PAGE));
   }
 
   /** The names of all that was added and is not among these, what others left included. */

@@ -50,6 +50,8 @@ export interface BackupReport extends BackupEntry {
   readonly storedBytes: number;
   /** Backups that were removed: their time was over. */
   readonly removed: readonly string[];
+  /** Listed backups whose manifests are not in the target any more: somebody else removed them, and nothing of them can be restored. */
+  readonly missing: readonly string[];
 }
 
 const DAY_MS = 86_400_000;
@@ -114,8 +116,8 @@ async function complete(
   await lease.demand();
   const all = [...list, entry];
   await objects.write(LIST, all);
-  const removed = await removeExpired(objects, all, entry.takenAt);
-  await removeLeftovers(objects, additions, objectsOf(manifest));
+  const removed = await unlistExpired(objects, all, entry.takenAt, additions);
+  await removeLeftovers(objects, additions, new Set([manifestName(entry.id), ...objectsOf(manifest)]));
   forgetBackups(directory, objects.target.name, (id) => all.some((one) => one.id === id && !removed.includes(id)));
   const sum = (name: "partitions" | "operations" | "segments" | "kept"): number =>
     buckets.reduce((total, bucket) => total + bucket[name], 0);
@@ -129,6 +131,10 @@ async function complete(
     ...counts,
     storedBytes: additions.storedBytes,
     removed,
+    missing: await missingOf(
+      objects,
+      all.filter(({ id }) => !removed.includes(id)),
+    ),
   };
 }
 
@@ -241,44 +247,63 @@ function hasNotes(
   }
 }
 
-/** Removes backups whose time is over, and what no other has of them. */
-async function removeExpired(objects: BackupObjects, list: readonly BackupEntry[], now: string): Promise<string[]> {
+/** Takes backups whose time is over from the list. What they had is a leftover then, also of a process that is killed here. */
+async function unlistExpired(
+  objects: BackupObjects,
+  list: readonly BackupEntry[],
+  now: string,
+  additions: Additions,
+): Promise<string[]> {
   const isOver = ({ expiresAt }: BackupEntry): boolean => expiresAt !== undefined && expiresAt < now;
   const expired = list.filter(isOver);
   if (expired.length === 0) return [];
-  const rest = list.filter((entry) => !isOver(entry));
-  // First the list: what nobody lists may be half gone.
-  await objects.write(LIST, rest);
-  const kept = await namedBy(objects, rest);
+  const names = new Set<string>();
   for (const { id } of expired) {
-    const manifest = await objects.value<Manifest>(manifestName(id));
-    for (const object of manifest === undefined ? [] : objectsOf(manifest))
-      if (!kept.has(object)) await objects.target.remove(object);
-    await objects.target.remove(manifestName(id));
+    const manifest = await manifestOf(objects, id);
+    // What one without a manifest had nobody knows: it may be anything.
+    for (const name of manifest === undefined ? await additions.there() : objectsOf(manifest)) names.add(name);
+    names.add(manifestName(id));
   }
+  await additions.list([...names]);
+  const rest = list.filter((entry) => !isOver(entry));
+  await objects.write(LIST, rest);
   return expired.map(({ id }) => id);
 }
 
-/** Removes what was added and is in no backup: by this one, or by one that was ended. */
+/** Removes what was added, or is of backups that are over, and is in no backup: of this one, or of one that was ended. */
 async function removeLeftovers(objects: BackupObjects, additions: Additions, own: ReadonlySet<string>): Promise<void> {
   if (additions.beside(own).length > 0) {
     const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
-    for (const object of additions.beside(await namedBy(objects, list))) await objects.target.remove(object);
+    for (const name of additions.beside(await namedBy(objects, list))) await objects.target.remove(name);
   }
   await additions.end();
 }
 
-/** The objects of all backups in a list. */
+/** The manifests of all backups in a list, and their objects. One whose manifest is gone has none: nothing of it can be restored. */
 async function namedBy(objects: BackupObjects, list: readonly BackupEntry[]): Promise<ReadonlySet<string>> {
   const named = new Set<string>();
-  for (const { id } of list) for (const object of objectsOf(await demand(objects, id))) named.add(object);
+  for (const { id } of list) {
+    const manifest = await manifestOf(objects, id);
+    if (manifest !== undefined) for (const name of [manifestName(id), ...objectsOf(manifest)]) named.add(name);
+  }
   return named;
+}
+
+/** The backups of a list whose manifests are gone. */
+async function missingOf({ target }: BackupObjects, list: readonly BackupEntry[]): Promise<string[]> {
+  const there = new Set(await target.names("manifests"));
+  return list.map(({ id }) => id).filter((id) => !there.has(manifestName(id)));
 }
 
 /** A manifest that has to be there. */
 export async function demand(objects: BackupObjects, id: string): Promise<Manifest> {
-  const manifest = await objects.value<Manifest>(manifestName(id));
+  const manifest = await manifestOf(objects, id);
   if (manifest === undefined) throw new Error(`${objects.target.name}: the manifest of ${id} is missing`);
-  demandVersion(manifest, `${objects.target.name}: ${id}`);
+  return manifest;
+}
+
+async function manifestOf(objects: BackupObjects, id: string): Promise<Manifest | undefined> {
+  const manifest = await objects.value<Manifest>(manifestName(id));
+  if (manifest !== undefined) demandVersion(manifest, `${objects.target.name}: ${id}`);
   return manifest;
 }

@@ -51,7 +51,7 @@ export async function runBackup(
   }
   progress("");
   if (json === true) return print(JSON.stringify(report));
-  const { partitions, operations, segments, kept, storedBytes, removed } = report;
+  const { partitions, operations, segments, kept, storedBytes, removed, missing } = report;
   const encrypted = objects.isSealed ? "encrypted" : "not encrypted (BROOKLET_BACKUP_KEY)";
   print(
     `${report.id}: ${partitions} partitions, ${operations} operations, ${segments} segments of which ${kept} were there`,
@@ -59,6 +59,7 @@ export async function runBackup(
   printLargeGroups(report, print);
   print(`${storedBytes} bytes stored in ${objects.target.name}, ${encrypted}; everything that was read was verified`);
   for (const id of removed) print(`removed, as its time was over: ${id}`);
+  for (const id of missing) print(`cannot be restored, as somebody removed its manifest: ${id}`);
 }
 
 /** Lists the backups of a target. */
