@@ -362,6 +362,16 @@ test("of many who want a target at once one has it, also when what was there bef
   expect(await target.lease.replace(new Uint8Array(1), undefined)).toBe("taken");
 });
 
+test("files that others leave beside a lease are none of its turns", async () => {
+  const place = folder();
+  const target = folderTarget(place);
+  await (await Lease.take(target, false)).end();
+  for (const name of [".DS_Store", ".nfs000000000001", "3.tmp"]) writeFileSync(join(place, "lease", name), "");
+  const lease = await Lease.take(target, false);
+  await expect(Lease.take(target, false)).rejects.toThrow("there is one at a time");
+  await lease.end();
+});
+
 test("what is gone from a target is stored again by the next backup", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), undefined);

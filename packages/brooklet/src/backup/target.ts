@@ -73,7 +73,11 @@ function namesIn(folder: string): readonly string[] {
 
 /** A folder has no conditional writes: each replacement is a file with the next number, which only one can make. */
 function folderLease(folder: string): LeaseObject {
-  const numbers = (): number[] => namesIn(folder).map(Number);
+  // A desktop or a network's file system puts files of its own into folders.
+  const numbers = (): number[] =>
+    namesIn(folder)
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
   const placeOf = (number: number): string => join(folder, String(number));
   return {
     latest: async () => {
