@@ -285,10 +285,11 @@ export class Bucket {
   #commit(): void {
     const batch = this.#take();
     if (batch.length === 0) return;
+    const turns = this.#options.reserve?.turns ?? 0;
     try {
       this.store.append(batch);
     } catch (error) {
-      if (this.#goesOnRemoving(batch, error)) return;
+      if (this.#goesOnRemoving(batch, error, turns)) return;
       this.#reopenAfter(error);
       this.#fail(batch, error);
       return;
@@ -322,14 +323,12 @@ export class Bucket {
   }
 
   /** Whether a device that is full is none for the removes of a batch: they are queued again, and what grows failed. */
-  #goesOnRemoving(batch: readonly Waiting[], error: unknown): boolean {
+  #goesOnRemoving(batch: readonly Waiting[], error: unknown, turns: number): boolean {
     const { reserve } = this.#options;
     if (reserve === undefined || !isFull(error)) return false;
     const growing = batch.filter(({ removes }) => !removes);
-    const wasGivenUp = reserve.isGivenUp;
-    reserve.giveUp();
-    // What is left of the reserve was not enough.
-    if (wasGivenUp && growing.length === 0) return false;
+    const hasRoom = reserve.giveUp(turns);
+    if (!hasRoom && growing.length === 0) return false;
     this.#queue.unshift(...batch.filter(({ removes }) => removes));
     this.#fail(growing, error);
     this.#schedule();
@@ -339,11 +338,11 @@ export class Bucket {
   /** Does work once more with the reserve, where the device is full. Nothing was changed by then. */
   #withReserve<Result>(work: () => Result): Result {
     const { reserve } = this.#options;
+    const turns = reserve?.turns ?? 0;
     try {
       return work();
     } catch (error) {
-      if (reserve === undefined || !isFull(error) || reserve.isGivenUp) throw error;
-      reserve.giveUp();
+      if (reserve === undefined || !isFull(error) || !reserve.giveUp(turns)) throw error;
       return work();
     }
   }

@@ -4,6 +4,11 @@
 export interface Reserve {
   /** The device was full, and is not known to have room again: what grows is refused. */
   readonly isGivenUp: boolean;
-  /** Gives it up: somebody needs the room now. */
-  giveUp(): void;
+  /** How often it was given up. */
+  readonly turns: number;
+  /**
+   * Gives it up: somebody needs the room now. Whether there is room since it had these turns, whoever made it: otherwise what is left of it was
+   * not enough.
+   */
+  giveUp(turns: number): boolean;
 }

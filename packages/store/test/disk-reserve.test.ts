@@ -1,8 +1,9 @@
 /** A device that is full: what grows is refused, what gives space goes on, and room that comes back is used. */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import fs, { mkdtempSync, rmSync, statSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
 import { DiskReserve } from "../src/node/disk-reserve.ts";
 import type { Reserve } from "../src/reserve.ts";
@@ -17,6 +18,9 @@ const IDENTITY = { bucket: 3, buckets: 8 };
 class Device implements Reserve {
   room = Number.POSITIVE_INFINITY;
   isGivenUp = false;
+  turns = 0;
+  /** What another thread does just when there is no room. */
+  meanwhile: () => void = () => undefined;
   readonly #kept: number;
   readonly #sql: SqlConnection = openSql(":memory:");
 
@@ -25,15 +29,22 @@ class Device implements Reserve {
     createTables(this.#sql, IDENTITY);
   }
 
-  giveUp(): void {
-    if (!this.isGivenUp) this.room += this.#kept;
+  giveUp(turns = this.turns): boolean {
+    if (!this.isGivenUp) {
+      this.room += this.#kept;
+      this.turns += 1;
+    }
     this.isGivenUp = true;
+    return this.turns !== turns;
   }
 
   bucket(reserve: Reserve | undefined): Bucket {
     const transaction: SqlConnection["transaction"] = (work) =>
       this.#sql.transaction(() => {
-        if (this.room < 1) throw new StoreError("full", "SQLITE_FULL");
+        if (this.room < 1) {
+          this.meanwhile();
+          throw new StoreError("full", "SQLITE_FULL");
+        }
         this.room -= 1;
         return work();
       });
@@ -86,6 +97,17 @@ test("when the reserve is used up removes are refused, and nothing is tried for 
   await expect(remove(bucket, "3")).rejects.toMatchObject(full);
 });
 
+test("what finds no room while another thread gives the reserve up has the room of it", async () => {
+  const device = new Device(10);
+  const bucket = device.bucket(device);
+  await put(bucket, "1");
+  [device.room, device.meanwhile] = [0, () => void device.giveUp()];
+  await remove(bucket, "1");
+  [device.room, device.isGivenUp] = [0, false];
+  bucket.probe();
+  expect([bucket.isFull, device.room]).toEqual([true, 9]);
+});
+
 test("sabotage: without a reserve a full device refuses removes", async () => {
   const device = new Device(10);
   const bucket = device.bucket(undefined);
@@ -110,7 +132,7 @@ test("the reserve of a directory is a file that is given up, and made again when
     const reserve = DiskReserve.make(directory, 3 << 20);
     const other = DiskReserve.of(reserve.shared);
     expect([reserve.isGivenUp, size()]).toEqual([false, 3 << 20]);
-    other.giveUp();
+    other.giveUp(other.turns);
     expect(size()).toBe(0);
     // This device has room, which is seen a moment later.
     expect(other.isGivenUp).toBe(true);
@@ -121,4 +143,36 @@ test("the reserve of a directory is a file that is given up, and made again when
   } finally {
     rmSync(directory, { recursive: true });
   }
+});
+
+/** Calls what another thread does while the next file is opened. */
+function duringOpen(work: () => void): void {
+  const { openSync } = fs;
+  const restore = (): void => {
+    fs.openSync = openSync;
+    syncBuiltinESMExports();
+  };
+  fs.openSync = (...asked) => {
+    restore();
+    work();
+    return openSync(...asked);
+  };
+  syncBuiltinESMExports();
+  onTestFinished(restore);
+}
+
+test("a reserve that is looked for just as another thread gives it up is not taken for one that is there", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "brooklet-reserve-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const size = (): number => statSync(join(directory, "reserve")).size;
+  const reserve = DiskReserve.make(directory, 3 << 20);
+  const other = DiskReserve.of(reserve.shared);
+  duringOpen(() => other.isGivenUp);
+  const { turns } = reserve;
+  expect(reserve.giveUp(turns)).toBe(true);
+  expect([reserve.isGivenUp, size()]).toEqual([true, 0]);
+  // Who found no room at that time has it now; who begins from here on, not once more.
+  expect([other.giveUp(turns), other.giveUp(other.turns)]).toEqual([true, false]);
+  await expect.poll(() => other.isGivenUp).toBe(false);
+  expect(size()).toBe(3 << 20);
 });

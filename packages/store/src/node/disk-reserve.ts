@@ -1,7 +1,8 @@
 /**
  * Space of a device that is kept back for what gives space (L-disk): a file that is full of bytes, so that nobody else has them. When
  * the device is full it is given up: then removes, erasures, folds and the emptying of logs go on, and writes that grow are refused
- * until there is as much again. All threads of a process have the same, and one word in their memory says whether it is there.
+ * until there is as much again. All threads of a process have the same, and one of them at a time is at its file: who needs room while
+ * another fills it, or gives it up, has that room.
  */
 import { randomFillSync } from "node:crypto";
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs";
@@ -18,8 +19,14 @@ const CHUNK_BYTES = 1 << 20;
 const MARGIN = 0.125;
 /** How often it is looked whether there is space again. */
 const LOOK_MS = 250;
+/** How long who needs the room waits for a thread that is at the file, which ends with its next chunk. */
+const FILE_MS = 5_000;
 const KEPT = 0;
 const GIVEN_UP = 1;
+const FREE = 0;
+const TAKEN = 1;
+/** Words of the shared memory: whether it is there, how often it was given up, whether a thread is at the file, and how many need the room. */
+const [STATE, TURNS, FILE, WANTED, WORDS] = [0, 1, 2, 3, 4] as const;
 
 /** The reserve of a directory, as another thread of the process has it. */
 export interface SharedReserve {
@@ -39,9 +46,9 @@ export class DiskReserve implements Reserve {
 
   /** Makes the reserve of a directory, or takes what is there. On a device without room for it, it is given up from the start. */
   static make(directory: string, bytes: number = usualBytes(directory)): DiskReserve {
-    const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const state = new Int32Array(new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT));
     const reserve = new DiskReserve({ directory, bytes, state });
-    if (!reserve.#fill()) Atomics.store(state, 0, GIVEN_UP);
+    if (!reserve.#fill()) Atomics.store(state, STATE, GIVEN_UP);
     return reserve;
   }
 
@@ -51,49 +58,82 @@ export class DiskReserve implements Reserve {
   }
 
   get isGivenUp(): boolean {
-    if (Atomics.load(this.shared.state, 0) === KEPT) return false;
+    const { directory, bytes, state } = this.shared;
+    if (Atomics.load(state, STATE) === KEPT) return false;
     const nowMs = performance.now();
     if (nowMs - this.#lookedMs < LOOK_MS) return true;
     this.#lookedMs = nowMs;
-    const { directory, bytes, state } = this.shared;
-    const { bavail, bsize } = statfsSync(directory);
-    if (bavail * bsize < bytes * (1 + MARGIN) || !this.#fill()) return true;
-    Atomics.store(state, 0, KEPT);
-    return false;
+    if (Atomics.compareExchange(state, FILE, FREE, TAKEN) === TAKEN) return true;
+    try {
+      if (Atomics.load(state, STATE) === KEPT) return false;
+      const { bavail, bsize } = statfsSync(directory);
+      if (bavail * bsize < bytes * (1 + MARGIN) || !this.#fill()) return true;
+      Atomics.store(state, STATE, KEPT);
+      return false;
+    } finally {
+      this.#leave();
+    }
   }
 
-  giveUp(): void {
-    if (Atomics.exchange(this.shared.state, 0, GIVEN_UP) === KEPT) this.#resize(0);
+  get turns(): number {
+    return Atomics.load(this.shared.state, TURNS);
+  }
+
+  giveUp(turns: number): boolean {
+    const { state } = this.shared;
+    Atomics.add(state, WANTED, 1);
+    const endMs = performance.now() + FILE_MS;
+    while (Atomics.compareExchange(state, FILE, FREE, TAKEN) === TAKEN && performance.now() < endMs)
+      Atomics.wait(state, FILE, TAKEN, FILE_MS);
+    try {
+      Atomics.store(state, STATE, GIVEN_UP);
+      const file = this.#open();
+      try {
+        this.#empty(file);
+      } finally {
+        closeSync(file);
+      }
+    } finally {
+      Atomics.sub(state, WANTED, 1);
+      this.#leave();
+    }
     this.#lookedMs = performance.now();
+    return this.turns !== turns;
   }
 
-  /** Fills the file; whether there was room. Bytes that cannot be pressed together: a device may do that. */
+  #leave(): void {
+    Atomics.store(this.shared.state, FILE, FREE);
+    Atomics.notify(this.shared.state, FILE);
+  }
+
+  /** Fills the file; whether there was room that nobody needed. Bytes that cannot be pressed together: a device may do that. */
   #fill(): boolean {
+    const { bytes, state } = this.shared;
     const file = this.#open();
     try {
       let at = fstatSync(file).size;
-      if (at >= this.shared.bytes) {
-        ftruncateSync(file, this.shared.bytes);
+      if (at >= bytes) {
+        ftruncateSync(file, bytes);
         return true;
       }
       const chunk = randomFillSync(Buffer.alloc(CHUNK_BYTES));
-      while (at < this.shared.bytes) at += writeSync(file, chunk, 0, Math.min(CHUNK_BYTES, this.shared.bytes - at), at);
-      return true;
+      while (at < bytes && Atomics.load(state, WANTED) === 0)
+        at += writeSync(file, chunk, 0, Math.min(CHUNK_BYTES, bytes - at), at);
+      if (at < bytes) this.#empty(file);
+      return at >= bytes;
     } catch {
-      ftruncateSync(file, 0);
+      this.#empty(file);
       return false;
     } finally {
       closeSync(file);
     }
   }
 
-  #resize(bytes: number): void {
-    const file = this.#open();
-    try {
-      ftruncateSync(file, bytes);
-    } finally {
-      closeSync(file);
-    }
+  /** Gives back what is in the file. Only then that is counted: who sees it counted has the room. */
+  #empty(file: number): void {
+    if (fstatSync(file).size === 0) return;
+    ftruncateSync(file, 0);
+    Atomics.add(this.shared.state, TURNS, 1);
   }
 
   #open(): number {
