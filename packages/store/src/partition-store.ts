@@ -339,7 +339,7 @@ export class PartitionStore implements Partitions {
   }
 
   /** The blocks stay, and their segments as numbers without content, by which `dropErased` finds them. */
-  erase(key: string): void {
+  erase(key: string, also: () => void = () => undefined): void {
     // What is damaged can be erased: nothing of it is looked at.
     const row = this.#known.row(key);
     if (row === undefined) {
@@ -360,6 +360,7 @@ export class PartitionStore implements Partitions {
       const keep = "INSERT OR REPLACE INTO about (name, value) VALUES ('next_partition', ?)";
       this.#sql.run(keep, this.#nextPartition);
       this.#changed(-1);
+      also();
     });
     this.#notes.erased(key);
     this.#known.erased(key);

@@ -109,9 +109,10 @@ export interface Partitions {
   eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined;
   /**
    * Erases a partition in a short transaction: after it there is none of that key. What is large of it may be left, unreachable,
-   * for `dropErased`, also across a restart. One that does not exist is no mistake.
+   * for `dropErased`, also across a restart. One that does not exist is no mistake. Where there was one, `also` is done in the same transaction,
+   * by stores in tables.
    */
-  erase(key: string): void;
+  erase(key: string, also?: () => void): void;
   /** Whether keys that erased partitions were encrypted with may still be in a log, until a checkpoint; nothing: there are no keys. */
   readonly hasDestroyedKeys?: boolean;
   /**

@@ -5,12 +5,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Bucket } from "../src/bucket.ts";
+import { hasErased } from "../src/leftovers.ts";
 import { DataDirectory } from "../src/node/data-directory.ts";
 import { EncryptedPartitions } from "../src/node/encrypted-partitions.ts";
 import { encryptedBuckets } from "../src/node/encryption.ts";
 import { decrypt, decryptInto, directoryKeyOf, ENCRYPTED_BYTES, encrypt, GroupKeys } from "../src/node/group-keys.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { Partitions, StoredBlock } from "../src/partitions.ts";
+import { StoreError } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
 import { openSql } from "./open.ts";
 
@@ -180,6 +182,55 @@ test("a key that was destroyed is in no file, is made anew as another, and is no
   onTestFinished(() => others.close());
   // Others' names are others, too.
   expect(others.of("g:bob")).toBe(undefined);
+});
+
+describe("a group whose erasure ended between its rows and its key", () => {
+  /** An erasure that ends there, over the file of keys. */
+  function interrupted() {
+    const path = folder();
+    const sql = openSql(":memory:");
+    onTestFinished(() => sql.close());
+    createTables(sql, IDENTITY);
+    const openKeys = (): GroupKeys => {
+      const keys = new GroupKeys(path, 0, directoryKeyOf(KEY), openSql);
+      onTestFinished(() => keys.close());
+      return keys;
+    };
+    const open = (keys: GroupKeys) => new EncryptedPartitions(sql, new PartitionStore(sql, IDENTITY), keys);
+    const [keys, bytes] = [openKeys(), Uint8Array.of(1)];
+    const partitions = open(keys);
+    for (const key of ["g:a", "g:b"]) partitions.append([{ key, bytes }]);
+    const [before, other] = ["g:a", "g:b"].map((key) => Uint8Array.from(keys.of(key) ?? []));
+    const destroy = vi.spyOn(keys, "destroy").mockImplementationOnce(() => {
+      throw new StoreError("io", "the process ends here");
+    });
+    expect(() => partitions.erase("g:a")).toThrow("ends here");
+    destroy.mockRestore();
+    return { sql, keys, partitions, openKeys, open, before, other };
+  }
+
+  test("is written with another key, by this process and by the next", () => {
+    const { keys, partitions, before, other } = interrupted();
+    partitions.append([{ key: "g:a", bytes: Uint8Array.of(2) }]);
+    expect(keys.of("g:a")).not.toEqual(before);
+    expect(keys.of("g:b")).toEqual(other);
+    const next = interrupted();
+    const nextKeys = next.openKeys();
+    next.open(nextKeys).append([{ key: "g:a", bytes: Uint8Array.of(2) }]);
+    const made = Uint8Array.from(nextKeys.of("g:a") ?? []);
+    expect([made.length, Buffer.from(made).equals(next.before ?? made)]).toEqual([32, false]);
+    // It is not destroyed once more, by whoever opens the bucket after that.
+    const last = next.openKeys();
+    expect([next.open(last).dropErased(1), last.of("g:a"), last.of("g:b")]).toEqual([false, made, next.other]);
+  });
+
+  test("has no key when what is left of it is looked for, at the start", () => {
+    const { sql, openKeys, open, other } = interrupted();
+    expect(hasErased(sql)).toBe(true);
+    const keys = openKeys();
+    open(keys).dropErased(1);
+    expect([keys.of("g:a"), keys.of("g:b"), hasErased(sql)]).toEqual([undefined, other, false]);
+  });
 });
 
 /** An open bucket of an encrypted directory, and the file of its keys. */

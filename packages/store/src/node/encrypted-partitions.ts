@@ -2,6 +2,7 @@
  * Partitions whose operations, headers, livenesses and blocks are encrypted, each partition's with a key of its own. Everything is bound
  * to its place: what is put at another's is not opened. Heads follow what is stored, which is what is encrypted.
  */
+import { forgetLeftKeys, leftKeys, noteLeftKey } from "../leftovers.ts";
 import type {
   BlockReceiver,
   NumberedKey,
@@ -37,6 +38,8 @@ export class EncryptedPartitions implements Partitions {
   readonly #keys: GroupKeys;
   readonly #partitionOf = new Map<number, string>();
   #room = Buffer.alloc(0);
+  /** There may be keys of erased partitions left, also by a process before this one. */
+  #hasLeftKeys = true;
 
   constructor(sql: Sql, inner: Partitions, keys: GroupKeys) {
     [this.#sql, this.#inner, this.#keys] = [sql, inner, keys];
@@ -112,6 +115,7 @@ export class EncryptedPartitions implements Partitions {
   }
 
   append(entries: readonly TailEntry[]): void {
+    this.#destroyLeftKeys();
     this.#inner.append(
       entries.map(({ key, bytes }) => ({
         key,
@@ -121,6 +125,7 @@ export class EncryptedPartitions implements Partitions {
   }
 
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
+    this.#destroyLeftKeys();
     const own = this.#keys.made(key);
     const sealed = (segment: number, block: number, bytes: Uint8Array): Uint8Array =>
       encrypt(own, placeOf(key, segment, block), bytes);
@@ -177,10 +182,12 @@ export class EncryptedPartitions implements Partitions {
     return this.#keys.hasDestroyed;
   }
 
-  /** The rows first: a key that is left of a partition that is gone is removed when that is asked for again. */
+  /** The rows first, with a note of the key: whatever fails or ends in between, nothing is encrypted with it any more. */
   erase(key: string): void {
-    this.#inner.erase(key);
+    this.#hasLeftKeys = true;
+    this.#inner.erase(key, () => noteLeftKey(this.#sql, key));
     this.#keys.destroy(key);
+    this.#destroyLeftKeys(key);
     this.#partitionOf.clear();
   }
 
@@ -189,7 +196,17 @@ export class EncryptedPartitions implements Partitions {
   }
 
   dropErased(bytesMax: number): boolean {
+    this.#destroyLeftKeys();
     return this.#inner.dropErased(bytesMax);
+  }
+
+  /** Destroys the keys that are noted; that of `destroyed` is by now. */
+  #destroyLeftKeys(destroyed?: string): void {
+    if (!this.#hasLeftKeys) return;
+    const left = leftKeys(this.#sql);
+    for (const key of left) if (key !== destroyed) this.#keys.destroy(key);
+    if (left.length > 0) forgetLeftKeys(this.#sql);
+    this.#hasLeftKeys = false;
   }
 
   #ends(
