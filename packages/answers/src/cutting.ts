@@ -7,7 +7,9 @@ export interface Range {
 }
 
 /** Characters after which a sentence is over, as the chunkers of the indexing language have them. */
-const SENTENCE_END = /[.!?\u203D\u1362\u0964\u0965\u2E2E\u061F\uFF01\uFF1F\uFF61\u3002]+["'”’)\]]*(?=\s|$)|\n\s*\n/gu;
+const MARK = String.raw`[.!?\u203D\u1362\u0964\u0965\u2E2E\u061F\uFF01\uFF1F\uFF61\u3002]`;
+/** A run of marks is looked at from its begin alone: from each of its marks a long one would take the square of its length. */
+const SENTENCE_END: RegExp = new RegExp(String.raw`(?<!${MARK})${MARK}+["'”’)\]]*(?=\s|$)|\n\s*\n`, "gu");
 
 /** Where sentences end, the end of the text included. */
 function sentenceEnds(text: string): number[] {
@@ -49,8 +51,10 @@ export function trimRange(text: string, { start, end }: Range): Range {
 
 /** A place to cut, at most at `most`: before a word if there is one, and never within a character. */
 function wordCut(text: string, start: number, most: number): number {
-  const space = Math.max(text.lastIndexOf(" ", most), text.lastIndexOf("\n", most), text.lastIndexOf("\t", most));
-  if (space > start) return space;
+  // No more of the text is looked at: it may be long, and have no word at all.
+  const inside = text.slice(start, most + 1);
+  const space = Math.max(inside.lastIndexOf(" "), inside.lastIndexOf("\n"), inside.lastIndexOf("\t"));
+  if (space > 0) return start + space;
   const isHighSurrogate = /[\uD800-\uDBFF]/.test(text.charAt(most - 1));
   return isHighSurrogate ? most - 1 : most;
 }

@@ -1,0 +1,30 @@
+import { describe, expect, test } from "vitest";
+import { passageRanges } from "../src/index.ts";
+
+const cut = (text: string, length: number): string[] =>
+  passageRanges(text, length).map(({ start, end }) => text.slice(start, end));
+
+describe("a text is cut", () => {
+  test("at the ends of sentences, whatever marks and quotes are there", () => {
+    expect(cut('One. "Two!" (Three?) Four... 3.14 five.\n\nSix', 8)).toEqual([
+      "One.",
+      '"Two!"',
+      "(Three?)",
+      "Four...",
+      "3.14 five.",
+      "Six",
+    ]);
+  });
+
+  test.each([
+    ["marks of ends", "."],
+    ["quotes after a mark", '."'],
+    ["ideographs", "語"],
+    ["spaces", " "],
+    ["ends of lines", "\n"],
+  ])("in a moment, be it half a million %s", (_, unit) => {
+    const text = `a${unit.repeat(500_000)}x`;
+    const ranges = passageRanges(text, 600);
+    expect(ranges.at(-1)?.end).toBe(text.length);
+  });
+});
