@@ -55,8 +55,28 @@ function wordCut(text: string, start: number, most: number): number {
   const inside = text.slice(start, most + 1);
   const space = Math.max(inside.lastIndexOf(" "), inside.lastIndexOf("\n"), inside.lastIndexOf("\t"));
   if (space > 0) return start + space;
-  const isHighSurrogate = /[\uD800-\uDBFF]/.test(text.charAt(most - 1));
-  return isHighSurrogate ? most - 1 : most;
+  return characterCut(text, start, most);
+}
+
+/** Code units of one character at most, as a reader sees it; what has more marks is cut at some of them. */
+const CHARACTER_MAX = 32;
+/** What belongs to the character before it: marks, what joins pictures, and the tones of their skin. */
+const PART_OF_CHARACTER = /^(?:\p{M}|\u200D|\p{Emoji_Modifier})/u;
+
+/** A place between two characters, at most at `most` where there is one, and always behind `start`. */
+function characterCut(text: string, start: number, most: number): number {
+  for (let at = most; at > Math.max(start, most - CHARACTER_MAX); at -= 1) if (!isWithin(text, at)) return at;
+  return isPair(text, most) ? most + 1 : most;
+}
+
+/** Whether a place is within what a reader takes for one character. */
+function isWithin(text: string, at: number): boolean {
+  return isPair(text, at) || text[at - 1] === "\u200D" || PART_OF_CHARACTER.test(text.slice(at, at + 2));
+}
+
+/** Whether a place is within a code point. */
+function isPair(text: string, at: number): boolean {
+  return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(at - 1, at + 1));
 }
 
 /** The longest beginning of a range, cut at sentences or else at words, of which `fits` is true; nothing if none is. */

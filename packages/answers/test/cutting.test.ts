@@ -27,4 +27,13 @@ describe("a text is cut", () => {
     const ranges = passageRanges(text, 600);
     expect(ranges.at(-1)?.end).toBe(text.length);
   });
+
+  test("between characters as a reader sees them, and never on without end", () => {
+    expect(cut("日👍👍👍", 1)).toEqual(["日", "👍", "👍", "👍"]);
+    expect(cut("e\u0301".repeat(9), 5).join("|").normalize("NFC")).toBe("éé|éé|ééééé");
+    expect(cut("👩‍👩‍👧".repeat(4), 10)).toEqual(["👩‍👩‍👧", "👩‍👩‍👧", "👩‍👩‍👧👩‍👩‍👧"]);
+    expect(cut("👍🏽".repeat(6), 7)).toEqual(["👍🏽", "👍🏽", "👍🏽", "👍🏽👍🏽👍🏽"]);
+    const marks = `a${"\u0301".repeat(500)}`;
+    expect(cut(marks, 100).join("")).toBe(marks);
+  });
 });
