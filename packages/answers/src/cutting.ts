@@ -8,8 +8,13 @@ export interface Range {
 
 /** Characters after which a sentence is over, as the chunkers of the indexing language have them. */
 const MARK = String.raw`[.!?\u203D\u1362\u0964\u0965\u2E2E\u061F\uFF01\uFF1F\uFF61\u3002]`;
+/** Those of them, with the quotes and brackets after them, that no space follows: they are of scripts without spaces. */
+const WIDE_END = String.raw`[\uFF01\uFF1F\uFF61\u3002]["'”’)\]」』）】》〉]*`;
 /** A run of marks is looked at from its begin alone: from each of its marks a long one would take the square of its length. */
-const SENTENCE_END: RegExp = new RegExp(String.raw`(?<!${MARK})${MARK}+["'”’)\]]*(?=\s|$)|\n\s*\n`, "gu");
+const SENTENCE_END: RegExp = new RegExp(
+  String.raw`(?<!${MARK})(?:${MARK}+["'”’)\]]*(?=\s|$)|${MARK}*${WIDE_END})|\n\s*\n`,
+  "gu",
+);
 
 /** Where sentences end, the end of the text included. */
 function sentenceEnds(text: string): number[] {
@@ -84,7 +89,20 @@ export function shortenRange(text: string, range: Range, fits: (range: Range) =>
   const inside = text.slice(range.start, range.end);
   const sentences = sentenceEnds(inside).map((end) => range.start + end);
   const words = [...inside.matchAll(/\s+/gu)].map((found) => range.start + found.index);
-  return longest(text, range.start, sentences, fits) ?? longest(text, range.start, words, fits);
+  return (
+    longest(text, range.start, sentences, fits) ??
+    longest(text, range.start, words, fits) ??
+    longest(text, range.start, withinWord(text, range.start, words[0] ?? range.end), fits)
+  );
+}
+
+/** Letters of one word at most; what is longer is of a script without spaces. */
+const WORD_MAX = 64;
+
+/** Where a word may be cut that is none. */
+function withinWord(text: string, start: number, end: number): number[] {
+  if (end - start <= WORD_MAX) return [];
+  return Array.from({ length: end - start }, (_, index) => start + index).filter((at) => !isWithin(text, at));
 }
 
 /** By halves: longer beginnings take more tokens. What is found is checked, so that it surely fits. */

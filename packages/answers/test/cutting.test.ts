@@ -16,6 +16,15 @@ describe("a text is cut", () => {
     ]);
   });
 
+  test("at the ends of sentences that no space follows, where a script has none", () => {
+    expect(cut("今日は晴れ。「明日も？」とても！3.5度。", 6)).toEqual([
+      "今日は晴れ。",
+      "「明日も？」",
+      "とても！",
+      "3.5度。",
+    ]);
+  });
+
   test.each([
     ["marks of ends", "."],
     ["quotes after a mark", '."'],

@@ -212,4 +212,10 @@ describe("the budget", () => {
       ["Short one.", 0, 10],
     ]);
   });
+
+  test("shortens the best of a script without spaces, too, between its characters", async () => {
+    const search = listed("text", [document("id:ja", `${"保証金は家賃か\u3099".repeat(30)}。`)]);
+    const { passages } = await retrieve("保証金", [search], { tokens: 23 });
+    expect(passages.map(({ text }) => text)).toEqual(["保証金は家賃"]);
+  });
 });
