@@ -68,11 +68,16 @@ export function contextOf(result: string, fields: ReadonlySet<string> | undefine
 /** A marker that no text of a result begins with: JSON cannot have it unescaped. */
 const NUMBER_MARK = "\u0001";
 
-/** JSON with every number as a text of its digits, since numbers beyond 2^53 would not come back as they were. */
+/**
+ * JSON with every number as a text of its digits, since numbers beyond 2^53 would not come back as they were. Texts are passed over
+ * a quote or escape at a time: as one match a long one would be more than the matcher keeps.
+ */
 function withNumbersAsTexts(json: string): string {
-  return json.replace(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (found) =>
-    found.startsWith('"') ? found : `"\\u0001${found}"`,
-  );
+  let isText = false;
+  return json.replace(/"|\\.|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g, (found) => {
+    if (found === '"') isText = !isText;
+    return isText || found === '"' ? found : `"\\u0001${found}"`;
+  });
 }
 
 function plain(value: unknown): string {
@@ -157,8 +162,15 @@ function membersOf(event: GenerationEvent): Readonly<Record<string, unknown>> {
 /** An event as it stands in a stream. */
 export function renderEvent(event: GenerationEvent): string {
   // The result is not wrapped; line breaks in it are those between its members, since its texts have theirs escaped.
-  const data = event.type === "hits" ? event.hits.replace(/\s*\n\s*/g, "") : JSON.stringify(membersOf(event));
+  const data = event.type === "hits" ? inOneLine(event.hits) : JSON.stringify(membersOf(event));
   return `event: ${event.type}\ndata: ${data}\n\n`;
+}
+
+function inOneLine(json: string): string {
+  return json
+    .split("\n")
+    .map((line) => line.trim())
+    .join("");
 }
 
 /** What a stream ends with. It has no data, and no empty line. */

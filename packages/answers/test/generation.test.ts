@@ -33,6 +33,12 @@ describe("the context of a prompt", () => {
     expect(contextOf('{"root":{"id":"toplevel"}}', undefined)).toBe("");
   });
 
+  test("has texts of any length, whatever is escaped in them", () => {
+    const text = "\n".repeat(9_000_000);
+    const result = JSON.stringify({ root: { children: [{ fields: { text, size: 1 } }] } });
+    expect(contextOf(result, undefined)).toBe(`document [1]:\ntext: ${text}\nsize: 1\n\n`);
+  });
+
   test.each([
     ["Answer @query", "q", "C", "C\nAnswer q"],
     ["@query @query {context} {context}", "$&", "$1", "$& $& $1 $1"],
@@ -45,6 +51,11 @@ describe("the context of a prompt", () => {
 });
 
 describe("events", () => {
+  test("of hits are rendered in a moment, whatever stands in their texts", () => {
+    const hits = `{"a": "${" ".repeat(500_000)}"}`;
+    expect(renderEvent({ type: "hits", hits })).toBe(`event: hits\ndata: ${hits}\n\n`);
+  });
+
   test("are rendered one by one, and as one result", () => {
     const events: GenerationEvent[] = [
       { type: "prompt", prompt: "p\n" },
