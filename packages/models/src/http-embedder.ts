@@ -79,22 +79,22 @@ export class HttpEmbedder implements Embedder {
       ...(sendDimensions === true ? { dimensions } : {}),
     });
     for (let attempt = 1; ; attempt += 1) {
-      const response = await this.#send(body, deadline);
-      if (response.ok) return vectors(await readAnswer(response), input.length, dimensions);
-      const said = (await readAnswer(response)).slice(0, 300);
+      const { response, said } = await this.#send(body, deadline);
+      if (response.ok) return vectors(said, input.length, dimensions);
       const isPassing = response.status === 429 || response.status >= 500;
       const ms = askedWaitMs(response.headers) ?? waitMs(WAITS, attempt);
-      if (!isPassing || attempt === TRIES || ms >= deadline.leftMs()) throw endpointRefusal(response.status, said);
-      await pause(ms, deadline.signal);
+      if (!isPassing || attempt === TRIES || ms >= deadline.leftMs())
+        throw endpointRefusal(response.status, said.slice(0, 300));
+      await pause(ms, AbortSignal.any(this.#signals(deadline)));
     }
   }
 
-  async #send(body: string, deadline: Deadline): Promise<Response> {
+  /** Sends a request, and reads all of its answer: either may take too long, or break off. */
+  async #send(body: string, deadline: Deadline): Promise<{ readonly response: Response; readonly said: string }> {
     const { endpoint, apiKey, fetch: send = fetch } = this.#options;
     const leftMs = deadline.leftMs();
     if (leftMs <= 0) throw late();
-    const signals = [AbortSignal.timeout(Math.ceil(leftMs)), this.#closed.signal];
-    if (deadline.signal !== undefined) signals.push(deadline.signal);
+    const signals = [AbortSignal.timeout(Math.ceil(leftMs)), ...this.#signals(deadline)];
     const headers = {
       "content-type": "application/json",
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
@@ -102,20 +102,25 @@ export class HttpEmbedder implements Embedder {
     this.#requests += 1;
     try {
       // An endpoint that sends us elsewhere would get the key and the texts there: that is a refusal. ("error" is not known to Workers.)
-      return await send(endpoint, {
+      const response = await send(endpoint, {
         method: "POST",
         headers,
         body,
         redirect: "manual",
         signal: AbortSignal.any(signals),
       });
+      return { response, said: await readAnswer(response) };
     } catch (error) {
+      if (ServiceError.is(error)) throw error;
       if (deadline.signal?.aborted === true) throw deadline.signal.reason;
-      if (this.#closed.signal.aborted) throw this.#closed.signal.reason;
       if (deadline.leftMs() <= 0) throw late(error);
       const why = error instanceof Error ? error.message : String(error);
       throw new ServiceError("UNAVAILABLE", `The embedding endpoint cannot be reached: ${why}`, { cause: error });
     }
+  }
+
+  #signals({ signal }: Deadline): AbortSignal[] {
+    return [this.#closed.signal, ...(signal === undefined ? [] : [signal])];
   }
 }
 

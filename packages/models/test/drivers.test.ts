@@ -107,12 +107,27 @@ describe("an endpoint", () => {
     });
   });
 
-  test("with vectors too short, too slow, not there, or elsewhere", async () => {
+  test("that is to be asked later is not once it is closed", async () => {
+    const busy = async (): Promise<Response> => new Response("", { status: 429, headers: { "retry-after": "3000" } });
+    const embedder = open("http://127.0.0.1:9/", { fetch: busy });
+    const embedding = expect(ask(embedder, ["a"], 4_000_000)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    await new Promise(setImmediate);
+    await embedder.close();
+    await embedding;
+  });
+
+  test("with vectors too short, too slow, in a part, not there, or elsewhere", async () => {
     const short = await serve((_, response, body) => response.end(JSON.stringify(embeddings(body))));
     await expect(ask(open(short), ["a"], 1000, 4)).rejects.toMatchObject({ code: "BAD_REQUEST" });
     const slow = await serve(() => {});
     await expect(ask(open(slow), ["a"], 50)).rejects.toMatchObject({ code: "TIMED_OUT" });
     await expect(ask(open("http://127.0.0.1:9/"), ["a"])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const parting = await serve((_, response) => {
+      response.writeHead(200, { "content-length": "99" }).write('{"data":', () => response.destroy());
+    });
+    await expect(ask(open(parting), ["a"])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const halting = await serve((_, response) => response.writeHead(200).write('{"data":'));
+    await expect(ask(open(halting), ["a"], 50)).rejects.toMatchObject({ code: "TIMED_OUT" });
     const elsewhere = await serve((_, response) => response.writeHead(307, { location: short }).end());
     await expect(ask(open(elsewhere), ["a"])).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });
