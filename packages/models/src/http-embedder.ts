@@ -131,7 +131,10 @@ function vectors(answer: string, count: number, dimensions: number): readonly Em
       const text = `The embedding endpoint gives ${embedding.length} values, and ${dimensions} are asked for`;
       throw new ServiceError("BAD_REQUEST", text);
     }
-    found.set(index, Float32Array.from(embedding.slice(0, dimensions)));
+    const kept = embedding.slice(0, dimensions);
+    // A typed array would make a number of nothing, of a text, and of true.
+    if (!kept.every((value) => typeof value === "number")) throw malformedAnswer();
+    found.set(index, Float32Array.from(kept));
   }
   return Array.from({ length: count }, (_, index) => {
     const values = found.get(index);
@@ -140,14 +143,14 @@ function vectors(answer: string, count: number, dimensions: number): readonly Em
   });
 }
 
-function entries(answer: string): readonly { index: number; embedding: number[] }[] {
+function entries(answer: string): readonly { index: number; embedding: unknown[] }[] {
   let data: unknown;
   try {
     data = (JSON.parse(answer) as { data?: unknown } | null)?.data;
   } catch (error) {
     throw malformedAnswer(error);
   }
-  const isEntry = (entry: unknown): entry is { index: number; embedding: number[] } =>
+  const isEntry = (entry: unknown): entry is { index: number; embedding: unknown[] } =>
     typeof (entry as { index?: unknown } | null)?.index === "number" &&
     Array.isArray((entry as { embedding?: unknown }).embedding);
   if (!Array.isArray(data) || !data.every(isEntry)) throw malformedAnswer();

@@ -100,6 +100,8 @@ describe("an endpoint", () => {
     ["no JSON", "<html>"],
     ["no list", "{}"],
     ["no numbers", '{"data":[{"index":0,"embedding":["x",1,2]}]}'],
+    ["nothing among numbers", '{"data":[{"index":0,"embedding":[null,1,2]}]}'],
+    ["numbers as texts", '{"data":[{"index":0,"embedding":["0.5",1,2]}]}'],
     ["too few", '{"data":[]}'],
   ])("that answers with %s is not believed", async (_, answer) => {
     await expect(ask(open(await serve((_request, response) => response.end(answer))), ["a"])).rejects.toMatchObject({
