@@ -300,7 +300,8 @@ interface Said {
 
 function* eventsOf({ data }: ServerEvent): Generator<ChatEvent> {
   const chunk = parseCompletion(data);
-  if (chunk.error !== undefined) {
+  // Some servers say in every chunk that there is none.
+  if (chunk.error !== undefined && chunk.error !== null) {
     throw new ChatError(
       "refused",
       `The language model failed: ${String(chunk.error.message ?? "no reason given").slice(0, 200)}`,
@@ -320,7 +321,7 @@ function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
 
 interface Completion {
   readonly choices?: readonly Choice[];
-  readonly error?: { readonly message?: unknown };
+  readonly error?: { readonly message?: unknown } | null;
 }
 
 function parseCompletion(json: string): Completion {

@@ -50,6 +50,14 @@ describe("a language model", () => {
     expect(server.asked[0]?.body).not.toHaveProperty("stream");
   });
 
+  test("may say in every chunk that nothing went wrong", async () => {
+    const server = await chatServer((_, response) => {
+      const said = { choices: [{ index: 0, delta: { content: "yes" } }], error: null };
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(said)}\n\n${END}`);
+    });
+    expect((await all({ url: server.url, model: "m" }))[0]).toEqual({ type: "token", text: "yes" });
+  });
+
   test("calls no tools: that it wanted to is told", async () => {
     const call = { index: 0, id: "c", function: { name: "send_mail", arguments: "{}" } };
     const server = await chatServer((_, response) => {
