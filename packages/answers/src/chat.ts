@@ -3,7 +3,7 @@
  * Answers are read as they come, limited in size and time. A request is sent again only as long as nothing of its answer was
  * seen. Keys go into one header and nowhere else: no error and no log has them.
  */
-import { askedWaitMs, pause, waitMs } from "@brooklet/wire";
+import { askedWaitMs, pause, waitMs, withoutSecret } from "@brooklet/wire";
 import { ChatError, type ChatFailure } from "./chat-error.ts";
 import { type ServerEvent, serverEvents } from "./event-stream.ts";
 import type { ChatMessage } from "./prompt.ts";
@@ -267,7 +267,7 @@ async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: 
       watch.progress();
       if (event.data === "[DONE]") return;
       events += 1;
-      yield* eventsOf(event);
+      yield* eventsOf(event, endpoint);
     }
   } catch (error) {
     throw failureOf(error, watch);
@@ -298,14 +298,12 @@ interface Said {
   readonly tool_calls?: readonly { readonly function?: { readonly name?: unknown } }[];
 }
 
-function* eventsOf({ data }: ServerEvent): Generator<ChatEvent> {
+function* eventsOf({ data }: ServerEvent, { apiKey = "" }: ChatEndpoint): Generator<ChatEvent> {
   const chunk = parseCompletion(data);
   // Some servers say in every chunk that there is none.
   if (chunk.error !== undefined && chunk.error !== null) {
-    throw new ChatError(
-      "refused",
-      `The language model failed: ${String(chunk.error.message ?? "no reason given").slice(0, 200)}`,
-    );
+    const said = String(chunk.error.message ?? "no reason given");
+    throw new ChatError("refused", `The language model failed: ${withoutSecret(said, apiKey).slice(0, 200)}`);
   }
   yield* saidBy(chunk.choices?.[0]);
 }

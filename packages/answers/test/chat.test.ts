@@ -94,6 +94,15 @@ describe("a language model", () => {
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("secret-key");
   });
 
+  test("that says the key in a stream is told without it", async () => {
+    const server = await chatServer((_, response) => {
+      const data = JSON.stringify({ error: { message: "the key secret-key is wrong" } });
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${data}\n\n`);
+    });
+    const error = await failure(all({ url: server.url, model: "m", apiKey: "secret-key" }));
+    expect(error.message).toBe("The language model failed: the key … is wrong");
+  });
+
   test("that nobody answers for is told", async () => {
     const url = "http://user:password@127.0.0.1:1/v1/?key=secret";
     const { failure: kind, message } = await failure(all({ url, model: "m", ...QUICK }));

@@ -1,5 +1,5 @@
 /** Embeddings of any endpoint that speaks OpenAI's `/embeddings`. Texts leave the machine; the notice says where to. */
-import { askedWaitMs, pause, ServiceError, waitMs } from "@brooklet/wire";
+import { askedWaitMs, pause, ServiceError, waitMs, withoutSecret } from "@brooklet/wire";
 import type { Deadline, Embedder, Embedding, EmbedRequest } from "./embedder.ts";
 import type { ModelFigures } from "./model-state.ts";
 
@@ -84,7 +84,7 @@ export class HttpEmbedder implements Embedder {
       const isPassing = response.status === 429 || response.status >= 500;
       const ms = askedWaitMs(response.headers) ?? waitMs(WAITS, attempt);
       if (!isPassing || attempt === TRIES || ms >= deadline.leftMs())
-        throw endpointRefusal(response.status, said.slice(0, 300));
+        throw endpointRefusal(response.status, withoutSecret(said, this.#options.apiKey).slice(0, 300));
       await pause(ms, AbortSignal.any(this.#signals(deadline)));
     }
   }

@@ -109,6 +109,15 @@ describe("an endpoint", () => {
     });
   });
 
+  test("that says the key is told without it", async () => {
+    const refusing = await serve((request, response) => {
+      response.writeHead(401).end(`"${request.headers.authorization}" is wrong`);
+    });
+    await expect(ask(open(refusing), ["a"])).rejects.toThrow(
+      'The embedding endpoint answered 401: "Bearer …" is wrong',
+    );
+  });
+
   test("that is to be asked later is not once it is closed", async () => {
     const busy = async (): Promise<Response> => new Response("", { status: 429, headers: { "retry-after": "3000" } });
     const embedder = open("http://127.0.0.1:9/", { fetch: busy });

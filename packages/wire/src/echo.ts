@@ -11,3 +11,8 @@ export function echo(value: string): string {
   const { read } = new TextEncoder().encodeInto(escaped, new Uint8Array(SHOWN_BYTES));
   return read === escaped.length && value.length <= SHOWN_BYTES ? escaped : `${escaped.slice(0, read)}…`;
 }
+
+/** What somebody else says, without a secret that was sent there: it may be repeated in the answer. */
+export function withoutSecret(said: string, secret = ""): string {
+  return secret === "" ? said : said.replaceAll(secret, "…");
+}

@@ -26,7 +26,7 @@ export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } 
 export { CellDigits, digitsOf } from "./digits.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";
 export { type DocumentNamePart, documentNameProblem, illegalCodePoint } from "./document-name.ts";
-export { echo } from "./echo.ts";
+export { echo, withoutSecret } from "./echo.ts";
 export {
   ERROR_KINDS,
   type ErrorCode,
