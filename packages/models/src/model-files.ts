@@ -69,7 +69,10 @@ export class ModelFiles {
    */
   pull(url: string, sha256?: string, signal?: AbortSignal): Promise<string> {
     const path = this.#path(url);
-    const pulling = this.#pulling.get(path) ?? this.#pull(url, path, sha256, signal);
+    const before = this.#pulling.get(path);
+    // What another asked for may have another digest than is asked for here.
+    if (before !== undefined) return before.then(() => this.#pull(url, path, sha256, signal));
+    const pulling = this.#pull(url, path, sha256, signal);
     this.#pulling.set(path, pulling);
     return pulling.finally(() => this.#pulling.delete(path));
   }

@@ -173,7 +173,9 @@ describe("files of models", () => {
     const progress: number[] = [];
     const files = new ModelFiles({ folder: folder(), onProgress: ({ bytes }) => progress.push(bytes) });
     expect(files.find(url)).toBeUndefined();
-    const [path, same] = await Promise.all([files.pull(url, DIGEST), files.pull(url)]);
+    const pulls = [files.pull(url), files.pull(url, "00"), files.pull(url, DIGEST)];
+    await expect(pulls[1]).rejects.toThrow("its SHA-256 is");
+    const [path = "", same] = await Promise.all([pulls[0], pulls[2]]);
     expect(same).toBe(path);
     expect(readFileSync(path, "utf8")).toBe("hello");
     expect(files.find(url)).toBe(path);
