@@ -164,6 +164,8 @@ describe("changes of parts", () => {
     [{ "counts{a}": { increment: Number.NaN } }, "counts{a}: increment takes a finite number"],
     [{ "author.name": { remove: true } }, "author.name: there is no operation 'remove'"],
     [{ "people[0": { remove: true } }, "is no part of a path"],
+    [{ "people[0].name": "x" }, "people[0].name: needs one operation, such as { assign: … }"],
+    [{ "people[0]": null }, "people[0]: needs one operation"],
     [{ title: { assign: "x" } }, "title: it is a whole field"],
     [{ "any.a": { assign: 1 } }, "any.a: there is no '.a' in it"],
   ];

@@ -77,6 +77,17 @@ export function calculationOf(
   throw refuse(`${operation} of an integer takes an integer: ${operand} would be cut`);
 }
 
+/** What a change does, and with what; nothing if it is not one operation: a text or a list in its place has members of its own. */
+export function operationOf(change: unknown): readonly [string, unknown] | undefined {
+  const [operation, ...others] = isObject(change) ? Object.entries(change) : [];
+  return others.length === 0 ? operation : undefined;
+}
+
+/** What has members by their names, for those who have no types. */
+export function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Changes of parts as JSON, checked before they are sent. */
 export function encodePaths(schema: AnySchema, changes: PathChanges, refuse: (reason: string) => Error): object {
   const given = Object.entries(changes as Readonly<Record<string, object | undefined>>);
@@ -84,8 +95,8 @@ export function encodePaths(schema: AnySchema, changes: PathChanges, refuse: (re
     if (change === undefined) return [];
     const of = (reason: string): Error => refuse(`${path}: ${reason}`);
     const part = partOf(schema, path, of);
-    const [operation, ...others] = Object.entries(change);
-    if (operation === undefined || others.length > 0) throw of("needs one operation");
+    const operation = operationOf(change);
+    if (operation === undefined) throw of("needs one operation, such as { assign: … }");
     return [[path, { [operation[0]]: operandOf(operation, part, of) }] as const];
   });
   return Object.fromEntries(encoded);
@@ -136,6 +147,5 @@ function operandOf(
 
 /** @internal What `paths` has to be, for those who have no types. */
 export function checkPaths(paths: unknown): asserts paths is PathChanges {
-  if (typeof paths !== "object" || paths === null)
-    throw invalidArgument("paths are an object: { 'people[0].seen': { assign: true } }");
+  if (!isObject(paths)) throw invalidArgument("paths are an object: { 'people[0].seen': { assign: true } }");
 }

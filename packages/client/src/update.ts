@@ -1,7 +1,8 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
 
+import { suggestion } from "@brooklet/wire";
 import { invalidArgument } from "./error.ts";
-import { calculationOf, checkPaths, encodePaths } from "./path-change.ts";
+import { calculationOf, checkPaths, encodePaths, isObject, operationOf } from "./path-change.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -49,14 +50,15 @@ export function encodeUpdate(
 ): { readonly fields: object; readonly isRepeatable: boolean } {
   const refuse = (reason: string): Error =>
     invalidArgument(`document '${id}' of schema ${schema.name} cannot be updated: ${reason}`);
+  if (!isObject(changes)) throw refuse("its changes are an object: { year: { assign: 2026 } }");
   const encoded: Record<string, object> = {};
-  for (const [name, change] of Object.entries(changes as Readonly<Record<string, object | undefined>>)) {
+  for (const [name, change] of Object.entries(changes)) {
     if (change === undefined) continue;
     const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
-    if (field === undefined) throw refuse(`there is no field '${name}'`);
-    const [entry, ...others] = Object.entries(change);
-    if (entry === undefined || others.length > 0) throw refuse(`'${name}' needs one operation`);
-    encoded[name] = { [entry[0]]: operandOf(entry, field, (reason) => refuse(`${name}: ${reason}`)) };
+    if (field === undefined) throw refuse(`there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
+    const operation = operationOf(change);
+    if (operation === undefined) throw refuse(`'${name}' needs one operation, such as { assign: … }`);
+    encoded[name] = { [operation[0]]: operandOf(operation, field, (reason) => refuse(`${name}: ${reason}`)) };
   }
   checkPaths(paths);
   const fields: Record<string, object> = { ...encoded, ...encodePaths(schema, paths, refuse) };
