@@ -117,9 +117,17 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       "is not there: give the directory that has services.xml",
     ],
     [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is in use by another process"],
+    [["restore", join(folder, "nothing"), join(folder, "restored")], 1, "nothing: there is no backup"],
+    [
+      ["mcp", "--group", "alice", "--url", "http://127.0.0.1:9", "--schema", "note", "--filters", "title"],
+      1,
+      "does not say what the fields of note are: it does not answer",
+    ],
   ])("%j", async (words, code, message) => {
     const ran = await run(words);
     expect([ran.code, ran.warned]).toEqual([code, expect.stringContaining(message)]);
+    // The trace of a defect is for who mends it.
+    expect(ran.warned).not.toMatch(/^ {4}at /m);
   });
 
   test("an unreachable server is named", async () => {

@@ -14,6 +14,7 @@ import {
   secretIn,
 } from "@brooklet/store/node";
 import { Additions } from "./additions.ts";
+import { BackupFailure } from "./backup-failure.ts";
 import { BucketBackup, type StoredBucket } from "./bucket-backup.ts";
 import { largeGroups } from "./large-groups.ts";
 import { Lease } from "./lease.ts";
@@ -298,7 +299,7 @@ async function missingOf({ target }: BackupObjects, list: readonly BackupEntry[]
 /** A manifest that has to be there. */
 export async function demand(objects: BackupObjects, id: string): Promise<Manifest> {
   const manifest = await manifestOf(objects, id);
-  if (manifest === undefined) throw new Error(`${objects.target.name}: the manifest of ${id} is missing`);
+  if (manifest === undefined) throw new BackupFailure(`${objects.target.name}: the manifest of ${id} is missing`);
   return manifest;
 }
 

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { BucketMoment, BucketRows, IsSealed } from "@brooklet/store/node";
 import type { Additions } from "./additions.ts";
+import { BackupFailure } from "./backup-failure.ts";
 import type { BucketPart, SegmentPlace } from "./manifest.ts";
 import { packBlocks } from "./pack.ts";
 
@@ -137,7 +138,9 @@ export class BucketBackup {
     const blocks = moment.blocks(segment);
     blocks.forEach((bytes, block) => {
       if (!this.#isSealed(key, segment, block, bytes))
-        throw new Error(`block ${block} of segment ${segment} is not what was written: brooklet check says more`);
+        throw new BackupFailure(
+          `block ${block} of segment ${segment} is not what was written: brooklet check says more`,
+        );
     });
     return blocks;
   }
@@ -160,7 +163,7 @@ export function demandSealed({ partitions, operations, segments }: BucketRows, i
   const keys = new Map(partitions.map(([number, key]) => [number, key]));
   const demand = (partition: number, segment: number, block: number, bytes: string, what: string): void => {
     if (!isSealed(keys.get(partition) ?? "", segment, block, Buffer.from(bytes, "base64")))
-      throw new Error(`${what} is not what was written: brooklet check says more`);
+      throw new BackupFailure(`${what} is not what was written: brooklet check says more`);
   };
   for (const [number, partition, bytes] of operations) demand(partition, HEADER, HEADER, bytes, `operation ${number}`);
   for (const [number, partition, , , header, liveness] of segments) {

@@ -1,6 +1,7 @@
 /** What a backup has of groups with several shards: all of each, or nothing. */
 import { type StoredShards, shownPartition, storedShards } from "@brooklet/partition";
 import type { NotedPartition } from "@brooklet/store";
+import { BackupFailure } from "./backup-failure.ts";
 
 /** What of large groups is in a backup. */
 export interface LargeGroups {
@@ -39,5 +40,6 @@ export function largeGroups(
 
 function demandWhole({ faults }: StoredShards): void {
   const [fault] = faults;
-  if (fault !== undefined) throw new Error(`${shownPartition(fault.name)}: ${fault.what}: brooklet check says more`);
+  if (fault !== undefined)
+    throw new BackupFailure(`${shownPartition(fault.name)}: ${fault.what}: brooklet check says more`);
 }

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import process from "node:process";
+import { BackupFailure } from "./backup-failure.ts";
 import type { BackupTarget } from "./target.ts";
 
 /** After so long without a renewal its holder is taken to be gone. */
@@ -67,7 +68,7 @@ export class Lease {
     const holder = latest && holderOf(latest.bytes);
     const isOld = Date.now() - this.#renewedMs > RENEWAL_MS;
     const isOwn = holder?.token === this.#own.token && (!isOld || (await this.#replace({}, latest?.tag)));
-    if (!isOwn) throw new Error(`${this.#target.name}: another backup took over, and this one ends`);
+    if (!isOwn) throw new BackupFailure(`${this.#target.name}: another backup took over, and this one ends`);
   }
 
   /** Gives it back. */
@@ -95,7 +96,7 @@ function isHeld({ renewed, isOver = false }: Holder): boolean {
 
 function refusal(target: BackupTarget, holder: Holder | undefined): Error {
   const { process: by = "another process", since = "just now", renewed = "just now" } = holder ?? {};
-  return new Error(
+  return new BackupFailure(
     `${target.name}: a backup is being made by ${by} since ${since}, which was seen last ${renewed}, and there is one at a time. If that was killed, ` +
       `its turn ends ${STALE_MS / 60_000} minutes after it was seen last, or at once with --take-over`,
   );

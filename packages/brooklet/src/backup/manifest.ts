@@ -1,5 +1,6 @@
 /** What a backup consists of, and which there are in a target. */
 import type { NotedPartition } from "@brooklet/store";
+import { BackupFailure } from "./backup-failure.ts";
 
 /** Where the blocks of a segment are: an object, from where on in it, and how many bytes. */
 export interface SegmentPlace {
@@ -54,7 +55,7 @@ export function manifestName(id: string): string {
 
 /** Throws where a manifest is of a later release. */
 export function demandVersion({ version }: { readonly version: number }, name: string): void {
-  if (!(version <= VERSION)) throw new Error(`${name} is of a later release`);
+  if (!(version <= VERSION)) throw new BackupFailure(`${name} is of a later release`);
 }
 
 /** All objects of a backup. */

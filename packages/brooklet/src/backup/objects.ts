@@ -5,6 +5,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
+import { BackupFailure } from "./backup-failure.ts";
 import type { BackupTarget } from "./target.ts";
 
 const MAGIC: Buffer = Buffer.from("brkb");
@@ -51,8 +52,9 @@ export class BackupObjects {
   /** The bytes of an object. Throws if it is gone, or another than was stored. */
   async read(name: string): Promise<Uint8Array> {
     const stored = await this.target.get(name);
-    if (stored === undefined) throw new Error(`${this.target.name}: ${name} is missing`);
-    if (name !== `objects/${digest(stored)}`) throw new Error(`${this.target.name}: ${name} is not what was stored`);
+    if (stored === undefined) throw new BackupFailure(`${this.target.name}: ${name} is missing`);
+    if (name !== `objects/${digest(stored)}`)
+      throw new BackupFailure(`${this.target.name}: ${name} is not what was stored`);
     return this.#open(stored, name);
   }
 
@@ -69,7 +71,7 @@ export class BackupObjects {
     const bytes = this.#open(stored, name);
     const packed = bytes.subarray(KEY_BYTES);
     if (!createHash("sha256").update(packed).digest().equals(bytes.subarray(0, KEY_BYTES)))
-      throw new Error(`${this.target.name}: ${name} is not what was stored`);
+      throw new BackupFailure(`${this.target.name}: ${name} is not what was stored`);
     return JSON.parse((await promisify(gunzip)(packed)).toString("utf8")) as Value;
   }
 
@@ -84,22 +86,22 @@ export class BackupObjects {
   #open(stored: Uint8Array, name: string): Buffer {
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
     const isOurs = bytes.subarray(0, MAGIC.length).equals(MAGIC) && (bytes[MAGIC.length] ?? 2) <= SEALED;
-    if (!isOurs) throw new Error(`${this.target.name}: ${name} is no part of a backup`);
+    if (!isOurs) throw new BackupFailure(`${this.target.name}: ${name} is no part of a backup`);
     if (bytes[MAGIC.length] === PLAIN) return bytes.subarray(HEAD_BYTES);
-    if (this.#key === undefined) throw new Error(`${this.target.name}: ${name} is encrypted: give its key`);
+    if (this.#key === undefined) throw new BackupFailure(`${this.target.name}: ${name} is encrypted: give its key`);
     const end = bytes.length - TAG_BYTES;
     const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES));
     decipher.setAuthTag(bytes.subarray(end));
     try {
       return Buffer.concat([decipher.update(bytes.subarray(HEAD_BYTES + NONCE_BYTES, end)), decipher.final()]);
     } catch (cause) {
-      throw new Error(`${this.target.name}: ${name} was encrypted with another key, or changed`, { cause });
+      throw new BackupFailure(`${this.target.name}: ${name} was encrypted with another key, or changed`, { cause });
     }
   }
 }
 
 function sealKeyOf(key: string): SealKey {
-  if (key.length < 16) throw new Error("a key of backups has 16 characters at least");
+  if (key.length < 16) throw new BackupFailure("a key of backups has 16 characters at least");
   return Buffer.from(hkdfSync("sha256", key, "", "brooklet backup", KEY_BYTES));
 }
 

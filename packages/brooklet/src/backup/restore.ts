@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { type BucketRows, fillBucket, type IsSealed, type OpenSql, restoreDirectory } from "@brooklet/store/node";
 import { demand } from "./backup.ts";
+import { BackupFailure } from "./backup-failure.ts";
 import { demandSealed, withoutPartitions } from "./bucket-backup.ts";
 import { largeGroups } from "./large-groups.ts";
 import { type BackupEntry, LIST } from "./manifest.ts";
@@ -64,11 +65,11 @@ export async function restore({
   const list = await backupsIn(objects);
   const entry = id === undefined ? list.at(-1) : list.find((one) => one.id === id);
   if (entry === undefined)
-    throw new Error(`${objects.target.name}: there is no backup${id === undefined ? "" : ` ${id}`}`);
+    throw new BackupFailure(`${objects.target.name}: there is no backup${id === undefined ? "" : ` ${id}`}`);
   const manifest = await demand(objects, entry.id);
   const { application, buckets } = manifest;
   if ((manifest.encrypted === true) !== (encryption !== undefined))
-    throw new Error(manifest.encrypted === true ? WITHOUT_KEYS : WITH_KEYS);
+    throw new BackupFailure(manifest.encrypted === true ? WITHOUT_KEYS : WITH_KEYS);
   const groups = largeGroups(
     buckets.flatMap(({ noted = [] }) => noted),
     encryption?.hasKey,
@@ -82,7 +83,7 @@ export async function restore({
     fill: async (sql, identity) => {
       onProgress?.(`bucket ${identity.bucket + 1} of ${buckets.length}`);
       const part = buckets[identity.bucket];
-      if (part === undefined) throw new Error(`${entry.id} has no bucket ${identity.bucket}`);
+      if (part === undefined) throw new BackupFailure(`${entry.id} has no bucket ${identity.bucket}`);
       const all = JSON.parse((await promisify(gunzip)(await objects.read(part.rows))).toString("utf8")) as BucketRows;
       const rows = withoutPartitions(all, isLeftOut);
       const noted = (part.noted ?? []).filter(({ key }) => !isLeftOut(key));
@@ -110,12 +111,12 @@ async function blocksOf(
   let read: { readonly object: string; readonly bytes: Uint8Array } | undefined;
   for (const [segment, partition] of segments) {
     const place = places[segment];
-    if (place === undefined) throw new Error(`the blocks of segment ${segment} are not in the backup`);
+    if (place === undefined) throw new BackupFailure(`the blocks of segment ${segment} are not in the backup`);
     if (read?.object !== place.object) read = { object: place.object, bytes: await objects.read(place.object) };
     const blocks = unpackBlocks(read.bytes.subarray(place.at, place.at + place.bytes));
     blocks.forEach((bytes, block) => {
       if (!isSealed(keys.get(partition) ?? "", segment, block, bytes))
-        throw new Error(`block ${block} of segment ${segment} is not what was written`);
+        throw new BackupFailure(`block ${block} of segment ${segment} is not what was written`);
     });
     found.set(segment, blocks);
   }

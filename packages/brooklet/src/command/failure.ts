@@ -7,7 +7,7 @@ import { CommandFailed, UsageError } from "./surroundings.ts";
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 /** Errors that are sentences for whoever called, by their names: the packages they are of are not loaded to ask. */
-const TOLD: ReadonlySet<string> = new Set(["StartError", "ServerFailure", "UsageError"]);
+const TOLD: ReadonlySet<string> = new Set(["BackupFailure", "S3Error", "StartError", "ServerFailure", "UsageError"]);
 
 /** What the process ends with. */
 export function exitCodeOf(error: unknown): number {

@@ -4,7 +4,7 @@
  */
 import { type FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
 import { keyHeader, type Server } from "./server.ts";
-import { UsageError } from "./surroundings.ts";
+import { ServerFailure, UsageError } from "./surroundings.ts";
 
 /** Which schema of which server, and which of its fields. */
 export interface FieldsAsked {
@@ -44,15 +44,15 @@ async function schemaFile(server: Server, schema: string): Promise<string> {
   const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, server.url);
   const answer = await fetch(address, { headers: keyHeader(server), signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
     (cause: unknown) => {
-      throw new Error(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
+      throw new ServerFailure(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
     },
   );
   if (answer.status !== 200) {
     await answer.body?.cancel();
-    throw new Error(`${address.origin} does not say what the fields of ${schema} are (status ${answer.status})`);
+    throw new ServerFailure(`${address.origin} does not say what the fields of ${schema} are (status ${answer.status})`);
   }
   const text = await answer.text();
   if (text.length > FILE_MAX)
-    throw new Error(`the file of schema ${schema} has ${text.length} characters: ${FILE_MAX} at most`);
+    throw new ServerFailure(`the file of schema ${schema} has ${text.length} characters: ${FILE_MAX} at most`);
   return text;
 }

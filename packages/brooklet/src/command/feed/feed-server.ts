@@ -8,7 +8,7 @@ import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
 import { type FeedTarget, keyHeader } from "../server.ts";
-import { UsageError } from "../surroundings.ts";
+import { ServerFailure, UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
 
@@ -362,7 +362,7 @@ function readFailure(text: string): FeedLine {
 
 /** A feed that is no list of operations, or was given up by the server. */
 function brokenOff({ status = 500, code = "INTERNAL", message = "" }: FeedLine): Error {
-  return status === 400 ? new UsageError(message) : new Error(`${message} (${code})`);
+  return status === 400 ? new UsageError(message) : new ServerFailure(`${message} (${code})`);
 }
 
 function unknownOutcome(url: string, cause: unknown): Outcome {
