@@ -115,6 +115,9 @@ test("what is no data directory, or in use, is told", async () => {
   });
   const data = await filled();
   const database = await open({ path: data, schemas: [note] });
-  expect(await command("repair", data)).toMatchObject({ code: 1, warned: expect.stringContaining("in use") });
+  expect(await command("repair", data)).toMatchObject({
+    code: 1,
+    warned: expect.stringContaining("is open in this process"),
+  });
   await database.close();
 });

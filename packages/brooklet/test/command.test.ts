@@ -116,7 +116,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       1,
       "is not there: give the directory that has services.xml",
     ],
-    [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is in use by another process"],
+    [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is open in this process already"],
     [["restore", join(folder, "nothing"), join(folder, "restored")], 1, "nothing: there is no backup"],
     [
       ["mcp", "--group", "alice", "--url", "http://127.0.0.1:9", "--schema", "note", "--filters", "title"],

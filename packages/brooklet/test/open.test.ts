@@ -200,7 +200,7 @@ describe("documents", () => {
     const path = directory();
     const first = await open({ path, schemas: [mail] });
     await first.group("alice").put(mail, "1", invoice);
-    await expect(open({ path, schemas: [mail] })).rejects.toThrow("is in use by another process");
+    await expect(open({ path, schemas: [mail] })).rejects.toThrow("is open in this process already");
     await first.close();
     const second = await opened(path);
     expect((await second.group("alice").search(mail, { text: "invoice" })).hits.map((hit) => hit.id)).toEqual(["1"]);

@@ -104,7 +104,7 @@ describe("a second process", () => {
   test("of the same process is refused too", () => {
     const path = made();
     const directory = DataDirectory.open(path, openSql);
-    expect(() => DataDirectory.open(path, openSql)).toThrow("in use");
+    expect(() => DataDirectory.open(path, openSql)).toThrow("is open in this process already");
     directory.close();
     DataDirectory.open(path, openSql).close();
   });

@@ -69,8 +69,8 @@ export interface RestoredDirectory {
 /** Buckets of a directory that is made without saying how many. */
 export const BUCKETS_DEFAULT = 16;
 
-/** Locks that are held: a connection that is garbage is closed, and a lock must not end by inattention. */
-const held = new Set<SqlConnection>();
+/** Locks that are held, and of which directory: a connection that is garbage is closed, and a lock must not end by inattention. */
+const held = new Map<SqlConnection, string>();
 
 /** A data directory, locked by this process until it is closed. */
 export class DataDirectory implements Storage {
@@ -458,12 +458,14 @@ function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnect
   const sql = openSql(path);
   try {
     sql.run("BEGIN EXCLUSIVE");
-    held.add(sql);
+    held.set(sql, directory);
     return sql;
   } catch (error) {
     sql.close();
     if (!(error instanceof StoreError && error.kind === "busy")) throw error;
-    throw new StoreError("busy", `the data directory ${directory} is in use by another process`, error);
+    const isOwn = [...held.values()].includes(directory);
+    const by = isOwn ? "open in this process already: open it once, and share that" : "in use by another process";
+    throw new StoreError("busy", `the data directory ${directory} is ${by}`, error);
   }
 }
 
