@@ -22,7 +22,7 @@ pub(crate) struct SchemaHistory {
     pub(crate) life: u32,
     /// The cluster it is in; nothing: it was removed.
     pub(crate) cluster: Option<String>,
-    /// The last deployment that gave a field another type than it had before; 0: none.
+    /// The last deployment that gave a field another type than it had before, or one that had been removed back; 0: none.
     pub(crate) retyped: u32,
     /// The types that its fields had last, as numbers.
     pub(crate) types: BTreeMap<String, u64>,

@@ -30,7 +30,9 @@ impl History {
             if !lives_on {
                 *of = SchemaHistory { life: number, cluster, ..SchemaHistory::default() };
             }
-            of.take_types(schema, number);
+            let before =
+                before.and_then(|before| before.schemas.iter().find(|of| of.stored_type() == schema.stored_type()));
+            of.take_types(schema, before.map(|of| &**of), number);
         }
         history
     }
@@ -61,7 +63,7 @@ impl History {
         let schemas = application.schemas.iter().map(|schema| {
             let cluster = application.cluster_of(schema).map(|cluster| cluster.name.clone());
             let mut of = SchemaHistory { cluster, ..SchemaHistory::default() };
-            of.take_types(schema, 0);
+            of.take_types(schema, None, 0);
             (schema.stored_type().into_owned(), of)
         });
         History { schemas: schemas.collect() }
@@ -69,12 +71,13 @@ impl History {
 }
 
 impl SchemaHistory {
-    /// Takes the types of the fields as they are now.
-    fn take_types(&mut self, schema: &Schema, number: u32) {
+    /// Takes the types of the fields as they are now. Values of a field that comes back may stand where they are not read, too.
+    fn take_types(&mut self, schema: &Schema, before: Option<&Schema>, number: u32) {
         for field in &schema.fields {
             let fingerprint = type_fingerprint(&field.data_type);
-            let before = self.types.insert(field.name.clone(), fingerprint);
-            if before.is_some_and(|before| before != fingerprint) {
+            let last = self.types.insert(field.name.clone(), fingerprint);
+            let was_there = || before.is_none_or(|before| before.fields.iter().any(|of| of.name == field.name));
+            if last.is_some_and(|last| last != fingerprint || !was_there()) {
                 self.retyped = number;
             }
         }

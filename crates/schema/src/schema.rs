@@ -17,7 +17,7 @@ pub struct Schema {
     /// Number of the deployment that it came with; 0 where that is not known. A schema that was removed and came again has
     /// another, and none of the documents of before.
     pub life: u32,
-    /// Number of the last deployment that gave a field another type than it had ever before; 0: none did.
+    /// Number of the last deployment that gave a field another type than it had before, or one that was removed back; 0: none did.
     pub retyped: u32,
     /// Fields of the document in order, inherited ones first, then those outside the document.
     pub fields: Vec<Field>,

@@ -41,12 +41,122 @@ fn fields_come_and_go_and_change_their_use() {
     assert_eq!(
         notes,
         [
-            "Field 'a' of schema 't' is removed: its values are no longer shown.",
+            "Field 'a' of schema 't' is removed: its values are no longer shown, until it is added again with their type.",
             "Field 'b' of schema 't' changes how it is used; no refeed is needed.",
-            "Field 'c' of schema 't' is added: it is not set in stored documents.",
+            "Field 'c' of schema 't' is added: it is not set in documents that were written without it.",
         ]
     );
     assert_ne!(before.fingerprint(), after.fingerprint());
+}
+
+/// As a deployment of this number does it.
+fn deployed(before: Option<&Application>, mut next: Application, number: u32) -> Application {
+    let history = History::after(before, &mut next, number);
+    assert_eq!(History::decode(&history.encode()).expect("as it was written"), history);
+    next.remember(history);
+    next
+}
+
+const ALLOWED: (&str, &str) = (
+    "validation-overrides.xml",
+    "<validation-overrides><allow until='2026-11-23'>field-type-change</allow></validation-overrides>",
+);
+
+#[test]
+fn of_a_field_that_comes_back_it_is_told_which_values_are_shown() {
+    let first = deployed(None, application("field a type int {} field b type int {}", &[]), 1);
+    let without = deployed(Some(&first), application("", &[]), 2);
+    let later = deployed(Some(&without), application("field c type int {}", &[]), 3);
+    let back = application("field a type int {} field b type string {} field c type int {} field d type int {}", &[]);
+    assert_eq!(
+        later.change_to(&back, None).expect("allowed").notes,
+        [
+            "Field 'a' of schema 't' is added again: the values of this type that stored documents have of it are shown again.",
+            "Field 'b' of schema 't' is added again with another type: of the values that stored documents have of it only those \
+             of this type are shown.",
+            "Field 'd' of schema 't' is added: it is not set in documents that were written without it.",
+        ]
+    );
+    // With a schema that was removed its documents went.
+    let gone = deployed(Some(&deployed(None, application("", &[U]), 1)), application("", &[]), 2);
+    assert_eq!(gone.change_to(&application("", &[U]), None).expect("allowed").notes, ["Schema 'u' is added."]);
+}
+
+#[test]
+fn of_a_type_that_comes_back_it_is_told_that_its_values_do() {
+    let notes = |before: &Application, field: &str| {
+        let change = before.change_to(&application(field, &[ALLOWED]), None).expect("allowed");
+        let of_unset = before.change_to(&application(field, &[]), None).expect("if there are no values");
+        (change.notes, of_unset.unless_stored.into_iter().map(|of| of.warning).collect::<Vec<_>>())
+    };
+    let first = deployed(None, application("field a type int {}", &[]), 1);
+    let what = "Field 'a' of schema 't' changed: data type: 'int' -> 'long'";
+    let vespa = "A Vespa asks for the override field-type-change even so";
+    let unset = "values of the old type read as unset until the documents are fed again";
+    let (allowed, of_unset) = notes(&first, "field a type long {}");
+    assert_eq!(allowed, [format!("{what}: {unset}")]);
+    assert_eq!(of_unset, [format!("{what}: no stored document has a value of the old type. {vespa}")]);
+    let second = deployed(Some(&first), application("field a type long {}", &[]), 2);
+    let what = "Field 'a' of schema 't' changed: data type: 'long' -> 'int'";
+    let again = "those that are of the new type, from before, are shown again";
+    let (allowed, of_unset) = notes(&second, "field a type int {}");
+    assert_eq!(allowed, [format!("{what}: {unset}; {again}")]);
+    assert_eq!(of_unset, [format!("{what}: no stored document has a value of the old type; {again}. {vespa}")]);
+}
+
+#[test]
+fn types_whose_values_are_the_same_are_told_to_keep_them() {
+    let before = application("field a type array<string> {} field b type float16 {}", &[]);
+    let fields = "field a type array<uri> {} field b type float {}";
+    let notes = before.change_to(&application(fields, &[ALLOWED]), None).expect("allowed").notes;
+    let read = "values of the old type are read as those of the new one";
+    assert_eq!(
+        notes,
+        [
+            format!("Field 'a' of schema 't' changed: data type: 'Array<string>' -> 'Array<uri>': {read}"),
+            format!("Field 'b' of schema 't' changed: data type: 'float16' -> 'float': {read}"),
+        ]
+    );
+    let refusal = before.validate_change(&application(fields, &[])).expect_err("another type").message;
+    assert!(
+        refusal.contains("have values of the old type, which would be read as those of the new one. To"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn members_of_structs_that_come_and_go_and_change_are_told() {
+    let with = |members: &str, inner: &str| {
+        application(
+            &format!(
+                "struct r {{ field x type {inner} {{}} }} struct q {{ {members} field r type array<r> {{}} }} \
+                 field f type map<string, q> {{}} field g type q {{}}"
+            ),
+            &[ALLOWED],
+        )
+    };
+    let before = with("field old type int {} field typed type int {}", "int");
+    let after = with("field new type int {} field typed type string {}", "long");
+    let expected = |field: &str, of: &str| {
+        let member = |name: &str| format!("Member '{name}' of field '{field}' of schema 't'");
+        [
+            format!(
+                "Field '{field}' of schema 't' changed: data type: {of}: values of the old type read as unset until the documents are \
+                 fed again"
+            ),
+            format!(
+                "{} is removed: its values are no longer shown, until it is added again with their type.",
+                member("old")
+            ),
+            format!("{} is added: it is not set in documents that were written without it.", member("new")),
+        ]
+    };
+    let types = "'int' -> 'string' (member 'typed'), 'int' -> 'long' (member 'r.x')";
+    assert_eq!(
+        before.change_to(&after, None).expect("allowed").notes,
+        [expected("f", types), expected("g", types)].concat()
+    );
+    assert_eq!(before.change_to(&before, None).expect("nothing").notes, Vec::<String>::new());
 }
 
 #[test]
@@ -71,8 +181,7 @@ fn a_schema_goes_only_when_that_is_allowed() {
 
 #[test]
 fn an_override_is_there_until_its_last_day_and_no_longer_than_a_month() {
-    let overrides = "<validation-overrides><allow until='2026-11-23'>field-type-change</allow></validation-overrides>";
-    let after = application("field a type long {}", &[("validation-overrides.xml", overrides)]);
+    let after = application("field a type long {}", &[ALLOWED]);
     let before = application("field a type int {}", &[]);
     let last_day = after.overrides[0].until_day;
     let on = |day: i64| before.change_to(&after, Some(day)).expect("only the host knows what is stored");
@@ -96,12 +205,6 @@ fn an_override_is_there_until_its_last_day_and_no_longer_than_a_month() {
 
 #[test]
 fn schemas_and_types_are_remembered_from_deployment_to_deployment() {
-    let deployed = |before: Option<&Application>, mut next: Application, number: u32| {
-        let history = History::after(before, &mut next, number);
-        assert_eq!(History::decode(&history.encode()).expect("as it was written"), history);
-        next.remember(history);
-        next
-    };
     let lives =
         |of: &Application| of.schemas.iter().map(|of| (of.stored_as().into_owned(), of.retyped)).collect::<Vec<_>>();
     let stored = |name: &str, retyped: u32| (name.to_owned(), retyped);
@@ -115,6 +218,13 @@ fn schemas_and_types_are_remembered_from_deployment_to_deployment() {
     assert_eq!(lives(&again), [stored("t@1", 3), stored("u@3", 0)]);
     let same = deployed(Some(&again), application("field a type string {}", &[U]), 4);
     assert_eq!(lives(&same), lives(&again));
+    // Segments that were written without a field are not current when it comes back: they may keep its values unread.
+    let back = deployed(
+        Some(&deployed(Some(&same), application("", &[U]), 5)),
+        application("field a type string {}", &[U]),
+        6,
+    );
+    assert_eq!(lives(&back), [stored("t@1", 6), stored("u@3", 0)]);
     // What an earlier release deployed has no lives; what comes after it has.
     let of_old = deployed(Some(&application("field a type int {}", &[])), application("field a type int {}", &[U]), 9);
     assert_eq!(lives(&of_old), [stored("t", 0), stored("u@9", 0)]);
@@ -158,12 +268,6 @@ const GOES: &str = "<allow until='2026-12-01'>content-cluster-removal</allow>";
 
 #[test]
 fn a_type_in_several_clusters_is_a_schema_in_each_and_documents_keep_their_names() {
-    let deployed = |before: Option<&Application>, mut next: Application, number: u32| {
-        let history = History::after(before, &mut next, number);
-        assert_eq!(History::decode(&history.encode()).expect("as it was written"), history);
-        next.remember(history);
-        next
-    };
     let stored = |of: &Application| -> Vec<(String, String)> {
         of.schemas.iter().map(|of| (of.cluster.clone(), of.stored_as().replace('\u{1}', "/"))).collect()
     };

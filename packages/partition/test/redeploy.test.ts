@@ -263,6 +263,39 @@ test("a field that comes back with another type, and members of structs, do not 
   for (const name of ["folded", "recent"]) expect(await fieldOf(cluster, name)).toEqual([{ b: "y" }]);
 });
 
+test("a field or member that comes back shows its values again, and deployments say what is shown", async () => {
+  const { cluster } = openCore(join(folder(), "data"));
+  const deploy = async (text: string, files = {}): Promise<string> =>
+    (await cluster.deploy(packageOf({ note: text }, files))).warnings.join("\n");
+  const shown = async (): Promise<unknown[]> => [await fieldOf(cluster, "folded"), await fieldOf(cluster, "recent")];
+  const twice = (value: unknown): unknown[] => [value, value];
+  await deploy(typed("array<s>"));
+  for (const name of ["folded", "recent"]) {
+    await putNote(cluster, "alice", name, { title: name, f: [{ a: "x", b: "y" }] });
+    if (name === "folded") await cluster.maintain("g:alice");
+  }
+  expect(await deploy(note({ title: TEXT }))).toMatch(/Field 'f' .* is removed: .* until it is added again/);
+  expect(await shown()).toEqual(twice(undefined));
+  await putNote(cluster, "alice", "between", { title: "between" });
+  expect(await deploy(typed("array<s>"))).toMatch(/Field 'f' .* is added again: the values .* are shown again/);
+  expect(await shown()).toEqual(twice([{ a: "x", b: "y" }]));
+  expect(await fieldOf(cluster, "between")).toBeUndefined();
+
+  const without = typed("array<s>").replace("field a type string {}", "");
+  expect(await deploy(without)).toMatch(/Member 'a' of field 'f' .* is removed: .* until it is added again/);
+  expect(await shown()).toEqual(twice([{ b: "y" }]));
+  expect(await deploy(typed("array<s>", "int"))).toMatch(
+    /Member 'a' of field 'f' .* is added: it is not set in documents/,
+  );
+  expect(await shown()).toEqual(twice([{ b: "y" }]));
+  await cluster.maintain("g:alice");
+  const back = await deploy(typed("array<s>"), overrides("field-type-change"));
+  expect(back).toMatch(
+    /'int' -> 'string' \(member 'a'\): .*; those that are of the new type, from before, are shown again/,
+  );
+  expect(await shown()).toEqual(twice([{ a: "x", b: "y" }]));
+});
+
 test("the type of a field that no document has changes with a warning", async () => {
   const { cluster } = await filled(join(folder(), "data"));
   const changed = (type: string): Promise<Awaited<ReturnType<typeof cluster.deploy>>> =>
