@@ -178,6 +178,26 @@ describe.each(RELEASES)("models of the AI SDK %i", (release, load) => {
     ]);
   });
 
+  test("say no more to a reader that is gone", async () => {
+    const { group } = await notes(says("x"));
+    let said = 0;
+    const left = new Promise<void>((resolve) => {
+      const model: ChatModel = {
+        async *say() {
+          try {
+            for (; said < 1_000; said += 1) yield { type: "token", text: `${said} ` };
+          } finally {
+            resolve();
+          }
+        },
+      };
+      const reader = uiMessageStream(group.ask(note, "ccc?", { model })).getReader();
+      void reader.read().then(() => reader.cancel());
+    });
+    await left;
+    expect(said).toBeLessThan(1_000);
+  });
+
   test("stream errors in words for readers", async () => {
     const { group, chat } = await notes(fails(401));
     const broken = group.ask(note, "ccc?", { model: new AiSdkModel(chat, { settings: { maxRetries: 0 } }) });

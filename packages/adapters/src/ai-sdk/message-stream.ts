@@ -14,7 +14,8 @@ const MEDIA_TYPE = "text/plain";
 
 /**
  * The parts of an answer as chunks of a UI message: its text as it comes, and each passage it cites as a `source-document`, once,
- * whose `sourceId` is the number in the text. `createUIMessageStreamResponse({ stream })` makes a response of it.
+ * whose `sourceId` is the number in the text. `createUIMessageStreamResponse({ stream })` makes a response of it. Who cancels the
+ * stream, as a reader does that goes away, ends the answer at what the model says next.
  *
  * @example
  * ```ts
@@ -27,11 +28,28 @@ const MEDIA_TYPE = "text/plain";
  */
 export function uiMessageStream(answer: Answer, options: UiMessageStreamOptions = {}): ReadableStream<UIMessageChunk> {
   const { onError = failureText, title = ({ passage }) => passage.documentId } = options;
-  return createUIMessageStream<UIMessage>({
+  let isLeft = false;
+  const stream = createUIMessageStream<UIMessage>({
     onError,
     execute: async ({ writer }) => {
       const written = new WrittenAnswer(writer, title);
-      for await (const part of answer) written.write(part);
+      for await (const part of answer) {
+        // The library's stream takes no notice of being cancelled: the model would go on for nobody.
+        if (isLeft) break;
+        written.write(part);
+      }
+    },
+  });
+  const reader = stream.getReader();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async (reason) => {
+      isLeft = true;
+      await reader.cancel(reason);
     },
   });
 }
