@@ -15,6 +15,7 @@ import type { CallbackManagerForRetrieverRun } from "@langchain/core/callbacks/m
 import { Document, type DocumentInterface } from "@langchain/core/documents";
 import type { EmbeddingsInterface } from "@langchain/core/embeddings";
 import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
+import { ensureConfig, type RunnableConfig } from "@langchain/core/runnables";
 import { maximalMarginalRelevance } from "@langchain/core/utils/math";
 import { type MaxMarginalRelevanceSearchOptions, VectorStore } from "@langchain/core/vectorstores";
 
@@ -60,21 +61,34 @@ export class BrookletRetriever<S extends AnySchema = AnySchema> extends BaseRetr
   /** Where LangChain finds the package. */
   lc_namespace: string[] = ["brooklet", "retrievers"];
   readonly #options: BrookletRetrieverOptions<S>;
+  /** Of the run that it is made for. */
+  readonly #signal: AbortSignal | undefined;
 
-  /** A retriever of the group's passages. */
-  constructor(options: BrookletRetrieverOptions<S>) {
+  /** A retriever of the group's passages, for all runs, or for one that ends with a signal. */
+  constructor(options: BrookletRetrieverOptions<S>, signal?: AbortSignal) {
     const { group: _, schema: __, retrieve: ___, ...base } = options;
     super(base);
     this.#options = options;
+    this.#signal = signal;
   }
 
-  /** The passages for a question. What is aborted by the run ends the search. */
+  /** The passages for a question. What aborts the run ends the search. */
+  override async invoke(input: string, options?: Partial<RunnableConfig>): Promise<DocumentInterface[]> {
+    const { signal } = ensureConfig(options);
+    const isOwn = this._getRelevantDocuments === BrookletRetriever.prototype._getRelevantDocuments;
+    // The library tells what gets the documents nothing of the signal: a retriever of this run knows it.
+    if (signal === undefined || this.#signal !== undefined || !isOwn) return await super.invoke(input, options);
+    return await new BrookletRetriever(this.#options, signal).invoke(input, { ...options, signal });
+  }
+
+  /** The passages for a question, as the library asks for them. */
   override async _getRelevantDocuments(
     query: string,
     _runManager?: CallbackManagerForRetrieverRun,
   ): Promise<DocumentInterface[]> {
     const { group, schema, retrieve } = this.#options;
-    const { passages } = await group.retrieve(schema, query, (retrieve ?? {}) as RetrieveOptions<S>);
+    const signal = this.#signal === undefined ? {} : { signal: this.#signal };
+    const { passages } = await group.retrieve(schema, query, { ...retrieve, ...signal } as RetrieveOptions<S>);
     return passages.map(({ text, documentId, field, element, start, end, score, scores }) => {
       const place = { documentId, field, start, end, ...(element === undefined ? {} : { element }) };
       return new Document({

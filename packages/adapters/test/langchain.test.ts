@@ -39,6 +39,21 @@ describe("the retriever", () => {
   });
 });
 
+describe("a run that is aborted", () => {
+  test("ends the search of a retriever", async () => {
+    const database = await mails();
+    const retriever = new BrookletRetriever({ group: database.group("alice"), schema: mail });
+    const signal = AbortSignal.abort(new Error("nobody waits"));
+    await expect(retriever.invoke("invoice", { signal })).rejects.toThrow("nobody waits");
+    await expect(retriever.batch(["invoice"], { signal })).rejects.toThrow("nobody waits");
+    expect(await retriever.invoke("invoice", { timeout: 60_000 })).not.toEqual([]);
+    const running = new AbortController();
+    const searched = retriever.invoke("invoice", { signal: running.signal });
+    running.abort(new Error("nobody waits any more"));
+    await expect(searched).rejects.toThrow("nobody waits any more");
+  });
+});
+
 describe("the vector store", () => {
   const options = { schema: mail, textField: "body", vectorField: "vec" } as const;
 
