@@ -3,12 +3,13 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type * as Brooklet from "brooklet";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { retrieveTool } from "../src/ai-sdk.ts";
 import { createMcpServer, type McpOptions } from "../src/mcp.ts";
 import { listenMcp } from "../src/mcp-http.ts";
 import { mails } from "./mails.ts";
 
 const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
-const { open, schema, string, text, timestamp, vector } = (await import(built)) as typeof Brooklet;
+const { array, open, schema, string, text, timestamp, vector } = (await import(built)) as typeof Brooklet;
 
 async function inMemory(): Promise<Client> {
   const options: McpOptions = { client: await mails(), group: "alice", schema: "mail" };
@@ -96,6 +97,25 @@ describe.each([
       isError: true,
     });
   });
+});
+
+test("a passage of a list says of which element it is", async () => {
+  const list = schema("list", { points: array(text()) });
+  const database = await open({ schemas: [list] });
+  onTestFinished(() => database.close());
+  const group = database.group("alice");
+  await group.put(list, "a", { points: ["Nothing of it.", "The invoice is due."] });
+  for (const given of [list, "list"]) {
+    const [left, right] = InMemoryTransport.createLinkedPair();
+    const client = new Client({ name: "test", version: "0" });
+    await createMcpServer({ client: database, group: "alice", schema: given }).connect(left);
+    await client.connect(right);
+    const { structuredContent } = await client.callTool({ name: "retrieve", arguments: { question: "invoice" } });
+    expect(structuredContent).toMatchObject({ passages: [{ field: "points", element: 1, start: 0, end: 19 }] });
+  }
+  const tool = retrieveTool({ group, schema: list });
+  const passages = await tool.execute?.({ question: "invoice" }, { toolCallId: "1", messages: [] });
+  expect(passages).toMatchObject([{ field: "points", element: 1 }]);
 });
 
 test("pages of a browser are refused", async () => {

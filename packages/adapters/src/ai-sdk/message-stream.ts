@@ -85,13 +85,14 @@ class WrittenAnswer {
     const { number, passage } = citation;
     if (this.#cited.has(number)) return;
     this.#cited.add(number);
-    const { documentId, field, start, end } = passage;
+    const { documentId, field, element, start, end } = passage;
+    const place = { documentId, field, ...(element === undefined ? {} : { element }), start, end };
     this.#writer.write({
       type: "source-document",
       sourceId: String(number),
       mediaType: MEDIA_TYPE,
       title: this.#title(citation),
-      providerMetadata: { brooklet: { documentId, field, start, end } },
+      providerMetadata: { brooklet: place },
     });
   }
 }

@@ -45,7 +45,7 @@ export interface ToolHit {
 }
 
 /** A passage as the model sees it. */
-export interface ToolPassage extends Pick<Passage, "field" | "start" | "end" | "text"> {
+export interface ToolPassage extends Pick<Passage, "field" | "element" | "start" | "end" | "text"> {
   /** The id of its document. */
   readonly id: string;
   /** The number to cite it by. */
@@ -133,10 +133,11 @@ export function retrieveTool<S extends AnySchema>(
         ...(abortSignal === undefined ? {} : { signal: abortSignal }),
       };
       const { passages } = await group.retrieve(schema, question, asked);
-      return passages.map(({ documentId, field, start, end, text }, index) => ({
+      return passages.map(({ documentId, field, element, start, end, text }, index) => ({
         number: index + 1,
         id: documentId,
         field,
+        ...(element === undefined ? {} : { element }),
         start,
         end,
         text,

@@ -159,10 +159,11 @@ async function retrieve(options: McpNamed, question: Json, signal: AbortSignal):
     readonly tokens: number;
     readonly passages: readonly (Json & { readonly documentId: string })[];
   };
-  const passages = retrieved.passages.map(({ documentId, field, start, end, text, score }, index) => ({
+  const passages = retrieved.passages.map(({ documentId, field, element, start, end, text, score }, index) => ({
     number: index + 1,
     id: shownId(documentId),
     field,
+    ...(element === undefined ? {} : { element }),
     start,
     end,
     text,

@@ -29,8 +29,9 @@ export function documentsBySchema({ group, schema, filters }: McpTyped): McpDocu
       const where = boundCondition(schema, undefined, filter, filled);
       const asked = { tokens, signal, ...(where === undefined ? {} : { where }) };
       const retrieved = await group.retrieve(schema, question, asked);
-      const passages = retrieved.passages.map(({ documentId, field, start, end, text, score }, index) => {
-        return { number: index + 1, id: documentId, field, start, end, text, score };
+      const passages = retrieved.passages.map(({ documentId, field, element, start, end, text, score }, index) => {
+        const place = { field, ...(element === undefined ? {} : { element }), start, end };
+        return { number: index + 1, id: documentId, ...place, text, score };
       });
       return { tokens: retrieved.tokens, passages };
     },

@@ -32,6 +32,7 @@ const PASSAGES = {
       number: z.number(),
       id: z.string(),
       field: z.string(),
+      element: z.number().optional(),
       start: z.number(),
       end: z.number(),
       text: z.string(),
