@@ -11,7 +11,7 @@ import {
   invalidArgument,
   refuseUnknown,
 } from "@brooklet/client";
-import { type BaseNode, MetadataMode } from "@llamaindex/core/schema";
+import { type BaseNode, MetadataMode, TextNode } from "@llamaindex/core/schema";
 import {
   BaseVectorStore,
   type MetadataFilters,
@@ -126,7 +126,7 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
           id: node.id_,
           fields: {
             ...metadataFields(this.#place, metadata),
-            [textField]: node.getContent(MetadataMode.NONE),
+            [textField]: textOf(node),
             [vectorField]: node.getEmbedding(),
             // A node of no document is its own.
             [this.#documentField]: node.sourceNode?.nodeId ?? node.id_,
@@ -216,6 +216,11 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
   #compared(name: string, comparison: Comparison, value: unknown): Condition {
     return comparisonCondition(this.#place.schema, name, comparison, value);
   }
+}
+
+/** The text of a node as it is: its content is without the white space around it, which the places in its document count. */
+function textOf(node: BaseNode): string {
+  return node instanceof TextNode ? node.text : node.getContent(MetadataMode.NONE);
 }
 
 function resultOf(hits: readonly StoredHit[]): VectorStoreQueryResult {

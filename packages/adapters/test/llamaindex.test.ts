@@ -57,6 +57,15 @@ function node(id: string, embedding: number[], metadata: Record<string, unknown>
   return new TextNode({ id_: id, text: `The text of ${id}.`, embedding, metadata, relationships });
 }
 
+test("a node comes back with the white space around its text", async () => {
+  const { store } = await pages();
+  const text = " \r\nThe text. 👍\n";
+  const put = new TextNode({ id_: "a", text, embedding: [1, 0], startCharIdx: 4, endCharIdx: 4 + text.length });
+  await store.add([put]);
+  const { nodes = [] } = await store.query(near([1, 0], 1));
+  expect(nodes[0]).toMatchObject({ text, startCharIdx: 4, endCharIdx: 4 + text.length });
+});
+
 const near = (queryEmbedding: number[], similarityTopK = 3) => {
   return { queryEmbedding, similarityTopK, mode: VectorStoreQueryMode.DEFAULT };
 };
