@@ -237,6 +237,7 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
     further: readonly string[],
   ): Promise<readonly Nearest[]> {
     const { group, schema, vectorField } = this.#options;
+    if (count === 0) return [];
     const shown = Object.keys(schema.fields).filter((name) => {
       return schema.fields[name]?.definition.indexing.includes("summary");
     });

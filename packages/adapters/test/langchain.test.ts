@@ -83,6 +83,13 @@ describe("the vector store", () => {
     expect(retrieved?.pageContent).toBe("Shall we walk along the sea?");
   });
 
+  test("gives none where none is asked for", async () => {
+    const database = await mails();
+    const store = new BrookletVectorStore(new LetterEmbeddings(), { ...options, group: database.group("alice") });
+    expect(await store.similaritySearch("Icicles", 0)).toEqual([]);
+    expect(await store.addDocuments([])).toEqual([]);
+  });
+
   const note = schema("note", {
     text: text(),
     source: string().optional(),
