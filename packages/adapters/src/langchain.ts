@@ -18,6 +18,7 @@ import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrieve
 import { ensureConfig, type RunnableConfig } from "@langchain/core/runnables";
 import { maximalMarginalRelevance } from "@langchain/core/utils/math";
 import { type MaxMarginalRelevanceSearchOptions, VectorStore } from "@langchain/core/vectorstores";
+import { fieldValue, otherMetadata } from "./store/documents.ts";
 
 /** What a retriever is made with. */
 export interface BrookletRetrieverOptions<S extends AnySchema> extends BaseRetrieverInput {
@@ -304,7 +305,11 @@ function fieldsOf<S extends AnySchema>(
   const isStored =
     metadataField !== undefined && (others.length > 0 || schema.fields[metadataField]?.isOptional === false);
   return {
-    ...Object.fromEntries(given.filter(([name]) => isField(name))),
+    ...Object.fromEntries(
+      given
+        .filter(([name]) => isField(name))
+        .map(([name, value]) => [name, fieldValue(schema.fields[name], name, value)]),
+    ),
     ...(isStored ? { [metadataField]: JSON.stringify(Object.fromEntries(others)) } : {}),
     [textField]: pageContent,
     [vectorField]: vector,
@@ -322,16 +327,4 @@ function documentOf<S extends AnySchema>(
     metadata: { ...otherMetadata(others), ...metadata, [DOCUMENT_ID]: id },
     id,
   });
-}
-
-/** Metadata as they were put. What somebody else has stored there and is no object is given as it is. */
-function otherMetadata(stored: unknown): Fields {
-  if (typeof stored !== "string") return {};
-  try {
-    const value = JSON.parse(stored) as unknown;
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
-  } catch {
-    // Told as it is.
-  }
-  return { metadata: stored };
 }

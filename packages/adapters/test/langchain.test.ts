@@ -6,7 +6,7 @@ import { BrookletRetriever, BrookletVectorStore } from "../src/langchain.ts";
 import { mail, mails } from "./mails.ts";
 
 const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
-const { int, json, open, schema, string, text, vector } = (await import(built)) as typeof Brooklet;
+const { int, json, open, schema, string, text, timestamp, vector } = (await import(built)) as typeof Brooklet;
 
 /** Vectors by the first letter: what begins with `i` is one thing, everything else another. */
 class LetterEmbeddings extends FakeEmbeddings {
@@ -88,6 +88,28 @@ describe("the vector store", () => {
     const store = new BrookletVectorStore(new LetterEmbeddings(), { ...options, group: database.group("alice") });
     expect(await store.similaritySearch("Icicles", 0)).toEqual([]);
     expect(await store.addDocuments([])).toEqual([]);
+  });
+
+  test("takes dates as texts, and gives metadata that are JSON, whoever put them", async () => {
+    const dated = schema("dated", {
+      text: text(),
+      at: timestamp().optional(),
+      rest: json().optional(),
+      vec: vector(2, { metric: "euclidean" }),
+    });
+    const database = await open({ schemas: [dated] });
+    onTestFinished(() => database.close());
+    const group = database.group("alice");
+    const place = { schema: dated, textField: "text", vectorField: "vec", metadataField: "rest" } as const;
+    const store = new BrookletVectorStore(new LetterEmbeddings(), { ...place, group });
+    const at = new Date("2026-11-23T09:30:00Z");
+    await store.addDocuments([new Document({ pageContent: "Ice", metadata: { at: at.toISOString() }, id: "a" })]);
+    await group.put(dated, "b", { text: "Other", rest: { page: { number: 3 } }, vec: [0, 1] });
+    const found = await store.similaritySearch("Icicles", 2);
+    expect(found.map(({ metadata }) => metadata)).toEqual([
+      { at, documentId: "a" },
+      { page: { number: 3 }, documentId: "b" },
+    ]);
   });
 
   const note = schema("note", {

@@ -145,7 +145,7 @@ function storedHit(place: BoundPlace, id: string, score: number, fields: Values)
 }
 
 /** Metadata as they were put. What somebody else has stored there and is no object is given as it is. */
-function otherMetadata(stored: unknown): Values {
+export function otherMetadata(stored: unknown): Values {
   let value = stored;
   if (typeof stored === "string") {
     try {
