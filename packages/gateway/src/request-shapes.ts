@@ -44,9 +44,9 @@ const name = (what: string): z.ZodString => z.string({ error: what }).regex(NAME
 const texts = (what: string): z.ZodString => z.string({ error: what }).min(1, { error: what });
 const flag = z.boolean({ error: "true or false" });
 
-function count(least: number): z.ZodNumber {
-  const error = `an integer from ${least}`;
-  return z.int({ error }).min(least, { error });
+function count(least: number, most: number = Number.MAX_SAFE_INTEGER): z.ZodNumber {
+  const error = most === Number.MAX_SAFE_INTEGER ? `an integer from ${least}` : `an integer from ${least} to ${most}`;
+  return z.int({ error }).min(least, { error }).max(most, { error });
 }
 
 function number(least: number, most: number = Number.MAX_VALUE): z.ZodNumber {
@@ -106,6 +106,10 @@ const SIDE = {
   weight: number(0).exactOptional(),
 };
 
+/** Each passage is compared with those that are kept, and all are held at once: more, or shorter ones, would be the server's time and memory. */
+const PASSAGES_MAX = 400;
+const PASSAGE_LENGTH_MIN = 50;
+
 /** The body of `POST /brooklet/v1/retrieve`. */
 export const RETRIEVAL: z.ZodType<RetrievalBody> = object({
   ...GROUP,
@@ -119,15 +123,15 @@ export const RETRIEVAL: z.ZodType<RetrievalBody> = object({
   elementScores: z
     .record(z.string(), texts("the name of a feature"), { error: "an object of names of features" })
     .exactOptional(),
-  passages: count(1).exactOptional(),
-  passagesOfDocument: count(1).exactOptional(),
+  passages: count(1, PASSAGES_MAX).exactOptional(),
+  passagesOfDocument: count(1, PASSAGES_MAX).exactOptional(),
   tokens: number(0).exactOptional(),
   candidates: count(1).exactOptional(),
   floor: number(0, 1).exactOptional(),
-  passageLength: count(1).exactOptional(),
+  passageLength: count(PASSAGE_LENGTH_MIN).exactOptional(),
   fusion: choice(["relativeScore", "reciprocalRank"]).exactOptional(),
   rerank: flag.exactOptional(),
-  rerankCount: count(1).exactOptional(),
+  rerankCount: count(1, PASSAGES_MAX).exactOptional(),
 });
 
 /** The body of `POST /brooklet/v1/search`. */

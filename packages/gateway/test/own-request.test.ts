@@ -62,6 +62,7 @@ const VALUES = {
   one: 1,
   negative: -2,
   half: 0.5,
+  hundred: 100,
   large: 7_000,
   empty: "",
   word: "body",
@@ -78,8 +79,10 @@ type ValueName = keyof typeof VALUES;
 const NAMES: readonly ValueName[] = ["word"];
 const TEXTS: readonly ValueName[] = ["word", "injection"];
 const FLAGS: readonly ValueName[] = ["yes", "no"];
-const COUNTS: readonly ValueName[] = ["one", "large"];
-const POSITIVE: readonly ValueName[] = ["zero", "one", "half", "large"];
+const COUNTS: readonly ValueName[] = ["one", "hundred", "large"];
+/** What would be computed for too long is not asked for. */
+const BOUNDED: readonly ValueName[] = ["one", "hundred"];
+const POSITIVE: readonly ValueName[] = ["zero", "one", "half", "hundred", "large"];
 const ANY_NUMBER: readonly ValueName[] = [...POSITIVE, "negative"];
 const SHARES: readonly ValueName[] = ["zero", "one", "half"];
 
@@ -115,15 +118,15 @@ const ROUTES: readonly {
       text: ["no", "object"],
       near: ["no"],
       elementScores: ["object"],
-      passages: COUNTS,
-      passagesOfDocument: COUNTS,
+      passages: BOUNDED,
+      passagesOfDocument: BOUNDED,
       tokens: POSITIVE,
       candidates: COUNTS,
       floor: SHARES,
-      passageLength: COUNTS,
+      passageLength: ["hundred", "large"],
       fusion: [],
       rerank: FLAGS,
-      rerankCount: COUNTS,
+      rerankCount: BOUNDED,
     },
     inside: { text: { ...WORDS, ...SIDE }, near: { ...VECTOR, ...SIDE } },
   },
@@ -212,7 +215,7 @@ test("of a retrieval the place and the value of what is wrong are told", async (
     messageOf((await send("/brooklet/v1/retrieve", { ...base, ...wrong })).text);
   expect(await told({ from: "subject" })).toBe('from: expected a list of names of fields, got "subject"');
   expect(await told({ fusion: "sum" })).toBe('fusion: expected "relativeScore" or "reciprocalRank", got "sum"');
-  expect(await told({ passages: 0 })).toBe("passages: expected an integer from 1, got 0");
+  expect(await told({ passages: 0 })).toBe("passages: expected an integer from 1 to 400, got 0");
   expect(await told({ near: { field: "vec", profile: "owm" } })).toContain("did you mean 'own'?");
   expect(await told({ near: { field: "body", vector: [1], similarityMin: 0.5 } })).toContain("give distanceMax");
 });
