@@ -160,6 +160,8 @@ class Watch {
 
   /** Waits; less if it is over before. */
   async pause(ms: number): Promise<void> {
+    // It is we who wait now, not for the model.
+    this.rest();
     await pause(ms, this.signal);
     this.progress();
   }

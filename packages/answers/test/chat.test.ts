@@ -81,6 +81,15 @@ describe("a language model", () => {
     expect(broken.asked).toHaveLength(1);
   });
 
+  test("that asked for patience is not late while it is given some", async () => {
+    const server = await chatServer((asked, response, count) => {
+      if (count === 1) response.writeHead(503, { "retry-after": "1" }).end();
+      else says("yes")(asked, response);
+    });
+    const events = await all({ url: server.url, model: "m", idleTimeoutMs: 900 });
+    expect(events[0]).toEqual({ type: "token", text: "yes" });
+  });
+
   test.each([
     [401, "refused", 1],
     [429, "overloaded", 2],
