@@ -105,6 +105,7 @@ class Held implements HeldBody, BodyRoom {
   bytes: Uint8Array = NO_BYTES;
   heldBytes = 0;
   readonly #budget: Budget;
+  #isOver = false;
 
   constructor(budget: Budget, bytes: number) {
     this.#budget = budget;
@@ -112,6 +113,8 @@ class Held implements HeldBody, BodyRoom {
   }
 
   grow(bytes: number): void {
+    // Some of it may still come: there is nobody to give that back.
+    if (this.#isOver) throw new ServiceError("BAD_REQUEST", "The body was given up before it was complete");
     if (bytes > this.heldBytes) this.#hold(bytes);
   }
 
@@ -122,7 +125,8 @@ class Held implements HeldBody, BodyRoom {
   }
 
   release(): void {
-    this.#budget.heldBytes -= this.heldBytes;
+    if (!this.#isOver) this.#budget.heldBytes -= this.heldBytes;
+    this.#isOver = true;
   }
 
   #hold(bytes: number): void {

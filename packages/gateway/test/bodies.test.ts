@@ -4,7 +4,7 @@ import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { Bodies } from "../src/bodies.ts";
-import { callFromRequest } from "../src/call.ts";
+import { type BodyRoom, type Call, callFromRequest } from "../src/call.ts";
 import { DEFAULT_LIMITS } from "../src/limits.ts";
 import { nodeGunzip, startServer } from "../src/node/index.ts";
 import { fakeCluster } from "./fake-cluster.ts";
@@ -85,6 +85,20 @@ function callWith(sent: readonly Uint8Array[], headers: Readonly<Record<string, 
   const request = new Request("http://localhost/", { method: "POST", headers, body, duplex: "half" } as RequestInit);
   return { call: callFromRequest(request), left };
 }
+
+test("a body that was given up holds nothing, whatever comes of it", async () => {
+  const bodies = new Bodies(limits, nodeGunzip);
+  let room: BodyRoom | undefined;
+  const { call } = callWith([]);
+  const body: Call["body"] = (_, given) => {
+    room = given;
+    given.grow(100 * KIB);
+    return Promise.reject(new Error("too slow"));
+  };
+  await expect(bodies.read(Object.assign(call, { body }), KIND)).rejects.toThrow("too slow");
+  expect(() => room?.grow(200 * KIB)).toThrow("given up");
+  expect(bodies.heldBytes).toBe(0);
+});
 
 test("what came of the body of a request of the Web is bounded, and nothing of one that is refused is held", async () => {
   const bodies = new Bodies({ ...limits, bodyBytesInFlight: 300 * KIB }, nodeGunzip);
