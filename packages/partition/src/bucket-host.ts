@@ -20,6 +20,7 @@ import {
   type Reserve,
   type SqlConnection,
   type StoredApplication,
+  StoreError,
   storedNotes,
 } from "@brooklet/store";
 import { applyToSelected, type VisitPlace, visitBucket } from "./bucket-visit.ts";
@@ -304,16 +305,24 @@ export class BucketHost {
     for (const number of this.#unseen.next()) {
       if (this.#open.get(number)?.isOpen) continue;
       try {
-        const connection = this.#opened(number);
-        const hasRest = hasPartitionBefore(connection, this.#unseen.erasedFrom) || hasErased(connection);
-        // What an earlier process left in the log goes with this, unless somebody reads it.
-        const isWhole = connection.checkpoint?.(true) ?? true;
-        connection.close();
         // From here on it is maintained.
-        if (hasRest || !isWhole) void this.#bucketAt(number).store;
+        if (this.#hasRest(number)) void this.#bucketAt(number).store;
       } catch (error) {
-        this.#options.onProblem(error);
+        if (isPassing(error)) this.#unseen.again(number);
+        this.#tell(error);
       }
+    }
+  }
+
+  /** Whether a bucket that nobody asked for has anything to be maintained. What an earlier process left in the log goes with this, unless somebody reads it. */
+  #hasRest(number: number): boolean {
+    const connection = this.#opened(number);
+    try {
+      const hasRest = hasPartitionBefore(connection, this.#unseen.erasedFrom) || hasErased(connection);
+      const isWhole = connection.checkpoint?.(true) ?? true;
+      return hasRest || !isWhole;
+    } finally {
+      connection.close();
     }
   }
 
@@ -342,7 +351,12 @@ export class BucketHost {
   /** Opens the database of a bucket. What is noted in it tells of partitions in others, too. */
   #opened(number: number): SqlConnection {
     const connection = this.#options.openBucket(number);
-    if (this.#options.guard === undefined) this.shards.meet(storedNotes(connection).keys());
+    try {
+      if (this.#options.guard === undefined) this.shards.meet(storedNotes(connection).keys());
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
     return connection;
   }
 
@@ -367,6 +381,11 @@ export class BucketHost {
   }
 }
 
+/** Whether what failed may be done later: no bucket is damaged or another's by then. */
+function isPassing(error: unknown): boolean {
+  return error instanceof StoreError && (error.kind === "busy" || error.kind === "full" || error.kind === "io");
+}
+
 /** Buckets that were not looked into for what is gone, since that was needed: from the start on, and after deployments. */
 class UnseenBuckets {
   readonly #own: readonly number[];
@@ -383,6 +402,11 @@ class UnseenBuckets {
   deployed(erasedFrom: number): void {
     if (erasedFrom > this.erasedFrom) this.#waiting = [...this.#own];
     this.erasedFrom = erasedFrom;
+  }
+
+  /** Notes one that could not be looked into for the moment. */
+  again(number: number): void {
+    if (!this.#waiting.includes(number)) this.#waiting.push(number);
   }
 
   /** Those to look into now: few at a time, all of them soon. */

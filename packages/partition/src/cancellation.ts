@@ -11,6 +11,9 @@ export interface Gone {
 /** Calls under way at a time whose cancellation is not forgotten: a later one of the same slot takes its place. */
 const SLOTS = 1_024;
 
+/** A slot of no call. */
+const NONE = 0;
+
 /** The calls to one thread that were cancelled, by their number. */
 export class Cancellation {
   /** What both threads hold. */
@@ -24,7 +27,12 @@ export class Cancellation {
 
   /** Cancels the call `number`. One that is over is not harmed. */
   cancel(number: number): void {
-    Atomics.store(this.#slots, number % this.#slots.length, number | 0);
+    Atomics.store(this.#slots, number % this.#slots.length, markOf(number));
+  }
+
+  /** Forgets the call `number`, which is over: one that has as many bits of its number in common is another. */
+  forget(number: number): void {
+    Atomics.compareExchange(this.#slots, number % this.#slots.length, markOf(number), NONE);
   }
 
   /** Whether the call `number` was cancelled. */
@@ -32,8 +40,13 @@ export class Cancellation {
     const slots = this.#slots;
     return {
       get aborted(): boolean {
-        return Atomics.load(slots, number % slots.length) === (number | 0);
+        return Atomics.load(slots, number % slots.length) === markOf(number);
       },
     };
   }
+}
+
+/** What stands for a call: the bits of its number that there is room for. Where those are none, what no other call of its slot has. */
+function markOf(number: number): number {
+  return (number | 0) === NONE ? 1 : number | 0;
 }

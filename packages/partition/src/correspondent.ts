@@ -73,8 +73,9 @@ export class Correspondent {
     const { outbox } = this.#thread;
     const number = ++this.#calls;
     const answered = new Promise<CallResult<Name>>((resolve, reject) => {
-      this.#pending.set(number, { resolve, reject });
+      // What throws here is told, and nobody waits for it.
       const request = packed(outbox);
+      this.#pending.set(number, { resolve, reject });
       outbox.send({ number, name, key, request, timeoutMs, sentMs: this.#surroundings.sharedMs() } as ThreadCall);
     });
     return gone === undefined ? answered : this.#unlessGone(answered, number, gone);
@@ -89,6 +90,7 @@ export class Correspondent {
       return await answered;
     } finally {
       gone.removeEventListener("abort", cancel);
+      if (gone.aborted) this.#cancellation.forget(number);
     }
   }
 

@@ -132,6 +132,37 @@ describe("deployment", () => {
   });
 });
 
+test("a bucket that cannot be looked into after the start is looked into again, and no database stays open", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  const storage = directory(join(folder(), "data"));
+  const looked: number[] = [];
+  let opened = 0;
+  const open = storage.openBucket.bind(storage);
+  vi.spyOn(storage, "openBucket").mockImplementation((bucket) => {
+    looked.push(bucket);
+    const connection = open(bucket);
+    opened += 1;
+    const isBusy = bucket === 1 && looked.filter((one) => one === 1).length <= 2;
+    return {
+      ...connection,
+      checkpoint: () => {
+        if (isBusy) throw new StoreError("busy", "somebody has it");
+        return true;
+      },
+      close: () => {
+        opened -= 1;
+        connection.close();
+      },
+    };
+  });
+  const { cluster: local, problems } = cluster(storage);
+  vi.advanceTimersByTime(120_000);
+  vi.useRealTimers();
+  expect([looked.filter((one) => one === 1).length, new Set(looked).size, opened]).toEqual([3, storage.buckets, 0]);
+  expect(problems).toHaveLength(2);
+  await local.close();
+});
+
 describe("folding", () => {
   test("happens by itself and changes no answer", async () => {
     const { cluster: local, engine } = cluster();

@@ -94,20 +94,21 @@ export class Bucket {
   /** The partitions. Opens the database if it is not open; throws a `StoreError` if it cannot be. */
   get store(): Partitions {
     if (this.#closed) throw new StoreError("closed", "the bucket is closed");
-    if (this.#open === undefined) {
-      const connection = this.#withReserve(() => this.#options.open());
-      const { bucket, buckets } = this.#options;
-      this.#open = {
-        connection,
-        store: (this.#options.partitions ?? IN_TABLES)(connection, {
-          bucket,
-          buckets,
-          application: this.#application,
-          refused: this.#refused,
-        }),
-      };
-    }
+    this.#open ??= this.#opened();
     return this.#open.store;
+  }
+
+  #opened(): { readonly connection: SqlConnection; readonly store: Partitions } {
+    const { bucket, buckets, open, partitions = IN_TABLES } = this.#options;
+    const connection = this.#withReserve(() => open());
+    try {
+      const identity = { bucket, buckets, application: this.#application };
+      return { connection, store: partitions(connection, { ...identity, refused: this.#refused }) };
+    } catch (error) {
+      // A bucket that is damaged is opened by each request.
+      connection.close();
+      throw error;
+    }
   }
 
   /** Whether the database is open already. */

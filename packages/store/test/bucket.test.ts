@@ -49,6 +49,28 @@ test("writes of one turn are one transaction", async () => {
   expect(bucket.commits).toBe(2);
 });
 
+test("a bucket whose partitions cannot be had keeps no database open", () => {
+  const { open } = faulty();
+  const counts = { opened: 0, closed: 0 };
+  const bucket = new Bucket({
+    ...IDENTITY,
+    open: () => {
+      counts.opened += 1;
+      const close = (): void => {
+        counts.closed += 1;
+      };
+      return { ...open(), close };
+    },
+    partitions: () => {
+      throw new StoreError("damaged", "its log was removed");
+    },
+    application: 1,
+    schedule: setImmediate,
+  });
+  for (let request = 0; request < 3; request += 1) expect(() => bucket.store).toThrow("its log was removed");
+  expect(counts).toEqual({ opened: 3, closed: 3 });
+});
+
 test("a transaction takes at most 1024 writes, and their order is kept", async () => {
   const bucket = bucketOn(faulty().open);
   const numbers = Array.from({ length: 2_500 }, (_, index) => index);
