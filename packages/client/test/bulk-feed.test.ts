@@ -237,6 +237,20 @@ describe("a feed in bulk", () => {
     expect(state.requests).toHaveLength(3);
   });
 
+  test("is one document after the other where it cannot be asked whether the server takes feeds, for all who ask at once", async () => {
+    let asked = 0;
+    const fetch: Fetch = async (_, { method }) => {
+      if (method !== "GET") return new Response("{}", { status: 200, headers: { "content-type": "application/json" } });
+      asked += 1;
+      await new Promise((resolve) => setTimeout(resolve));
+      throw new TypeError("fetch failed");
+    };
+    const group = connect({ url, fetch, retry: AT_ONCE }).group("a");
+    const feeds = [1, 2].map(async () => await group.feed(note, puts(2) as Iterable<never>));
+    expect(await Promise.all(feeds)).toMatchObject([{ applied: 2 }, { applied: 2 }]);
+    expect(asked).toBe(1);
+  });
+
   test("gives outcomes while the source thinks, and refuses what is no document without sending it", async () => {
     const { state, fetch } = flaky(() => 200);
     let goOn = (): void => {};

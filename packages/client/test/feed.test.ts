@@ -222,4 +222,28 @@ describe("a feed", () => {
     expect(server.asked.length).toBeLessThan(20);
     expect(closed).toBe(true);
   });
+
+  test("lets go of a source that is being asked when it ends, as soon as that has answered", async () => {
+    const controller = new AbortController();
+    let [closed, goOn] = [false, (): void => undefined];
+    async function* source(): AsyncGenerator<Operation> {
+      try {
+        yield* puts(1);
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+        yield* puts(1);
+      } finally {
+        closed = true;
+      }
+    }
+    const group = connect({ url, fetch: fakeServer(() => [200, {}]).fetch }).group("a");
+    const feeding = group.feed(note, source(), { signal: controller.signal })[Symbol.asyncIterator]();
+    await feeding.next();
+    controller.abort(new Error("enough"));
+    await expect(feeding.next()).rejects.toThrow("enough");
+    expect(closed).toBe(false);
+    goOn();
+    await expect.poll(() => closed).toBe(true);
+  });
 });

@@ -89,6 +89,11 @@ export async function* feedPlace(
   }
 }
 
+/** Tells a source that it is not read to its end. */
+async function letGo(iterator: AsyncIterator<Uint8Array> | undefined): Promise<void> {
+  await iterator?.return?.();
+}
+
 /** The state of a feed. */
 class FeedRun {
   readonly #place: FeedPlace;
@@ -113,6 +118,8 @@ class FeedRun {
   #dueMs = Number.POSITIVE_INFINITY;
   /** One for many pieces: a feed has too many of them for a timer each. */
   #alarm: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
+  /** Ends the wait for the next piece of the input. */
+  #giveUp: ((reason: unknown) => void) | undefined;
 
   constructor(place: FeedPlace, options: FeedOptions) {
     this.#place = place;
@@ -145,8 +152,9 @@ class FeedRun {
 
   /** Reads the input to its end. Never rejects: what is wrong is told after all outcomes. */
   async read(input: AsyncIterable<Uint8Array>): Promise<void> {
-    const iterator = input[Symbol.asyncIterator]();
+    let iterator: AsyncIterator<Uint8Array> | undefined;
     try {
+      iterator = input[Symbol.asyncIterator]();
       while (!this.#isStopped && this.#fault === undefined) {
         const { done, value } = await this.#soon(iterator.next());
         if (done === true) break;
@@ -159,7 +167,7 @@ class FeedRun {
       this.#fault ??= { reason };
     }
     // Not waited for: a source that never ends its last wait must not hold up the feed.
-    if (this.#isStopped || this.#fault !== undefined) iterator.return?.()?.catch(() => undefined);
+    if (this.#isStopped || this.#fault !== undefined) letGo(iterator).catch(() => undefined);
     clearTimeout(this.#alarm?.timer);
     this.#hasEnded = true;
     for (const queue of this.#queues) this.#load(queue);
@@ -174,7 +182,10 @@ class FeedRun {
     this.#dueMs = clock.now() + patienceMs;
     if (this.#alarm === undefined || this.#alarm.atMs > this.#dueMs) this.#setAlarm(patienceMs);
     try {
-      return await next;
+      return await new Promise<Piece>((resolve, reject) => {
+        this.#giveUp = reject;
+        next.then(resolve, reject);
+      });
     } finally {
       this.#dueMs = Number.POSITIVE_INFINITY;
     }
@@ -195,9 +206,10 @@ class FeedRun {
   /** Loads what waits, and what can be split off what came last. */
   #loadAll(): void {
     try {
-      this.#split();
+      while (this.#split() > 0);
     } catch (reason) {
-      this.#fault ??= { reason };
+      // Who is waited for may wait for what is told of this.
+      this.#giveUp?.(reason);
     }
     for (const queue of this.#queues) this.#load(queue);
   }

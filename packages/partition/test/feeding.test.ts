@@ -166,6 +166,39 @@ test("a feed that is no list of objects ends where it is not, after what stands 
   }
 });
 
+test("a feed that is no list of objects is told of it while its source waits for that, and lets go of the source", async () => {
+  const cluster = await open();
+  let [sent, isOver] = [0, false];
+  const source: AsyncIterableIterator<Uint8Array> = {
+    [Symbol.asyncIterator]: () => source,
+    // Nothing more comes before it is told.
+    next: async () => {
+      sent += 1;
+      return sent === 1 ? { value: encoder.encode('{"put": 1} nonsense') } : await new Promise(() => undefined);
+    },
+    return: async () => {
+      isOver = true;
+      return { done: true, value: undefined };
+    },
+  };
+  const feeding = cluster.feed(source, { timeoutMs: MINUTE_MS });
+  const reading = (async () => {
+    for await (const _ of feeding);
+  })();
+  await expect(reading).rejects.toMatchObject({ status: 400 });
+  expect(isOver).toBe(true);
+});
+
+test("a source that cannot be read is told, and ends nothing else", async () => {
+  const cluster = await open();
+  const source = {
+    [Symbol.asyncIterator]: (): never => {
+      throw new Error("it is locked");
+    },
+  };
+  await expect(cluster.feed(source, { timeoutMs: MINUTE_MS }).next()).rejects.toMatchObject({ status: 500 });
+});
+
 test("a list that does not end is told to be cut off, after what stands in it", async () => {
   const cluster = await open();
   const [one, two] = [put("a", 1, 1), put("b", 2, 2)].map((operation) => JSON.stringify(operation));

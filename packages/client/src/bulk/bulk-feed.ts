@@ -57,11 +57,13 @@ const knownServers = new WeakMap<ExchangeOptions, Promise<boolean>>();
 export function takesFeeds(options: ExchangeOptions): Promise<boolean> {
   const known = knownServers.get(options);
   if (known !== undefined) return known;
-  const asked = askForFeeds(options);
+  const asked = askForFeeds(options).catch(() => {
+    // One that cannot be reached may be asked again.
+    knownServers.delete(options);
+    return false;
+  });
   knownServers.set(options, asked);
-  // One that cannot be reached may be asked again.
-  asked.catch(() => knownServers.delete(options));
-  return asked.catch(() => false);
+  return asked;
 }
 
 async function askForFeeds({ url, fetch, headers, closed }: ExchangeOptions): Promise<boolean> {

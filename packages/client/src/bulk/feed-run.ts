@@ -224,8 +224,13 @@ class FeedRun<Operation extends { readonly id: string }> {
     this.#rung = false;
   }
 
-  /** Tells a source that was not read to its end. */
+  /** Tells a source that was not read to its end. One that is being asked has to answer first, which is not waited for. */
   async letGo(): Promise<void> {
     if (this.#source === "idle") await this.#iterator.return?.();
+    else if (this.#source === "asked") void this.#letGoLater().catch(() => undefined);
+  }
+
+  async #letGoLater(): Promise<void> {
+    await this.#iterator.return?.();
   }
 }
