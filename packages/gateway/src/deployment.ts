@@ -35,7 +35,9 @@ export class Deployment {
 
   /** Keeps a package to be activated. The oldest makes room when there are too many. */
   async create(applicationPackage: Uint8Array): Promise<number> {
-    return await this.#sessions.add(applicationPackage, await this.#cluster.applicationNumber());
+    const session = await this.#sessions.add(applicationPackage, await this.#cluster.applicationNumber());
+    this.#reach(session);
+    return session;
   }
 
   /** Throws unless a session waits to be activated. */
@@ -82,13 +84,20 @@ export class Deployment {
   async #deploy(applicationPackage: Uint8Array, session: number, base?: number): Promise<Activation> {
     if (this.#activating) throw new ServiceError("DEPLOYMENT_UNDER_WAY", "Another deployment is being activated");
     this.#activating = true;
+    this.#reach(session);
     try {
       const report = await this.#cluster.deploy(applicationPackage, base);
-      this.#generation = session;
+      // A session may be activated after one that was sent later, where others number them: who waits for a generation waits for one at least as high.
+      this.#generation = Math.max(this.#generation, session);
       return { session, report };
     } finally {
       this.#activating = false;
     }
+  }
+
+  /** Notes a session: the next has a higher number, also where others number those that are kept. */
+  #reach(session: number): void {
+    this.#lastSession = Math.max(this.#lastSession, session);
   }
 
   #nextSession(): number {

@@ -452,3 +452,31 @@ describe("small questions", () => {
     expect(text).not.toContain("canary");
   });
 });
+
+test("the generation does not go down where several gateways number the sessions", async () => {
+  const { cluster } = fresh();
+  const kept = new Map<number, { readonly bytes: Uint8Array; readonly base: number; isPrepared: boolean }>();
+  const sessions = {
+    // Others have sent some before.
+    add: async (bytes: Uint8Array, base: number) => {
+      const session = 7 + kept.size;
+      kept.set(session, { bytes, base, isPrepared: true });
+      return session;
+    },
+    get: async (session: number) => kept.get(session),
+    prepare: async () => undefined,
+  };
+  const gateway = createGateway({ cluster: Object.assign(cluster, { sessions }), containerPort: () => 8123 });
+  const generations: unknown[] = [];
+  const note = async (): Promise<void> => {
+    const { config } = (await send(gateway, "GET", "/state/v1/config")).body;
+    generations.push((config as { readonly generation: number }).generation);
+  };
+  const created = await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES));
+  expect(created.body["session-id"]).toBe("7");
+  await send(gateway, "PUT", `${TENANT}/session/7/active`);
+  await note();
+  await deploy(gateway, FILES);
+  await note();
+  expect(generations).toEqual([7, 8]);
+});
