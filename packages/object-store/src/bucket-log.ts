@@ -406,10 +406,14 @@ export class BucketLog {
 
   /** Captures everything. It is stored when all of it is in the log, beside what goes on. */
   #snapshot(): void {
-    const asked = this.#wantsSnapshot.splice(0);
-    if (!this.#isOwner) for (const { reject } of asked) reject(new Fenced("not_applied"));
-    if (!this.#isOwner) return;
-    this.#captured = { until: this.#submitted, frame: this.#options.replica.capture(), asked };
+    if (!this.#isOwner) {
+      for (const { reject } of this.#wantsSnapshot.splice(0)) reject(new Fenced("not_applied"));
+      return;
+    }
+    const frame = this.#options.replica.capture();
+    // Awaited when all of it is in the log: until then its failure is nobody's.
+    frame?.catch(() => undefined);
+    this.#captured = { until: this.#submitted, frame, asked: this.#wantsSnapshot.splice(0) };
     this.#logged = { bytes: 0, objects: 0 };
     this.#keepCaptured();
   }
@@ -468,7 +472,10 @@ export class BucketLog {
   }
 
   #rejectAll(error: unknown): void {
-    const waiters = [...this.#ownership.splice(0), ...this.#freshness.splice(0), ...this.#wantsSnapshot.splice(0)];
+    const { asked = [] } = this.#captured ?? {};
+    this.#captured = undefined;
+    const others = [...this.#freshness.splice(0), ...this.#wantsSnapshot.splice(0), ...asked];
+    const waiters = [...this.#ownership.splice(0), ...others];
     for (const { reject } of waiters) reject(error);
     for (const { waiter } of this.#confirmations.splice(0)) waiter.reject(error);
   }
