@@ -24,8 +24,7 @@ const RECOVERABLE_MS: number = 30 * 86_400_000;
 
 const NOT_OPENED = "The Worker could not begin: its log says why";
 
-let opened: Promise<Gateway> | undefined;
-/** The gateway, once it is open: a request that need not wait for it does not. */
+/** The gateway of this isolate, once it is open. */
 let ready: Gateway | undefined;
 
 async function open(env: Env): Promise<Gateway> {
@@ -43,34 +42,33 @@ async function open(env: Env): Promise<Gateway> {
   return createGateway({ cluster, limits: EDGE_LIMITS, onDefect: onProblem, ...guard });
 }
 
-/** The gateway of this isolate. One that could not be opened is tried again by the next request. */
-function gatewayOf(env: Env): Promise<Gateway> {
-  opened ??= open(env).then(
-    (gateway) => {
-      ready = gateway;
-      return gateway;
-    },
-    (error: unknown) => {
-      opened = undefined;
-      throw error;
-    },
-  );
-  return opened;
+/** Opens the gateway of this isolate: the first that is open is everybody's. Nobody waits for what a request of another does, which may be given up. */
+async function gatewayOf(env: Env): Promise<Gateway> {
+  const gateway = await open(env);
+  ready ??= gateway;
+  return ready;
+}
+
+async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+  const gateway = ready ?? (await gatewayOf(env).catch(onProblem));
+  // What is wrong with a key or a variable is the operator's to know, and stands in the log.
+  if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
+  const rawTarget = request.headers.get(TARGET_HEADER);
+  if (rawTarget === null) return gateway.respond(request, targetOf(request.url), context);
+  if (!isTargetOf(rawTarget, request.url)) {
+    const message = `The header ${TARGET_HEADER} is not what this address was before it was normalised`;
+    return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
+  }
+  return gateway.respond(request, rawTarget, context);
 }
 
 /** The Worker. */
 const worker: ExportedHandler<Env> = {
-  fetch: async (request, env) => {
-    const gateway = ready ?? (await gatewayOf(env).catch(onProblem));
-    // What is wrong with a key or a variable is the operator's to know, and stands in the log.
-    if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
-    const rawTarget = request.headers.get(TARGET_HEADER);
-    if (rawTarget === null) return gateway.respond(request, targetOf(request.url));
-    if (!isTargetOf(rawTarget, request.url)) {
-      const message = `The header ${TARGET_HEADER} is not what this address was before it was normalised`;
-      return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
-    }
-    return gateway.respond(request, rawTarget);
+  fetch: (request, env, context) => {
+    const answered = answer(request, env, context);
+    // The platform drops what a request does when its client goes away: no `finally` would give back what it holds of the isolate.
+    context.waitUntil(answered);
+    return answered;
   },
 };
 

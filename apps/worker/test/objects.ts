@@ -53,7 +53,9 @@ export function startTested(options: WorkerdOptions = {}): Miniflare {
 /** Starts a Worker of a test with objects that are named by their bindings. It has to be disposed of. */
 export function startModules(modules: WorkerOptions, bindings: readonly string[]): Miniflare {
   const objects = bindings.map((binding) => [binding, { className: classOf(binding), useSQLite: true }]);
-  const first: WorkerOptions = { name: FIRST, ...modules, durableObjects: Object.fromEntries(objects) };
+  const durableObjects = Object.fromEntries(objects);
+  const unsafeDirectSockets = [{ host: HOST, port: 0 }];
+  const first: WorkerOptions = { name: FIRST, ...modules, durableObjects, unsafeDirectSockets };
   const options: MiniflareOptions = { host: HOST, workers: [first, door(bindings, classOf, FIRST)] };
   return new Miniflare(options);
 }

@@ -2,6 +2,7 @@
  * One request and its answer, in the shape all routes work on. It is not the Web's `Request`, because that one passes
  * the path through `URL`, which collapses `..` and would let `…/group/u1/../u2/x` change owner.
  */
+import { ServiceError } from "@brooklet/wire";
 import type { Parameter } from "./parameters.ts";
 
 /** What comes before the body of a request. */
@@ -35,8 +36,15 @@ export interface Call extends CallHead {
   readonly gone: AbortSignal | undefined;
   /** The body as sent, part by part as it is taken. Throws if the client goes away before its end. */
   stream(): AsyncIterable<Uint8Array>;
+  /** Whoever goes on with what a request began when its client is gone, where the platform would give that up. */
+  readonly keeper?: Keeper | undefined;
   /** Sends an answer by itself, where the platform has a shorter way than a `Response`. Does not throw. */
   readonly send?: (reply: Reply) => void;
+}
+
+/** What a platform gives with a request, so that work on it is done to its end. */
+export interface Keeper {
+  waitUntil(work: Promise<unknown>): void;
 }
 
 /** The memory that a body takes while it is read. */
@@ -80,6 +88,11 @@ export class BodyLimit extends Error {
   }
 }
 
+/** What a client is told, should it still listen, that went away before its request was complete. */
+export function disconnection(cause?: Error): ServiceError {
+  return new ServiceError("BAD_REQUEST", "The connection was closed before the request was complete", { cause });
+}
+
 /** A URL with a path, without parameters, a fragment, or letters that have to be encoded. */
 const PLAIN_URL = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]+\/[!$-;=@-~]*$/i;
 
@@ -104,8 +117,8 @@ function wellFormed(text: string): string {
  * A call made of a Web request. Without `rawTarget` its path is the one `URL` normalised. Whatever is asked of such a request may
  * be asked of another world: each thing is asked once.
  */
-export function callFromRequest(request: Request, rawTarget?: string): Call {
-  return new WebCall(request, rawTarget);
+export function callFromRequest(request: Request, rawTarget?: string, keeper?: Keeper): Call {
+  return new WebCall(request, rawTarget, keeper);
 }
 
 /** The headers of a request. */
@@ -124,15 +137,17 @@ class WebCall implements Call {
   readonly method: string;
   readonly target: string;
   readonly arrivedMs: number = performance.now();
+  readonly keeper: Keeper | undefined;
   readonly #request: Request;
   readonly #headers = new HeadersRead();
   #gone: AbortSignal | undefined;
   #host: string | undefined;
 
-  constructor(request: Request, rawTarget: string | undefined) {
+  constructor(request: Request, rawTarget: string | undefined, keeper: Keeper | undefined) {
     const { method, headers } = request;
     this.method = method;
     this.target = rawTarget ?? rawTargetOf(request.url);
+    this.keeper = keeper;
     this.#request = request;
     headers.forEach(readHeader, this.#headers);
   }
@@ -161,13 +176,18 @@ class WebCall implements Call {
     const request = this.#request;
     // What says how long it is comes as a whole, which costs less than its parts.
     const isShort = Number(this.#headers.named.get("content-length") ?? Number.POSITIVE_INFINITY) <= limitBytes;
-    if (isShort) return whole(await request.arrayBuffer(), limitBytes);
+    if (isShort) return whole(await request.arrayBuffer().catch(broken), limitBytes);
     return request.body === null ? NO_BYTES : await collect(request.body, limitBytes, room);
   }
 
   stream(): AsyncIterable<Uint8Array> {
     return this.#request.body ?? nothing();
   }
+}
+
+/** Platforms say in words of their own that a client went away. */
+function broken(cause: Error): never {
+  throw disconnection(cause);
 }
 
 /** The bytes, unless they are more than they were said to be. */

@@ -5,7 +5,15 @@
 import { type UnsharedBytes, withCause } from "@brooklet/wire";
 import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
-import { type Call, type CallHead, callFromRequest, type Reply, rawTargetOf, type WholeReply } from "./call.ts";
+import {
+  type Call,
+  type CallHead,
+  callFromRequest,
+  type Keeper,
+  type Reply,
+  rawTargetOf,
+  type WholeReply,
+} from "./call.ts";
 import { type DefectListener, plainFailure, serviceErrorOf } from "./failure.ts";
 import { type GatewayOptions, type House, houseOf, type Route, refusedAtOnce, replyTo } from "./house.ts";
 import { hostOf, type LocalAnswer, LocalCall, type LocalRequest, streamOf } from "./local-answer.ts";
@@ -31,8 +39,11 @@ export interface Gateway {
    * `%2e%2e`, is not collapsed in it, so that any document id can be addressed.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
-  /** Answers a request of the platform, whose target it was before the platform normalised it: without the router, where nobody but this is asked who asks. */
-  respond(request: Request, rawTarget: string): Promise<Response>;
+  /**
+   * Answers a request of the platform, whose target it was before the platform normalised it: without the router, where nobody but this is asked
+   * who asks. `keeper` is had to wait for the end of an answer that comes in parts; for the answer itself its caller has it wait.
+   */
+  respond(request: Request, rawTarget: string, keeper?: Keeper): Promise<Response>;
   /** Answers a call that sends its answer itself. What there is no room for is refused before it comes to the routes. */
   take(call: Call & Required<Pick<Call, "send">>): void;
   /** What a request that there is no room for is refused with, by its head alone; nothing: it has to be looked at. */
@@ -62,8 +73,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
     refusal: (head) => refusedAtOnce(head, house),
-    respond: async (request, rawTarget) => {
-      const call = callFromRequest(request, rawTarget);
+    respond: async (request, rawTarget, keeper) => {
+      const call = callFromRequest(request, rawTarget, keeper);
       if (house.access.asksPlatform) return app.fetch(request, { call });
       return webResponse(call, await replyTo(call, undefined, routeOf(rawTarget, routes), house));
     },
@@ -139,11 +150,18 @@ function respond(
 
 function webResponse(call: Call, { status, headers, body, cause }: Reply): Response {
   const hasNoBody = status === 204 || call.method === "HEAD";
-  return withCause(new Response(hasNoBody ? null : webBody(body), { status, headers }), cause);
+  return withCause(new Response(hasNoBody ? null : webBody(body, call.keeper), { status, headers }), cause);
 }
 
 /** A body as a `Response` takes it. */
-function webBody(body: Reply["body"]): UnsharedBytes | string | ReadableStream<Uint8Array> {
+function webBody(body: Reply["body"], keeper: Keeper | undefined): UnsharedBytes | string | ReadableStream<Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) return body as UnsharedBytes | string;
-  return streamOf(body);
+  if (keeper === undefined) return streamOf(body);
+  let end = (): void => undefined;
+  keeper.waitUntil(
+    new Promise<void>((resolve) => {
+      end = resolve;
+    }),
+  );
+  return streamOf(body, end);
 }

@@ -180,18 +180,28 @@ export function localAnswer(reply: Reply): LocalAnswer {
   return withCause(new ReplyAnswer(reply), reply.cause);
 }
 
-/** A body as a stream of the Web, which takes the next part when it has room for it. */
-export function streamOf(body: Reply["body"]): ReadableStream<UnsharedBytes> {
+/** A body as a stream of the Web, which takes the next part when it has room for it. `ended` is told of its end, whatever that was. */
+export function streamOf(body: Reply["body"], ended: () => void = () => undefined): ReadableStream<UnsharedBytes> {
   const whole = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const parts = whole instanceof Uint8Array ? [whole].values() : whole[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
-      const { done, value } = await parts.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value as UnsharedBytes);
+      try {
+        const { done, value } = await parts.next();
+        if (done !== true) return controller.enqueue(value as UnsharedBytes);
+        controller.close();
+      } catch (error) {
+        ended();
+        throw error;
+      }
+      ended();
     },
     cancel: async () => {
-      await parts.return?.();
+      try {
+        await parts.return?.();
+      } finally {
+        ended();
+      }
     },
   });
 }

@@ -1,7 +1,7 @@
 /** A call over HTTP/1.1. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { BodyRoom, Reply } from "../call.ts";
-import { disconnection, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
+import { type BodyRoom, disconnection, type Reply } from "../call.ts";
+import { type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** One request and its answer on a connection. */

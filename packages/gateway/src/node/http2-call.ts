@@ -3,8 +3,8 @@
  * more than the rest of the way from the socket to a partition.
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import type { BodyRoom, Reply } from "../call.ts";
-import { disconnection, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
+import { type BodyRoom, disconnection, type Reply } from "../call.ts";
+import { type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** A request as the session gives it. */

@@ -4,7 +4,7 @@
  */
 import type { Readable } from "node:stream";
 import { ServiceError } from "@brooklet/wire";
-import { BodyLimit, type BodyRoom, type Call, concatenate, NO_BYTES, type Reply } from "../call.ts";
+import { BodyLimit, type BodyRoom, type Call, concatenate, disconnection, NO_BYTES, type Reply } from "../call.ts";
 import type { ReceiveClock } from "./receiving.ts";
 import type { SendClock, Sending } from "./sending.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
@@ -26,11 +26,6 @@ export interface Surroundings {
 /** The values of a header, of which several may have come. */
 export function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
-}
-
-/** What a client is told, should it still listen, that went away before its request was complete. */
-export function disconnection(cause?: Error): ServiceError {
-  return new ServiceError("BAD_REQUEST", "The connection was closed before the request was complete", { cause });
 }
 
 /**

@@ -1,0 +1,84 @@
+/** Callers that go away in the middle of a request: what it held of the isolate is given back, and nobody waits for what it began. */
+import net from "node:net";
+import { fileURLToPath } from "node:url";
+import { connect, schema, text } from "brooklet";
+import type { Miniflare } from "miniflare";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { workerModules } from "../../../tools/worker.mjs";
+import { addressOf, FIRST } from "../src/node/workerd.ts";
+import type { Registry } from "./held-worker.ts";
+import { objectOf, startModules } from "./objects.ts";
+
+const WORKER = fileURLToPath(new URL("held-worker.ts", import.meta.url));
+const BODY_BYTES = 4 << 20;
+/** As many bodies as there is room for, and one more. */
+const BODIES = 5;
+/** As many feeds as there are places, and one more. */
+const FEEDS = 5;
+const note = schema("note", { title: text() });
+let workerd: Miniflare;
+let url: URL;
+
+beforeAll(async () => {
+  workerd = startModules(await workerModules(WORKER), ["GROUP", "DIRECTORY", "REGISTRY"]);
+  // The simulator's own Worker before it would wait for the answer.
+  url = new URL(await addressOf(workerd, FIRST));
+});
+
+afterAll(() => workerd.dispose());
+
+/** Begins a request. What it gives takes its connection away without a word, when `isThere`. */
+function begun(
+  target: string,
+  headers: readonly string[],
+  said = "",
+): (isThere: () => Promise<boolean>) => Promise<void> {
+  const socket = net.connect(Number(url.port), url.hostname);
+  socket.on("error", () => undefined).resume();
+  socket.write([`POST ${target} HTTP/1.1`, "Host: worker", ...headers, "", said].join("\r\n"));
+  return async (isThere) => {
+    await expect.poll(isThere).toBe(true);
+    socket.resetAndDestroy();
+  };
+}
+
+async function figure(name: string): Promise<number> {
+  const told = await (await fetch(new URL("/metrics", url))).text();
+  const line = told.split("\n").find((one) => one.startsWith(`brooklet_${name} `));
+  return Number(line?.split(" ").at(-1));
+}
+
+test("a Worker opens though who asked first went away meanwhile", async () => {
+  const registry = objectOf<Pick<Registry, "hold" | "held" | "release">>(workerd, "REGISTRY", "registry");
+  await registry.hold();
+  await begun("/search/", ["Content-Length: 0"])(() => registry.held());
+  // What is asked now is asked after that.
+  const [answer] = await Promise.all([
+    fetch(new URL("/state/v1/health", url), { signal: AbortSignal.timeout(10_000) }),
+    registry.release(),
+  ]);
+  expect(answer.status).toBe(200);
+});
+
+test("bodies that do not come to their end leave room for others", async () => {
+  const client = await connect({ url: url.origin, schemas: [note], retry: { attempts: 1 } });
+  for (let count = 0; count < BODIES; count += 1) {
+    const headers = ["Content-Type: application/json", `Content-Length: ${BODY_BYTES}`];
+    const before = await figure("request_body_bytes");
+    const leave = begun("/document/v1/note/note/group/a/1", headers, '{"fields":');
+    await leave(async () => (await figure("request_body_bytes")) > before);
+    await expect.poll(() => figure("request_body_bytes")).toBe(0);
+  }
+  await client.group("a").put(note, "1", { title: "red balloon" });
+});
+
+test("a feed whose answer nobody reads gives its place back", async () => {
+  await connect({ url: url.origin, schemas: [note] });
+  const running = 'admission_running{queue="feeds"}';
+  for (let count = 0; count < FEEDS; count += 1) {
+    const headers = ["Content-Type: application/jsonl", "Accept: application/jsonl", "Transfer-Encoding: chunked"];
+    const leave = begun("/brooklet/v1/feed", headers, "1\r\n\n\r\n");
+    await leave(async () => (await figure(running)) === 1);
+    await expect.poll(() => figure(running)).toBe(0);
+  }
+});
