@@ -95,6 +95,15 @@ test("what was erased is not found in the group that comes after it", async () =
   expect(platform.problems).toEqual([]);
 });
 
+test("a group is erased by an object that is asked nothing before in its isolate", async () => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "1", "red balloon");
+  platform.isolate = makeIsolate(makeEngine);
+  platform.evict("g:alice");
+  expect((await cluster.erase("g:alice")).key).toBe("g:alice");
+  expect(platform.stored()).toEqual([]);
+});
+
 test("a group that is erased while its first write waits to be listed is listed by the next one", async () => {
   const { platform, cluster } = await deployed();
   const listing = pause();

@@ -176,6 +176,7 @@ export class GroupObject implements GroupCalls {
 
   async dropShard(made: number): Promise<void> {
     const { number } = this;
+    await this.#opening();
     const { host } = this.#opened();
     const record = this.#record(host);
     if (record !== undefined && record.made > made) return;
@@ -244,6 +245,7 @@ export class GroupObject implements GroupCalls {
 
   async #erase(): Promise<void> {
     const { port, directory } = this.#options;
+    await this.#opening();
     const { host } = this.#opened();
     const record = this.#record(host);
     if (record !== undefined) {
@@ -421,7 +423,7 @@ export class GroupObject implements GroupCalls {
     const { isolate, port } = this.#options;
     // What comes meanwhile is of the group that comes after it.
     await this.#erasing;
-    const opening = isolate.open?.(() => port.registry().secret());
+    const opening = this.#opening();
     if (opening !== undefined) await opening;
     // What was begun before the object lost its memory is done first.
     this.#opened();
@@ -434,6 +436,12 @@ export class GroupObject implements GroupCalls {
       if (newest !== undefined) isolate.deploy(newest);
     }
     return this.#opened();
+  }
+
+  /** Has the core of the isolate made: whatever an object is asked may be the first that is asked there. Nothing: it is. */
+  #opening(): Promise<void> | undefined {
+    const { isolate, port } = this.#options;
+    return isolate.open?.(() => port.registry().secret());
   }
 
   /** The host, with the application that is here. */
