@@ -52,6 +52,10 @@ export class Platform {
   /** What the platform itself throws in place of calling an object of a group, or after it was called; nothing: it calls. */
   failure: { readonly error: unknown; readonly isDone: boolean; times: number } | undefined;
 
+  /** What the registry waits for before it tells what is deployed. */
+  telling: (() => Promise<void>) | undefined;
+  /** What a directory waits for before it forgets a group. */
+  forgetting: (() => Promise<void>) | undefined;
   /** What a directory waits for between listing a group and saying so. */
   listing: (() => Promise<void>) | undefined;
   /** What an object waits for before what it has stored is removed. */
@@ -195,11 +199,14 @@ export class Platform {
           () => this.#group(key),
           () => this.#failure(),
         ),
-      directory: (number) => remote(() => callsOf(this.#directories[number] ?? fail(number), () => this.listing?.())),
+      directory: (number) => remote(() => callsOf(this.#directories[number] ?? fail(number), this)),
       registry: () =>
         remote(() => ({
           secret: async () => this.#registry.secret(),
-          application: async () => this.#registry.application(),
+          application: async () => {
+            await this.telling?.();
+            return this.#registry.application();
+          },
           store: async (...asked: Parameters<RegistryStore["store"]>) => this.#registry.store(...asked),
           addSession: async (...asked: Parameters<RegistryStore["addSession"]>) => this.#registry.addSession(...asked),
           session: async (session: number) => this.#registry.session(session),
@@ -220,14 +227,17 @@ function hasDocuments({ sql, transactionSync }: ObjectSqlStorage): boolean {
   return operations.length > 0 || (segments?.length ?? 0) > 0;
 }
 
-function callsOf(store: DirectoryStore, listing: () => Promise<void> | undefined) {
+function callsOf(store: DirectoryStore, platform: Platform) {
   return {
     add: async (key: string) => {
       const number = store.add(key);
-      await listing();
+      await platform.listing?.();
       return number;
     },
-    remove: async (key: string) => store.remove(key),
+    remove: async (key: string) => {
+      await platform.forgetting?.();
+      store.remove(key);
+    },
     from: async (number: number, limit: number) => store.from(number, limit),
   };
 }

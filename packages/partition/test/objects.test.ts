@@ -104,6 +104,25 @@ test("a group is erased by an object that is asked nothing before in its isolate
   expect(platform.stored()).toEqual([]);
 });
 
+test("a write that waits for an application while its group is erased is of the group after it, and listed", async () => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "1", "red balloon");
+  const second = await platform.open(makeIsolate(makeEngine));
+  await second.deploy(packageOf({ note: WITH_TAG }));
+  const [telling, forgetting] = [pause(), pause()];
+  platform.telling = telling.wait;
+  const writing = put(second, "alice", "2", "red boat");
+  await telling.reached;
+  platform.forgetting = forgetting.wait;
+  const erasing = second.erase("g:alice");
+  await forgetting.reached;
+  telling.goOn();
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  forgetting.goOn();
+  await Promise.all([writing, erasing]);
+  expect(await count(second, "boat", EVERYWHERE)).toBe(1);
+});
+
 test("a group that is erased while its first write waits to be listed is listed by the next one", async () => {
   const { platform, cluster } = await deployed();
   const listing = pause();

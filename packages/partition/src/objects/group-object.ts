@@ -435,6 +435,7 @@ export class GroupObject implements GroupCalls {
       const newest = await port.registry().application();
       if (newest !== undefined) isolate.deploy(newest);
     }
+    if (this.#erasing !== undefined) return await this.#ready(application);
     return this.#opened();
   }
 
