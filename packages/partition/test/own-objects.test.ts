@@ -18,22 +18,24 @@ const MANY = 300;
 const encoder = new TextEncoder();
 const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
 
-/** Groups of an empty database. `platform.turn` is waited for at every turn. */
-async function opened() {
+/** Groups of a database, an empty one by default. `platform.turn` is waited for at every turn. */
+async function opened(storage = newStorage()) {
   const platform = { turn: (): Promise<void> => nodeSurroundings.turn() };
   const problems: unknown[] = [];
   const onProblem = (problem: unknown): void => void problems.push(problem);
   const core = new SharedCores(makeEngine).open();
   const surroundings = { ...nodeSurroundings, turn: () => platform.turn(), every: () => () => undefined };
-  const objects = new OwnObjects({ connection: durableObject(newStorage()), core, surroundings, onProblem });
+  const objects = new OwnObjects({ connection: durableObject(storage), core, surroundings, onProblem });
   const cluster = await ObjectCluster.open({ port: objects, isolate: core, directories: 1, makeEngine, onProblem });
   await cluster.deploy(packageOf({ note: NOTE }));
-  const put = async (group: string, name: string): Promise<void> => {
-    const body = encoder.encode('{"fields":{"title":"red"}}');
+  const write = async (kind: "put" | "remove", group: string, name: string): Promise<void> => {
+    const body = encoder.encode(kind === "put" ? '{"fields":{"title":"red"}}' : "");
     const id = `id:x:note:g=${group}:${name}`;
-    const request = { kind: "put", rawPath: "", id, create: false, condition: "", body } as const;
+    const request = { kind, rawPath: "", id, create: false, condition: "", body } as const;
     expect(await cluster.partition(`g:${group}`).apply(request, MINUTE_MS)).toEqual({ status: 200 });
   };
+  const put = (group: string, name: string): Promise<void> => write("put", group, name);
+  const remove = (group: string, name: string): Promise<void> => write("remove", group, name);
   const get = async (group: string, name: string): Promise<number> => {
     const request = { rawPath: "", id: `id:x:note:g=${group}:${name}`, fieldSet: "", tensorFormat: "" };
     return (await cluster.partition(`g:${group}`).get(request, MINUTE_MS)).status;
@@ -41,7 +43,7 @@ async function opened() {
   const readOthers = async (): Promise<void> => {
     for (let n = 0; n < MANY; n += 1) expect(await get(`other${n}`, "1")).toBe(404);
   };
-  return { platform, problems, objects, put, get, readOthers };
+  return { platform, problems, objects, put, remove, get, readOthers };
 }
 
 test.each([1, 2, 3, 4])(
@@ -89,4 +91,23 @@ test("groups that have to rest stay in memory, and as few as ever do after that"
   await readOthers();
   expect(names.filter(isKept)).toEqual([]);
   for (const name of names) expect(await get(name, "1")).toBe(200);
+});
+
+test("what was written before the object lost its memory rests with the next one", async () => {
+  const storage = newStorage();
+  const first = await opened(storage);
+  for (const name of ["0", "1", "2"]) await first.put("alice", name);
+  expect(first.objects.isRestless).toBe(true);
+  const second = await opened(storage);
+  expect([second.objects.isRestless, await second.objects.rest(), second.objects.isRestless]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  await second.remove("alice", "1");
+  const third = await opened(storage);
+  expect([await third.objects.rest(), await third.objects.rest()]).toEqual([true, false]);
+  const last = await opened(storage);
+  expect([last.objects.isRestless, await last.objects.rest()]).toEqual([false, false]);
+  expect([await last.get("alice", "0"), await last.get("alice", "1")]).toEqual([200, 404]);
 });

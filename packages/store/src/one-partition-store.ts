@@ -100,6 +100,15 @@ export function storedPartition(sql: Sql): { readonly key: string; readonly note
   return row && readHead(row.bytes).about;
 }
 
+/** Whether there is anything in a table to fold or to settle: a tail, or segments with documents that were removed since. */
+export function isUnsettled(sql: Sql, table: string): boolean {
+  if (sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", table).length === 0) return false;
+  const [head] = sql.all<Row>(statementsOn(table).read, ABOUT, ABOUT);
+  if (head !== undefined && readHead(head.bytes).operations.length > 0) return true;
+  const rest = `SELECT 1 FROM ${table} WHERE id BETWEEN ? AND ? AND (id < ? OR id % 2 = 1) LIMIT 1`;
+  return sql.all(rest, OPERATIONS, BLOCKS - 1, SEGMENTS).length > 0;
+}
+
 /** What is known of the partition, and the operations that stand beside it. */
 interface Head {
   readonly about: About;

@@ -2,7 +2,7 @@
  * Several groups in one database that is somebody's own, an object of a platform for one: each group has a table, and there are
  * tables of which groups there are and of what is deployed. Nothing else in the database is touched.
  */
-import { DirectoryStore, RegistryStore, type SqlConnection } from "@brooklet/store";
+import { DirectoryStore, isUnsettled, RegistryStore, type SqlConnection } from "@brooklet/store";
 import type { PartitionKey } from "../cluster.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { GroupObject } from "./group-object.ts";
@@ -13,6 +13,8 @@ import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "./ob
 const GROUPS_HELD = 256;
 /** How many are looked at to make room for one: where many had to be kept, there are fewer again with each. */
 const LOOKS = 4;
+/** Groups that are read of the directory at a time. */
+const LISTED = 256;
 
 /** What they are made of. */
 export interface OwnObjectsOptions {
@@ -31,6 +33,8 @@ export class OwnObjects implements ObjectPort {
   readonly #groups = new Map<string, GroupObject>();
   /** Those that were written since they rested. */
   readonly #restless = new Set<string>();
+  /** It was looked for what was written before all this was in memory: an object may lose that at any time. */
+  #hasLooked = false;
 
   constructor(options: OwnObjectsOptions) {
     this.#options = options;
@@ -65,6 +69,7 @@ export class OwnObjects implements ObjectPort {
 
   /** Folds and settles what was written. Whether there was anything. */
   async rest(): Promise<boolean> {
+    this.#look();
     const keys = [...this.#restless];
     for (const key of keys) {
       this.#restless.delete(key);
@@ -80,7 +85,29 @@ export class OwnObjects implements ObjectPort {
 
   /** Whether something was written that did not rest since. */
   get isRestless(): boolean {
+    this.#look();
     return this.#restless.size > 0;
+  }
+
+  #look(): void {
+    if (this.#hasLooked) return;
+    this.#hasLooked = true;
+    for (let from = 0, more = true; more; ) {
+      const some = this.#directory.from(from, LISTED);
+      for (const { key } of some) if (this.#isUnsettled(key)) this.#restless.add(key);
+      [from, more] = [(some.at(-1)?.number ?? 0) + 1, some.length === LISTED];
+    }
+  }
+
+  #isUnsettled(key: string): boolean {
+    const { connection, onProblem } = this.#options;
+    try {
+      return isUnsettled(connection, tableOf(key));
+    } catch (error) {
+      // Others rest though one is damaged.
+      onProblem(error);
+      return false;
+    }
   }
 
   #group(key: string): GroupObject {
