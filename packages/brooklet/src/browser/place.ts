@@ -45,13 +45,15 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
   const served = new Promise<void>((resolve, reject) => {
     channel.onmessage = ({ data }) => {
       const { to, from, message } = data as Envelope<FromOwner>;
-      if (own !== undefined || (to !== id && to !== EVERYBODY)) return;
-      if (message.kind === "serving") {
+      if (to !== id && to !== EVERYBODY) return;
+      // What was answered before the lock was let go may come after that: the two go different ways.
+      if (message.kind !== "serving") return link.receive(message);
+      if (own === undefined) {
         const send = (asked: ToOwner): void => channel.postMessage({ to: OWNER, from: id, message: asked });
         link.serve({ id: from, send });
         isServed = true;
         resolve();
-      } else link.receive(message);
+      }
     };
     const have = async (): Promise<void> => {
       if (end.signal.aborted) return;
