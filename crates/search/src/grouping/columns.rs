@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use brooklet_segment::column::dictionary::DictionaryBlock;
+use brooklet_segment::column::dictionary::{DictionaryBlock, has_cut_values};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, Gaps, Halt, Part};
@@ -152,6 +152,13 @@ impl Column {
             }
             _ => return Err(Rejection::corrupt("a column without its parts").into()),
         }))
+    }
+
+    /// Whether the column has but the beginning of some value, so that values are read of the documents.
+    pub(super) fn is_cut(of: &ColumnSpec, view: &View) -> bool {
+        let is_text = matches!(of.kind, ColumnKind::Strings { .. });
+        let column = view.segment.header.column(of).filter(|_| is_text);
+        column.and_then(|column| column.parts.first()).is_some_and(has_cut_values)
     }
 
     /// How many of the documents are read at once: of several values each no more than one block has.

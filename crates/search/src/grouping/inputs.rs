@@ -125,6 +125,10 @@ impl Inputs {
         let mut sources: Vec<(usize, &InputSpec, &[ValueStep])> = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
             let column = match &spec.from {
+                From::Column(column) if Column::is_cut(column, view) => {
+                    sources.push((index, spec, &[]));
+                    Column::Values(Vec::with_capacity(ordinals.len()))
+                }
                 From::Column(column) => {
                     match gaps.note(Column::load(column, view, ordinals, &mut self.texts[index], reads))? {
                         Some(Some(column)) => column,
@@ -180,9 +184,9 @@ impl Inputs {
 /// How many of some documents of a view are read at once.
 pub(super) fn at_once(specs: &[InputSpec], with_ids: bool, view: &View, ordinals: &[u32]) -> usize {
     let of = |spec: &InputSpec| match &spec.from {
-        From::Column(column) => Column::at_once(column, view, ordinals),
+        From::Column(column) if !Column::is_cut(column, view) => Column::at_once(column, view, ordinals),
         // Their blocks must be held all at once.
-        From::Source(_) => SOURCE_BATCH,
+        From::Column(_) | From::Source(_) => SOURCE_BATCH,
     };
     let ids = if with_ids { SOURCE_BATCH } else { usize::MAX };
     specs.iter().map(of).fold(ids.min(ordinals.len()), usize::min)

@@ -5,7 +5,7 @@
 //! only.
 use brooklet_rank::match_data::Occurrence;
 use brooklet_schema::Normalizing;
-use brooklet_segment::column::dictionary::{DictionaryBlock, WORD_BYTES};
+use brooklet_segment::column::dictionary::{DictionaryBlock, WORD_BYTES, has_cut_values};
 use brooklet_segment::column::text;
 use brooklet_segment::column::text::{Text, cut};
 use brooklet_segment::layout::{ColumnKind, NumberKind};
@@ -144,7 +144,8 @@ pub(super) fn match_strings(
     reads: &mut Reads,
 ) -> Result<LeafHits, Halt> {
     let Some(dictionary) = column.parts.first() else { return Ok(LeafHits::Elements(Vec::new())) };
-    let key = cut(key, WORD_BYTES).as_bytes();
+    // No query holds a key that is as long as what is cut.
+    let key = key.as_bytes();
     let Some(index) = dictionary.index_of_key(key) else { return Ok(LeafHits::Elements(Vec::new())) };
     let block = reads.segment(&view.segment).block(dictionary.first_block + index)?;
     let found = DictionaryBlock::read(block.bytes())?.find(key);
@@ -161,14 +162,11 @@ fn accept_strings(
     walk: &mut Walk,
     mut accept: impl FnMut(&str, &mut Reads) -> Option<bool>,
 ) -> Result<bool, Halt> {
-    let Some(dictionary) = column.parts.first() else { return Ok(false) };
+    let Some(dictionary) = column.parts.first().filter(|part| !has_cut_values(part)) else { return Ok(false) };
     let blocks = blocks_of(dictionary, view, reads)?;
     for (index, block) in blocks.iter().enumerate().skip(walk.strings_block as usize) {
         let words = DictionaryBlock::read(block.bytes())?;
         let first = i64::from(dictionary.span_of(index as u32).0);
-        if walk.strings_next == 0 && (0..words.len()).any(|at| words.word(at).len() + 4 > WORD_BYTES) {
-            return Ok(false);
-        }
         for at in walk.strings_next..words.len() {
             if reads.is_tired() {
                 return Err(Halt::Missing);

@@ -16,7 +16,7 @@ pub(crate) use super::sort_values::SortValue;
 use super::sort_values::{SortKind, collect, is_several};
 use crate::deployed::DeployedSchema;
 use crate::ranking::spot::Spot;
-use crate::ranking::{single_number, single_string, word_of};
+use crate::ranking::{single_number, single_string, texts_of};
 use crate::resident::reads::Reads;
 
 /// The locale of a collation that is asked for by name, where nothing says another.
@@ -303,17 +303,14 @@ impl BoundKey {
             let text = single_string(column, spot, reads)?;
             return Ok(text.map(|text| SortValue::Text(order_key(&text, order))));
         }
-        let [dictionary, part] = &column.parts[..] else { return Ok(None) };
+        let [_, part] = &column.parts[..] else { return Ok(None) };
         let index = part.index_of(spot.ordinal);
         let (first, rows) = part.span_of(index);
         let block = reads.segment(&spot.views[spot.view].segment).block(part.first_block + index)?;
         let block = SeveralBlock::read(block.bytes(), rows, NumberKind::Int32, collection)?;
-        let mut values = Vec::new();
-        for at in block.range((spot.ordinal - first) as usize) {
-            let text = word_of(dictionary, block.values.integer(at) as u32, spot, reads)?;
-            values.push(SortValue::Text(order_key(&text, order)));
-        }
-        Ok(self.extreme(values))
+        let words = block.range((spot.ordinal - first) as usize).map(|at| block.values.integer(at) as u32);
+        let texts = texts_of(column, words, spot, reads)?;
+        Ok(self.extreme(texts.iter().map(|text| SortValue::Text(order_key(text, order))).collect()))
     }
 
     /// Of several values the lowest if they ascend, the highest if they descend.

@@ -41,7 +41,7 @@ use spot::Spot;
 use term_scores::TermScores;
 
 pub(crate) use group_statistics::GroupStatistics;
-pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
+pub(crate) use values::{single_number, single_string, texts_of, vector_tensor};
 
 /// Features that need no more than how often a term occurs and how long the field is.
 const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", "term"];

@@ -1,14 +1,14 @@
 //! Values of one document, read from the columns of attributes.
 use std::sync::Arc;
 
-use brooklet_document::{CellType, Tensor, TensorType, cells_from_bytes};
+use brooklet_document::{CellType, Tensor, TensorType, Value, cells_from_bytes};
 use brooklet_rank::StoredRows;
-use brooklet_segment::column::dictionary::DictionaryBlock;
+use brooklet_segment::column::dictionary::{DictionaryBlock, is_cut};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::column::{stored, vector};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, gather, vector_rows};
+use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, each_value, gather, read_document, vector_rows};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Reader;
 
@@ -40,17 +40,51 @@ pub(crate) fn single_string(column: &ColumnHeader, spot: Spot<'_>, reads: &mut R
     if !block.has(at) {
         return Ok(None);
     }
-    let word = block.values.integer(at) as u32;
-    word_of(dictionary, word, spot, reads).map(Some)
+    let word = word_of(dictionary, block.values.integer(at) as u32, spot, reads)?;
+    if is_cut(word.as_bytes()) {
+        return Ok(whole_texts(&column.spec, spot, reads)?.pop());
+    }
+    Ok(Some(word))
+}
+
+/// All values of a document in a string attribute, of which these are the numbers. All missing blocks are noted before it
+/// halts.
+pub(crate) fn texts_of(
+    column: &ColumnHeader,
+    words: impl Iterator<Item = u32>,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<Vec<String>, Halt> {
+    let Some(dictionary) = column.parts.first() else { return Ok(Vec::new()) };
+    let (mut gaps, mut texts) = (Gaps::default(), Vec::new());
+    for word in words {
+        texts.extend(gaps.note(word_of(dictionary, word, spot, reads))?);
+    }
+    gaps.check()?;
+    match texts.iter().any(|text| is_cut(text.as_bytes())) {
+        true => whole_texts(&column.spec, spot, reads),
+        false => Ok(texts),
+    }
+}
+
+/// The values of a document in a string attribute as the document has them: of a long one the column has its beginning.
+#[cold]
+fn whole_texts(of: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<String>, Halt> {
+    let (segment, path) = (&spot.at().segment, &of.field);
+    let field = path.split('.').next();
+    let wanted = |name: &str| Some(name) == field;
+    let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.segment(segment))?;
+    let mut texts = Vec::new();
+    each_value(&document, path, &mut |value, _| {
+        if let Value::String(text) = value {
+            texts.push(text.clone());
+        }
+    });
+    Ok(texts)
 }
 
 /// A word of a string attribute's dictionary.
-pub(crate) fn word_of(
-    dictionary: &brooklet_segment::Part,
-    word: u32,
-    spot: Spot<'_>,
-    reads: &mut Reads,
-) -> Result<String, Halt> {
+fn word_of(dictionary: &brooklet_segment::Part, word: u32, spot: Spot<'_>, reads: &mut Reads) -> Result<String, Halt> {
     let index = dictionary.index_of(word);
     let block = reads.segment(&spot.at().segment).block(dictionary.first_block + index)?;
     let words = DictionaryBlock::read(block.bytes())?;
@@ -115,9 +149,9 @@ impl Item {
 /// All values of a document in a column, each with its weight (1 outside of weighted sets), in their order.
 pub(super) fn items(spec: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<(Item, i32)>, Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(Vec::new()) };
-    let (number, collection, part, words) = match (&spec.kind, &column.parts[..]) {
-        (ColumnKind::Numbers { number, collection }, [part]) => (*number, *collection, part, None),
-        (ColumnKind::Strings { collection }, [words, part]) => (NumberKind::Int32, *collection, part, Some(words)),
+    let (number, collection, part) = match (&spec.kind, &column.parts[..]) {
+        (ColumnKind::Numbers { number, collection }, [part]) => (*number, *collection, part),
+        (ColumnKind::Strings { collection }, [_, part]) => (NumberKind::Int32, *collection, part),
         _ => return Ok(Vec::new()),
     };
     let index = part.index_of(spot.ordinal);
@@ -139,15 +173,12 @@ pub(super) fn items(spec: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Res
         let weight = |at: usize| block.weights.get(at).copied().unwrap_or(1);
         found.extend(block.range(at).map(|at| (item(&block.values, at), weight(at))));
     }
-    let Some(words) = words else { return Ok(found) };
-    let mut gaps = Gaps::default();
-    for (item, _) in &mut found {
-        let Item::Integer(word) = item else { continue };
-        if let Some(text) = gaps.note(word_of(words, *word as u32, spot, reads))? {
-            *item = Item::Text(text);
-        }
+    if matches!(spec.kind, ColumnKind::Strings { .. }) {
+        let words =
+            found.iter().filter_map(|(item, _)| if let Item::Integer(word) = item { Some(*word) } else { None });
+        let texts = texts_of(column, words.map(|word| word as u32), spot, reads)?;
+        found.iter_mut().zip(texts).for_each(|((item, _), text)| *item = Item::Text(text));
     }
-    gaps.check()?;
     Ok(found)
 }
 

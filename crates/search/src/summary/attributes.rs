@@ -1,13 +1,12 @@
 //! Values of attributes, read from their columns: a summary that shows nothing else reads no source.
 use brooklet_document::{DataType, Value};
-use brooklet_segment::column::dictionary::WORD_BYTES;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use crate::deployed::DeployedSchema;
 use crate::ranking::spot::Spot;
-use crate::ranking::{vector_tensor, word_of};
+use crate::ranking::{texts_of, vector_tensor};
 use crate::resident::reads::Reads;
 
 /// The column a field's value can be put together from again, if there is one.
@@ -30,38 +29,30 @@ fn is_plain(of: &DataType) -> bool {
     of.is_text() || brooklet_segment::layout::number(of).is_some()
 }
 
-/// What a column tells of a document's value.
-pub(super) enum ColumnValue {
-    /// The value; nothing if it is not set, or has no elements.
-    Value(Option<Value>),
-    /// It is too long for the column: only the source has the whole of it.
-    TooLong,
-}
-
-/// The value of an attribute.
+/// The value of an attribute; nothing if it is not set, or has no elements.
 #[inline(never)]
 pub(super) fn read(
     schema: &DeployedSchema,
     spec: &ColumnSpec,
     spot: Spot<'_>,
     reads: &mut Reads,
-) -> Result<ColumnValue, Halt> {
+) -> Result<Option<Value>, Halt> {
     let field = schema.schema.field(&spec.field);
     let (Some(field), Some(column)) = (field, spot.at().segment.header.column(spec)) else {
-        return Ok(ColumnValue::Value(None));
+        return Ok(None);
     };
     match (&spec.kind, &field.data_type) {
         (ColumnKind::Vectors { .. }, DataType::Tensor(of)) => {
-            Ok(ColumnValue::Value(vector_tensor(spec, of, spot, reads)?.map(Value::Tensor)))
+            Ok(vector_tensor(spec, of, spot, reads)?.map(Value::Tensor))
         }
         (ColumnKind::Numbers { number, collection }, of) => {
-            let Some(part) = column.parts.first() else { return Ok(ColumnValue::Value(None)) };
+            let Some(part) = column.parts.first() else { return Ok(None) };
             let (numbers, weights) = numbers(part, *number, *collection, spot, reads)?;
             let values = numbers.into_iter().map(|number| number_of(number, of.element()));
-            Ok(ColumnValue::Value(collect_values(values.collect(), &weights, *collection)))
+            Ok(collect_values(values.collect(), &weights, *collection))
         }
         (ColumnKind::Strings { collection }, _) => strings(column, *collection, spot, reads),
-        _ => Ok(ColumnValue::Value(None)),
+        _ => Ok(None),
     }
 }
 
@@ -119,22 +110,13 @@ fn strings(
     collection: Collection,
     spot: Spot<'_>,
     reads: &mut Reads,
-) -> Result<ColumnValue, Halt> {
-    let [dictionary, part] = &column.parts[..] else { return Ok(ColumnValue::Value(None)) };
+) -> Result<Option<Value>, Halt> {
+    let [_, part] = &column.parts[..] else { return Ok(None) };
     let (numbers, weights) = numbers(part, NumberKind::Int32, collection, spot, reads)?;
-    let mut values = Vec::with_capacity(numbers.len());
-    let mut gaps = Gaps::default();
-    for number in numbers {
-        let Stored::Integer(word) = number else { continue };
-        match gaps.note(word_of(dictionary, word as u32, spot, reads))? {
-            // A longer one was cut, at most by what a character is long.
-            Some(text) if text.len() + 4 > WORD_BYTES => return Ok(ColumnValue::TooLong),
-            Some(text) => values.push(Value::String(text)),
-            None => {}
-        }
-    }
-    gaps.check()?;
-    Ok(ColumnValue::Value(collect_values(values, &weights, collection)))
+    let words =
+        numbers.into_iter().filter_map(|number| if let Stored::Integer(word) = number { Some(word) } else { None });
+    let texts = texts_of(column, words.map(|word| word as u32), spot, reads)?;
+    Ok(collect_values(texts.into_iter().map(Value::String).collect(), &weights, collection))
 }
 
 fn collect_values(mut values: Vec<Value>, weights: &[i32], collection: Collection) -> Option<Value> {

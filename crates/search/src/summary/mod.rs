@@ -32,7 +32,6 @@ use crate::ranking::Ranker;
 use crate::ranking::document::query_places;
 use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
-use attributes::ColumnValue;
 use class_fields::{DOCUMENT_ID, shown_fields};
 use elements::{is_empty, only, selected_elements};
 use field_markup::text_field;
@@ -301,10 +300,8 @@ impl Summarizer {
 
     /// The stored fields the summary shows. Without any nothing is read, and of attributes alone only their columns are.
     fn document(&self, schema: &DeployedSchema, id: &str, spot: Spot<'_>, reads: &mut Reads) -> Result<Document, Halt> {
-        if let Some(columns) = &self.columns
-            && let Some(fields) = attribute_values(schema, columns, spot, reads)?
-        {
-            return Ok(Document { id: id.to_owned(), fields });
+        if let Some(columns) = &self.columns {
+            return Ok(Document { id: id.to_owned(), fields: attribute_values(schema, columns, spot, reads)? });
         }
         let segment = &spot.at().segment;
         read_document(
@@ -316,24 +313,21 @@ impl Summarizer {
     }
 }
 
-/// The values of attributes; nothing if one of them does not fit its column.
+/// The values of attributes.
 fn attribute_values(
     schema: &DeployedSchema,
     columns: &[ColumnSpec],
     spot: Spot<'_>,
     reads: &mut Reads,
-) -> Result<Option<Vec<(String, Value)>>, Halt> {
+) -> Result<Vec<(String, Value)>, Halt> {
     let mut fields = Vec::new();
     let mut gaps = Gaps::default();
     for spec in columns {
-        match gaps.note(attributes::read(schema, spec, spot, reads))? {
-            Some(ColumnValue::Value(value)) => fields.extend(value.map(|value| (spec.field.clone(), value))),
-            Some(ColumnValue::TooLong) => return Ok(None),
-            None => {}
-        }
+        let value = gaps.note(attributes::read(schema, spec, spot, reads))?.flatten();
+        fields.extend(value.map(|value| (spec.field.clone(), value)));
     }
     gaps.check()?;
-    Ok(Some(fields))
+    Ok(fields)
 }
 
 impl ShownField {

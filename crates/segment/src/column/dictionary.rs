@@ -24,6 +24,18 @@ pub fn key_of(word: &str) -> std::borrow::Cow<'_, [u8]> {
     key.into()
 }
 
+/// Whether a value of an attribute, which stands in a dictionary cut at a character, may be longer than this word of it.
+#[must_use]
+pub fn is_cut(word: &[u8]) -> bool {
+    word.len() + 4 > WORD_BYTES
+}
+
+/// Whether any value of an attribute may be longer than its word in this dictionary. Each of those begins a block.
+#[must_use]
+pub fn has_cut_values(dictionary: &Part) -> bool {
+    dictionary.keys.iter().any(|word| is_cut(word))
+}
+
 /// Where the postings of a word are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
