@@ -15,6 +15,11 @@ pub trait DocumentTypes {
     /// The fields of a document type, if there is one of that name.
     fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes>;
 
+    /// The fields of a document type that a selection names: one that no document is of may be inherited by others.
+    fn fields_selected(&self, document_type: &str) -> Option<&dyn FieldTypes> {
+        self.fields_of(document_type)
+    }
+
     /// The names of all document types.
     fn names(&self) -> Vec<&str>;
 

@@ -44,18 +44,12 @@ impl Selection {
     /// With `code`, and the place, if it is malformed, beyond a limit, or names a document type, field or part of a
     /// field that does not exist.
     pub fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Result<Selection, Rejection> {
-        let root = parse::parse(text, types, code)?;
-        let (mut fields, mut named) = (BTreeSet::new(), BTreeSet::new());
-        root.visit_leaves(&mut |leaf| match leaf {
-            tree::Node::Field(reference) => {
+        let parse::Written { root, types: named } = parse::parse(text, types, code)?;
+        let mut fields = BTreeSet::new();
+        root.visit_leaves(&mut |leaf| {
+            if let tree::Node::Field(reference) = leaf {
                 fields.insert(reference.path.field.clone());
-                named.extend(reference.types.iter().cloned());
             }
-            tree::Node::Type(name) => {
-                named.insert(name.clone());
-            }
-            tree::Node::Version(names) => named.extend(names.iter().cloned()),
-            _ => {}
         });
         let scope = scope::analyse(&root, types);
         Ok(Selection { root, scope, fields, types: named })
@@ -89,7 +83,7 @@ impl Selection {
         &self.fields
     }
 
-    /// The document types it names, and those that inherit one whose field it looks at.
+    /// The document types it names.
     #[must_use]
     pub fn types(&self) -> &BTreeSet<String> {
         &self.types

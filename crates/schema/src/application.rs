@@ -22,6 +22,8 @@ use crate::significance::SignificanceModels;
 pub struct Application {
     /// The schemas, in the order of their names.
     pub schemas: Vec<Arc<Schema>>,
+    /// The schemas that are in no content cluster: nothing is of them, but selections may name what others inherit.
+    pub unserved: Vec<Arc<Schema>>,
     /// The content clusters, in the order of services.xml.
     pub clusters: Vec<ContentCluster>,
     /// `document-api/ignore-undefined-fields`: unknown fields in fed documents are skipped rather than refused.
@@ -115,6 +117,11 @@ impl ContentCluster {
 impl DocumentTypes for Application {
     fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes> {
         self.schema(document_type).map(|schema| &**schema as &dyn FieldTypes)
+    }
+
+    fn fields_selected(&self, document_type: &str) -> Option<&dyn FieldTypes> {
+        let unserved = || self.unserved.iter().find(|schema| schema.name == document_type);
+        self.schema(document_type).or_else(unserved).map(|schema| &**schema as &dyn FieldTypes)
     }
 
     fn names(&self) -> Vec<&str> {

@@ -72,6 +72,7 @@ impl Application {
         remarks.add(services.remarks);
         let query_profiles = query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut remarks)?;
         let mut schemas = serve(&resolved, &services.clusters, &mut remarks)?;
+        let unserved = unserved(&resolved, &schemas, &mut remarks);
         for schema in &schemas {
             remarks.objections.extend(model_files::check(schema, &onnx_files));
             remarks.warnings.extend(check_embedders(schema, &services.embedders)?);
@@ -93,6 +94,7 @@ impl Application {
         let clusters = configs;
         let application = Application {
             schemas,
+            unserved,
             clusters,
             ignore_undefined_fields,
             embedders,
@@ -114,15 +116,24 @@ impl Application {
         Ok((application, objections))
     }
 
-    /// Every selection of services.xml must be one, and name what exists. One of all documents of a cluster that names
-    /// document types is objected to.
+    /// Every selection of services.xml must be one, and name what exists. One of a document type that names others is
+    /// objected to, and one of all documents of a cluster that names any.
     fn check_selections(&self, places: &[Vec<SourcePlace>]) -> Result<Vec<Rejection>, Rejection> {
         let mut objections = Vec::new();
         for (cluster, places) in self.clusters.iter().zip(places) {
             for (config, place) in cluster.types.iter().zip(places) {
                 let Some(selection) = cluster.stored_selection(&config.name) else { continue };
-                Selection::parse(&selection, self, Code::InvalidApplication)
+                let parse = |text: &str| Selection::parse(text, self, Code::InvalidApplication);
+                parse(&selection)
                     .map_err(|error| place.reject(format!("document type '{}': {}", config.name, error.message)))?;
+                let own = config.selection.as_deref().and_then(|own| parse(own).ok());
+                let named = own.iter().flat_map(Selection::types);
+                objections.extend(named.filter(|name| **name != config.name).map(|other| {
+                    place.reject(format!(
+                        "Selection for document type '{}' cannot contain references to other document types, but references {other}",
+                        config.name
+                    ))
+                }));
             }
             let Some((of_all, place)) = cluster.selection.as_deref().zip(places.first()) else { continue };
             // It stands alone too, whatever it gives together with others.
@@ -180,10 +191,17 @@ fn serve(
             schemas.push(schema);
         }
     }
-    for other in resolved.iter().filter(|other| !schemas.iter().any(|schema| schema.name == other.schema.name)) {
-        remarks.warn(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
-    }
     Ok(schemas)
+}
+
+/// The schemas that no cluster serves, each of which is warned of.
+fn unserved(resolved: &[ResolvedSchema], served: &[Arc<Schema>], remarks: &mut Remarks) -> Vec<Arc<Schema>> {
+    let is_served = |name: &str| served.iter().any(|schema| schema.name == name);
+    let unserved: Vec<_> = resolved.iter().map(|of| &of.schema).filter(|schema| !is_served(&schema.name)).collect();
+    for schema in &unserved {
+        remarks.warn(format!("Schema '{}' is in no content cluster: it is not served", schema.name));
+    }
+    unserved.into_iter().cloned().collect()
 }
 
 /// Whether several clusters have a document type.

@@ -1,5 +1,6 @@
 //! What a deploy makes of each element of a package.
-use brooklet_document::DataType;
+use brooklet_document::selection::{Selection, Subject};
+use brooklet_document::{DataType, DocumentId, DocumentTypes, Value};
 use brooklet_schema::indexing::{ExpressionKind, Output};
 use brooklet_schema::{
     Application, ElementGap, InputValue, MatchKind, MatchMode, Normalizing, RankMode, RankProfile, RankType, Schema,
@@ -381,6 +382,41 @@ fn schemas_and_documents_inherit() {
     assert!(u.field_set("default").is_none() && u.rank_profile("p").is_none() && u.raw_as_base64_in_summary);
     assert!(application.schema("base").is_none());
     assert_eq!(application.warnings, ["Schema 'base' is in no content cluster: it is not served"]);
+}
+
+/// Only `child` is stored: a selection names `base` all the same, as what `child` inherits.
+#[test]
+fn selections_name_document_types_that_no_cluster_has() {
+    let base = "schema base { document base { field n type int { indexing: attribute } } }";
+    let child = "schema child { document child inherits base { field own type int {} } }";
+    let services = services(&["child"]);
+    let application = deploy(&[("schemas/base.sd", base), ("schemas/child.sd", child), ("services.xml", &services)]);
+    let selects = |text: &str, id: &str| {
+        let selection = Selection::parse(text, &application, Code::BadRequest).map_err(|error| error.message)?;
+        let (id, fields) = (DocumentId::parse(id).expect("an id"), [("n".to_owned(), Value::Int(1))]);
+        Ok::<_, String>(selection.selects(&Subject { id: &id, fields: &fields, now: 0 }).expect("an outcome"))
+    };
+    assert_eq!(selects("base.n == 1", "id:n:child::1"), Ok(true));
+    assert_eq!(selects("base.n == 2 or base.n == null", "id:n:child::1"), Ok(false));
+    assert_eq!(selects("base", "id:n:child::1"), Ok(false), "the type itself is an exact one");
+    assert_eq!(selects("base.n == 1", "id:n:other::1"), Ok(false), "of what inherits it only");
+    assert!(selects("base.own == 1", "id:n:child::1").is_err_and(|message| message.contains("own")));
+    assert!(selects("bse.n == 1", "id:n:child::1").is_err_and(|message| message.contains("not found")));
+    assert!(application.fields_of("base").is_none(), "nothing of that type is fed");
+}
+
+/// As everywhere in services.xml: what is stored of a type is not by another. What was deployed before is served.
+#[test]
+fn a_selection_of_a_document_type_names_no_other() {
+    let services =
+        services(&["a", "b"]).replace("'a' mode='streaming'", "'a' mode='streaming' selection='a.n &gt; b.n'");
+    let schema =
+        |name: &str| format!("schema {name} {{ document {name} {{ field n type int {{ indexing: attribute }} }} }}");
+    let files = [("schemas/a.sd", schema("a")), ("schemas/b.sd", schema("b")), ("services.xml", services)]
+        .map(|(path, text)| (path.to_owned(), text.into_bytes()));
+    let message = "Selection for document type 'a' cannot contain references to other document types, but references b";
+    assert!(Application::deploy(&files).is_err_and(|error| error.message.contains(message)));
+    assert!(Application::restore(&files, &[]).is_ok_and(|restored| restored.objections[0].contains(message)));
 }
 
 #[test]

@@ -16,19 +16,25 @@ use crate::{DataType, DocumentTypes};
 
 type Parsed = Result<Node, Rejection>;
 
+/// A selection, and the document types that it names.
+pub(super) struct Written {
+    pub(super) root: Node,
+    pub(super) types: BTreeSet<String>,
+}
+
 /// Reads a whole selection; an empty one selects everything.
-pub(super) fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Parsed {
+pub(super) fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Result<Written, Rejection> {
     if text.len() > SELECTION_BYTES {
         let message = format!("A selection of {} bytes is longer than the limit of {SELECTION_BYTES}", text.len());
         return Err(Rejection::new(code, message));
     }
-    let mut parser = Parser { lexer: Lexer::new(text, code), types, code, depth: 0 };
+    let mut parser = Parser { lexer: Lexer::new(text, code), types, code, depth: 0, named: BTreeSet::new() };
     if parser.lexer.peek()? == Token::End {
-        return Ok(Node::Literal(Literal::Bool(true)));
+        return Ok(Written { root: Node::Literal(Literal::Bool(true)), types: BTreeSet::new() });
     }
-    let node = parser.logic()?;
+    let root = parser.logic()?;
     match parser.lexer.peek()? {
-        Token::End => Ok(node),
+        Token::End => Ok(Written { root, types: parser.named }),
         _ => Err(parser.unexpected_token("an operator or the end")),
     }
 }
@@ -49,6 +55,8 @@ struct Parser<'a> {
     types: &'a dyn DocumentTypes,
     code: Code,
     depth: usize,
+    /// The document types named so far.
+    named: BTreeSet<String>,
 }
 
 impl Parser<'_> {
@@ -236,12 +244,13 @@ impl Parser<'_> {
 
     /// A document type alone, or a field of it.
     fn of_type(&mut self, name: &str, at: usize) -> Parsed {
-        let Some(fields) = self.types.fields_of(name) else {
+        let Some(fields) = self.types.fields_selected(name) else {
             let hint = nearest_name(name, self.types.names());
             let hint = hint.map_or_else(String::new, |near| format!(". Did you mean '{near}'?"));
             let message = format!("Document type '{}' not found{hint}", Rejection::quote(name));
             return Err(self.lexer.error(at, &message));
         };
+        self.named.insert(name.to_owned());
         let inheriting = || -> BTreeSet<String> {
             self.types
                 .names()
