@@ -140,7 +140,8 @@ fn parse_java<T: std::ops::Neg<Output = T> + From<f32>>(text: &str, parse: impl 
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let value = match digits {
-        "NaN" => T::from(f32::NAN),
+        // Whatever its sign, it is one: a key of a map, too.
+        "NaN" => return Some(T::from(f32::NAN)),
         "Infinity" => T::from(f32::INFINITY),
         _ => {
             let digits = digits.strip_suffix(['d', 'D', 'f', 'F']).unwrap_or(digits);

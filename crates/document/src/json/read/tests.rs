@@ -158,6 +158,24 @@ fn nothing_is_given_twice() {
     assert!(message(r#"{"place":{"lat":1,"latitude":2,"lng":3}}"#).contains("twice"));
 }
 
+/// As in the reference implementation: what is written in another way is the same key, and the last of them holds.
+#[test]
+fn a_key_of_a_map_is_what_it_stands_for() {
+    let held = |of: DataType, object: &str| {
+        let types = Types(vec![("m", DataType::Map(Arc::new(of), Arc::new(DataType::String)))]);
+        let (id, body) = (DocumentId::parse("id:ns:mail::1").unwrap(), format!("{{\"fields\":{object}}}"));
+        let fields = read_fields(&types, &id, body.as_bytes(), ReadOptions::default()).unwrap().fields;
+        let [(_, Value::Map(entries))] = &fields[..] else { panic!("{object}") };
+        let texts = entries.iter().map(|(_, value)| format!("{value:?}"));
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(held(DataType::Int, r#"{"m":{"1":"a","2":"b","01":"c","+1":"d"}}"#), r#"String("d") String("b")"#);
+    assert_eq!(held(DataType::Double, r#"{"m":{"1":"a","1.0":"b","1e0":"c"}}"#), r#"String("c")"#);
+    assert_eq!(held(DataType::Double, r#"{"m":{"NaN":"a","-NaN":"b"}}"#), r#"String("b")"#);
+    assert_eq!(held(DataType::Double, r#"{"m":{"0.0":"a","-0.0":"b"}}"#), r#"String("a") String("b")"#);
+    assert_eq!(held(DataType::Bool, r#"{"m":{"true":"a","TRUE":"b"}}"#), r#"String("b")"#);
+}
+
 #[test]
 fn strict_reading_takes_values_in_their_own_type_only() {
     let strict = ReadOptions { strict: true, ..ReadOptions::default() };
