@@ -88,6 +88,25 @@ impl DocumentId {
         Ok(DocumentId { text: text.to_owned(), namespace_end, type_end, local_start: keys_end + 1, location })
     }
 
+    /// Reads an id that an operation gives. Its location is written in one way, as the reference implementation and paths
+    /// have it: `n=01` and `n=1,` are `n=1`.
+    ///
+    /// # Errors
+    /// As [`DocumentId::parse`].
+    pub fn given(text: &str) -> Result<DocumentId, Rejection> {
+        let id = DocumentId::parse(text)?;
+        let keys = &text[id.type_end + 1..id.local_start - 1];
+        let is_canonical = match &id.location {
+            Location::None => keys.is_empty(),
+            Location::Group(_) => !keys.ends_with(','),
+            Location::Number(number) => keys.strip_prefix("n=") == Some(&*number.to_string()),
+        };
+        if is_canonical {
+            return Ok(id);
+        }
+        DocumentId::new(id.namespace(), id.document_type(), &id.location, id.local())
+    }
+
     /// The id of the document that a path names.
     ///
     /// # Errors
@@ -292,6 +311,21 @@ mod tests {
             (number.partition_key().as_str(), number.local(), number.as_str()),
             ("n:17", "", "id:ns:mail:n=0017:")
         );
+    }
+
+    #[test]
+    fn a_location_that_is_given_is_written_in_one_way() {
+        let given = |keys: &str| DocumentId::given(&format!("id:ns:mail:{keys}:a,b:n=01")).unwrap().to_string();
+        for keys in ["n=01", "n=+1", "n=1,", "n=1"] {
+            assert_eq!(given(keys), "id:ns:mail:n=1:a,b:n=01");
+        }
+        assert_eq!(
+            (given("n=-0"), given("n=-07")),
+            ("id:ns:mail:n=0:a,b:n=01".into(), "id:ns:mail:n=-7:a,b:n=01".into())
+        );
+        assert_eq!((given("g=01,,"), given(",")), ("id:ns:mail:g=01:a,b:n=01".into(), "id:ns:mail::a,b:n=01".into()));
+        let object = br#"{"remove":"id:ns:mail:n=007:1"}"#;
+        assert_eq!(crate::operation::operation_target(object).unwrap().1.as_str(), "id:ns:mail:n=7:1");
     }
 
     #[test]

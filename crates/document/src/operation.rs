@@ -50,7 +50,7 @@ pub fn read_operation(
 ) -> Result<Operation, Rejection> {
     let envelope = Envelope::read(json).map_err(broken_json)?;
     let (kind, id) = envelope.target.ok_or_else(nothing_done)?;
-    let id = DocumentId::parse(&id)?;
+    let id = DocumentId::given(&id)?;
     let document_type = id.document_type();
     // In the words that were recorded; requests over HTTP get a hint ([`unknown_type`]).
     let missing = || refusal(&format!("Document type {} does not exist", Rejection::quote(document_type)));
@@ -92,7 +92,7 @@ pub fn operation_target(object: &[u8]) -> Result<(OperationKind, DocumentId), Re
     }
     let target = target.map_err(broken_json)?;
     let (kind, id) = target.ok_or_else(nothing_done)?;
-    Ok((kind, DocumentId::parse(&id)?))
+    Ok((kind, DocumentId::given(&id)?))
 }
 
 /// Where the id of a document is looked for first.

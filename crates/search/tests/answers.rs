@@ -203,6 +203,16 @@ fn a_group_never_sees_another() {
     assert_eq!(other.status, 400);
 }
 
+/// Ids take any signed number of 64 bits, and so does what names their documents.
+#[test]
+fn documents_of_a_negative_number_are_found() {
+    let mut host = notes();
+    host.put("id:n:note:n=-1:1", r#"{"year":5}"#).unwrap();
+    assert_eq!(ids(&host.search("n:-1", &[("yql", "select * from note where true")])), ["id:n:note:n=-1:1"]);
+    let of = |user: &str| host.search(&format!("n:{user}"), &[("yql", "select * from note where true")]).status;
+    assert_eq!([of("18446744073709551615"), of("18446744073709551616"), of("-9223372036854775809")], [200, 400, 400]);
+}
+
 #[test]
 fn a_get_that_is_refused_has_changed_nothing() {
     let host = notes();

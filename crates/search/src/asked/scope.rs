@@ -45,7 +45,11 @@ impl Scope {
             (Some(group), None, None) if !group.is_empty() => Ok(Scope::of_key(format!("g:{group}"))),
             (None, Some(user), None) => {
                 let invalid = format!("'{}' is not a valid number", Rejection::quote(user));
-                let number: u64 = user.trim().parse().map_err(|_| properties.refuse("streaming.userid", &invalid))?;
+                // An id takes a signed number; what is larger is a number, too, of which there is no document.
+                let known = user.trim().parse().ok();
+                let number =
+                    known.filter(|number: &i128| (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(number));
+                let number = number.ok_or_else(|| properties.refuse("streaming.userid", &invalid))?;
                 Ok(Scope::of_key(format!("n:{number}")))
             }
             // An empty one would select everything; what is not said never means all.
