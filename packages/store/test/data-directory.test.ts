@@ -9,13 +9,16 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { DataDirectory, openBucket } from "../src/node/data-directory.ts";
+import { bucketsIn, DataDirectory, openBucket } from "../src/node/data-directory.ts";
+import { checkDirectory } from "../src/node/directory-check.ts";
+import { isEncrypted } from "../src/node/directory-key.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import { BLOCKS_PER_SEGMENT, FORMAT_VERSION } from "../src/tables.ts";
 import { folder, openBetterSqlite3, openSql } from "./open.ts";
@@ -86,6 +89,17 @@ test("a directory of a newer release is refused with both versions", () => {
   const path = made();
   writeFileSync(join(path, "brooklet.json"), JSON.stringify({ version: 9, minReader: 9, buckets: 2 }));
   expect(() => DataDirectory.open(path, openSql)).toThrow("directory version 9; this release reads versions 1 and 2");
+});
+
+test("a directory that may not be looked at is not taken for none, or for one without keys", () => {
+  const path = made();
+  expect(() => bucketsIn(join(path, "buckets"))).toThrow("buckets is not a data directory");
+  // As one of another user is, also to root: it cannot be told what is there.
+  rmSync(join(path, "brooklet.json"));
+  symlinkSync("brooklet.json", join(path, "brooklet.json"));
+  expect(() => bucketsIn(path)).toThrow("ELOOP");
+  expect(() => checkDirectory(path, openSql, () => false)).toThrow("ELOOP");
+  expect(() => isEncrypted(path)).toThrow("ELOOP");
 });
 
 describe("a second process", () => {

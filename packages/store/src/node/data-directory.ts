@@ -32,7 +32,7 @@ import {
 } from "../tables.ts";
 import { withBlobs } from "./block-file.ts";
 import { DESCRIPTOR, demandEncryption, type EncryptionChoice, isEncrypted, prepareKeys } from "./directory-key.ts";
-import { makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
+import { isThere, makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
 
@@ -255,7 +255,7 @@ function backupsName(target: string): string {
 /** How many buckets a directory has, which may be in use. Throws a `StoreError` if it is no data directory. */
 export function bucketsIn(directory: string): number {
   const path = join(directory, DESCRIPTOR);
-  if (!existsSync(path)) throw new StoreError("refused", `${directory} is not a data directory`);
+  if (!isThere(path)) throw new StoreError("refused", `${directory} is not a data directory`);
   return readDescriptor(path);
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenSql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { makeDirectory, writeDurably } from "./durable-files.ts";
+import { isThere, makeDirectory, writeDurably } from "./durable-files.ts";
 import { checkOf, directoryKeyOf, KEY_CHECK, KEYS_FOLDER, keyOfFolder } from "./group-keys.ts";
 import { endRotation } from "./key-rotation.ts";
 
@@ -19,7 +19,7 @@ export type EncryptionChoice = Uint8Array | "none" | "any";
 /** Whether a directory, which may be in use, is encrypted. */
 export function isEncrypted(directory: string): boolean {
   const path = join(directory, DESCRIPTOR);
-  return existsSync(path) && (JSON.parse(readFileSync(path, "utf8")) as { encrypted?: boolean }).encrypted === true;
+  return isThere(path) && (JSON.parse(readFileSync(path, "utf8")) as { encrypted?: boolean }).encrypted === true;
 }
 
 /**

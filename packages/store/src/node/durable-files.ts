@@ -1,5 +1,5 @@
 /** Files and folders that are whole after a crash, or not there. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StoreError } from "../store-error.ts";
 
@@ -14,6 +14,11 @@ export function makeDirectory(path: string): void {
   } catch (error) {
     throw new StoreError("io", `${path} cannot be used: ${error instanceof Error ? error.message : error}`, error);
   }
+}
+
+/** Whether something is there. What may not be looked at is no "no", and throws. */
+export function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
