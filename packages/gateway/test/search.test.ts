@@ -155,6 +155,12 @@ describe("what the core is given", () => {
     });
   });
 
+  test("a byte order mark is no part of the body", async () => {
+    expect(
+      new TextDecoder("utf-8", { ignoreBOM: true }).decode(asked(await send("/search/", post('\ufeff{"a":1}'))).body),
+    ).toBe('{"a":1}');
+  });
+
   test("the body of a GET and of another type is not looked at", async () => {
     expect(asked(await send("/search/?yql=x", post('{"yql":"y"}', "text/plain"))).body).toHaveLength(0);
   });

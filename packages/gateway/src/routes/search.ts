@@ -89,9 +89,15 @@ async function askWithBody(
   }
 }
 
-function readJson(body: Uint8Array, properties: readonly Parameter[]): Omit<SearchRequest, "accept"> {
+function readJson(bytes: Uint8Array, properties: readonly Parameter[]): Omit<SearchRequest, "accept"> {
+  const body = withoutMark(bytes);
   if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
   return { properties, body };
+}
+
+/** A text without the byte order mark that some programs begin one with: it is no part of it. */
+function withoutMark(text: Uint8Array): Uint8Array {
+  return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf ? text.subarray(3) : text;
 }
 
 /** The last value of a name counts, and those of the URL count more than those of the form. */
