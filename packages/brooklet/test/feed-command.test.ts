@@ -329,8 +329,11 @@ test("a document is updated by words or by JSON", async () => {
   const update = (...words: string[]): Promise<Ran> => run(["update", "--url", service.url, ...words]);
   const id = "id:note:note:g=alice:1";
   await alice.put(note, "1", { title: "one" });
-  expect(await update(id, "title=two words")).toMatchObject({ code: 0, printed: [`${id} is updated`] });
-  expect(await update(id, "v=[1,2]", "--condition", "note.title == 'two words'")).toMatchObject({ code: 0 });
+  expect(await update(id, "title=two words")).toMatchObject({ code: 0, printed: [`${id} is updated, if it is there`] });
+  expect(await update(id, "v=[1,2]", "--condition", "note.title == 'two words'")).toMatchObject({
+    code: 0,
+    printed: [`${id} is updated`],
+  });
   expect(await alice.get(note, "1")).toEqual({ title: "two words", v: [1, 2] });
   const failed = await update(id, "title=three", "--condition", "note.title == 'other'");
   expect([failed.code, failed.warned]).toEqual([1, expect.stringContaining("CONDITION_NOT_MET")]);

@@ -38,7 +38,9 @@ export async function runUpdate(
   const body = JSON.stringify({ fields });
   // What computes with the stored value may not be done twice.
   const answer = await connect(serverOf(command)).request({ method: "PUT", target, body, isRepeatable: false });
-  surroundings.print(command.json === true ? JSON.stringify(answer.json) : `${id} is updated`);
+  if (command.json === true) return surroundings.print(JSON.stringify(answer.json));
+  // The answer is the same where there is no such document, and a key that may update need not be told.
+  surroundings.print(`${id} is updated${parameters.size === 0 ? ", if it is there" : ""}`);
 }
 
 /** The `fields` of an update that words of a command line mean. */
