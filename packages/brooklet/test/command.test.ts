@@ -117,6 +117,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       "is not there: give the directory that has services.xml",
     ],
     [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is open in this process already"],
+    [["backups", join(folder, "nothing")], 0, "nothing: there is no backup"],
     [["restore", join(folder, "nothing"), join(folder, "restored")], 1, "nothing: there is no backup"],
     [
       ["mcp", "--group", "alice", "--url", "http://127.0.0.1:9", "--schema", "note", "--filters", "title"],

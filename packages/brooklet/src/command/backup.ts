@@ -66,12 +66,13 @@ export async function runBackup(
 export async function runBackups(
   target: string,
   { json }: { readonly json?: boolean },
-  { print }: Surroundings,
+  { print, warn }: Surroundings,
 ): Promise<void> {
-  const list = await backupsIn(objectsIn(target));
-  if (json === true) print(JSON.stringify(list));
-  else
-    for (const { id, expiresAt } of list) print(`${id}${expiresAt === undefined ? "" : `, kept until ${expiresAt}`}`);
+  const objects = objectsIn(target);
+  const list = await backupsIn(objects);
+  if (json === true) return print(JSON.stringify(list));
+  if (list.length === 0) warn(`${objects.target.name}: there is no backup`);
+  for (const { id, expiresAt } of list) print(`${id}${expiresAt === undefined ? "" : `, kept until ${expiresAt}`}`);
 }
 
 /** Restores a backup to a new path. */
