@@ -161,6 +161,24 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     expect(await look(page, "phone-dark", (path) => KINDS.includes(path))).toEqual([]);
   }, 400_000);
 
+  test("keys lead to nothing beside the screen of a phone, and to the list of pages when it is opened", async () => {
+    const page = await screen(PHONE, "dark");
+    await page.goto(`${url}/getting-started.html`);
+    const place = (): Promise<number> =>
+      page.evaluate(() => document.activeElement?.getBoundingClientRect().right ?? 0);
+    const places: number[] = [];
+    for (let step = 0; step < 12; step += 1) {
+      await page.keyboard.press("Tab");
+      places.push(await place());
+    }
+    expect(places.filter((right) => right <= 0)).toEqual([]);
+    await page.locator(".VPLocalNav .menu").click();
+    await page.locator(".VPSidebar.open").waitFor();
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(() => document.activeElement?.closest(".VPSidebar") !== null)).toBe(true);
+    await page.context().close();
+  });
+
   test("the API reference is accessible, but for links in the heads of what folds, which are TypeDoc's", async () => {
     const page = await screen(DESKTOP, "dark");
     const found: string[] = [];
