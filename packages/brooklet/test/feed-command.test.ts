@@ -347,6 +347,19 @@ test("a document is updated by words or by JSON", async () => {
   });
 });
 
+test.each([
+  [
+    "import",
+    "id,title\n1,one\n2,two\n,three\n",
+    ["--from", "csv", "--schema", "note", "--group", "a", "--id-from", "id"],
+  ],
+  ["feed", `${put(1)}${put(2)}{"put":`, []],
+])("%s tells how far it came before it broke off", async (command, input, options) => {
+  const { url } = await served();
+  const broken = await run([command, "-", "--url", url, ...options], input);
+  expect([broken.code, broken.warned]).toEqual([2, expect.stringMatching(/^It broke off: 2 applied, 0 failed, .*\n/)]);
+});
+
 test("messages become documents; what cannot be read is told and counted", async () => {
   const service = await served();
   const alice = connect({ url: service.url }).group("alice");

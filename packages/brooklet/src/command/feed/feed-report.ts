@@ -60,10 +60,13 @@ export class FeedReport {
     this.#progress.tell(() => this.#tally.line(), this.#read?.share);
   }
 
-  /** Tells how far it went before it broke off, where JSON is wanted; then the reason is in it. Gives what is to be thrown. */
+  /** Tells how far it went before it broke off; where JSON is wanted the reason is in it. Gives what is to be thrown. */
   broken(reason: unknown): unknown {
-    if (this.#options.json !== true) return reason;
     const { print, warn } = this.#surroundings;
+    if (this.#options.json !== true) {
+      if (this.#tally.all > 0) warn(`It broke off: ${this.#tally.line()}`);
+      return reason;
+    }
     warn(explain(reason));
     print(JSON.stringify({ ...this.#tally.toJSON(), error: failureJson(reason) }));
     return new CommandFailed("the feed broke off", { cause: reason });
@@ -108,6 +111,10 @@ class Tally {
     return failed;
   }
 
+  get all(): number {
+    return this.#applied + this.failed + this.#ignored;
+  }
+
   count(outcome: FeedOutcome): void {
     if (outcome.ok && outcome.ignored) this.#ignored += 1;
     else if (outcome.ok) this.#applied += 1;
@@ -116,8 +123,9 @@ class Tally {
 
   line(): string {
     const { applied, failed, ignored, seconds } = this.toJSON();
+    const perSecond = Math.round(this.all / seconds);
     const passedOver = ignored === 0 ? "" : `${ignored} ignored by the cluster's selection, `;
-    return `${applied} applied, ${failed} failed, ${passedOver}${Math.round((applied + failed + ignored) / seconds)}/s`;
+    return `${applied} applied, ${failed} failed, ${passedOver}${perSecond}/s`;
   }
 
   kinds(): string {

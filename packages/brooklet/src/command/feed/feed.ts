@@ -105,12 +105,14 @@ export async function sendAll(
     underWay.add(settled);
     return sent;
   };
+  // Taken as they come: a feed that breaks off leaves some that are done a moment later.
+  const sink = (outcome: FeedOutcome): void => report.take(outcome);
   try {
-    for await (const outcome of feed(requests, apply, command)) report.take(outcome satisfies FeedOutcome);
+    for await (const outcome of feed(requests, apply, command, { sink })) sink(outcome);
   } catch (error) {
+    await Promise.all(underWay);
     throw report.broken(error);
   } finally {
-    // A feed that breaks off leaves some that are done a moment later.
     await Promise.all(underWay);
     checkpoint?.write();
     surroundings.progress("");

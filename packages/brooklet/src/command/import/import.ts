@@ -61,10 +61,12 @@ export async function runImport(file: string, command: ImportCommand, surroundin
   const problems: MailProblems = { skipped: 0, tell: surroundings.warn };
   const read: ReadShare = { share: undefined };
   const sources = sourcesOf(file, command, surroundings, problems, read);
-  await sendAll(requests(sources, { ...command, schema, idFrom }, mappings), command, surroundings, { read });
-  if (problems.skipped === 0) return;
-  surroundings.warn(`${problems.skipped} messages were passed over`);
-  throw new CommandFailed();
+  try {
+    await sendAll(requests(sources, { ...command, schema, idFrom }, mappings), command, surroundings, { read });
+  } finally {
+    if (problems.skipped > 0) surroundings.warn(`${problems.skipped} messages were passed over`);
+  }
+  if (problems.skipped > 0) throw new CommandFailed();
 }
 
 const MAIL_FORMATS: readonly string[] = ["mbox", "maildir"];
