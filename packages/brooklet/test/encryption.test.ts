@@ -241,7 +241,7 @@ describe("brooklet key rotate", () => {
     });
     process.env["BROOKLET_NEW_ENCRYPTION_KEY"] = OTHER;
     const served = await opened(data);
-    expect(await rotated(data)).toMatchObject({ code: 1, told: expect.stringContaining("is in use") });
+    expect(await rotated(data)).toMatchObject({ code: 1, told: expect.stringContaining("is open in this process") });
     await served.close();
     const { code, told } = await rotated(data);
     expect([code, told]).toEqual([0, expect.stringContaining("2 keys of groups are wrapped with the new key")]);

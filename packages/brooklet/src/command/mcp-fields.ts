@@ -44,12 +44,16 @@ async function schemaFile(server: Server, schema: string): Promise<string> {
   const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, server.url);
   const answer = await fetch(address, { headers: keyHeader(server), signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
     (cause: unknown) => {
-      throw new ServerFailure(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
+      throw new ServerFailure(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, {
+        cause,
+      });
     },
   );
   if (answer.status !== 200) {
     await answer.body?.cancel();
-    throw new ServerFailure(`${address.origin} does not say what the fields of ${schema} are (status ${answer.status})`);
+    throw new ServerFailure(
+      `${address.origin} does not say what the fields of ${schema} are (status ${answer.status})`,
+    );
   }
   const text = await answer.text();
   if (text.length > FILE_MAX)
