@@ -117,6 +117,13 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       "is not there: give the directory that has services.xml",
     ],
     [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is open in this process already"],
+    [["serve", "--port", "0", "--limits", "nosuch.json"], 1, "nosuch.json: there is no such file"],
+    [["receipt", "nosuch.json"], 1, "nosuch.json: there is no such file"],
+    [["receipt", "--public-key", "package.json", "nosuch.json"], 1, "nosuch.json: there is no such file"],
+    [["receipt", "--public-key", "README.md", "package.json"], 2, "there is no signature in it"],
+    [["audit", "verify", "nosuch.jsonl"], 1, "nosuch.jsonl: there is no such file"],
+    [["plan", "--users", "1", "--documents", "1", "--prices", "nosuch.json"], 1, "nosuch.json: there is no such file"],
+    [["restore", folder, join(folder, "restored"), "--backup", "zz"], 1, "there is no backup zz"],
     [["backups", join(folder, "nothing")], 0, "nothing: there is no backup"],
     [["restore", join(folder, "nothing"), join(folder, "restored")], 1, "nothing: there is no backup"],
     [

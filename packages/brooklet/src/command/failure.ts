@@ -23,7 +23,23 @@ export function explain(error: unknown): string {
   const unreachable = unreachableReason(error);
   if (unreachable !== undefined) return `The server cannot be reached (${unreachable}): is it running?`;
   const isOfSystem = "code" in error || "kind" in error;
-  return TOLD.has(error.name) || isOfSystem ? error.message : (error.stack ?? error.message);
+  return TOLD.has(error.name) || isOfSystem ? messageOf(error) : (error.stack ?? error.message);
+}
+
+/** Why a file could not be had, by the system's name for it. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such file",
+  EACCES: "it may not be read or written",
+  EPERM: "it may not be read or written",
+  EISDIR: "it is a directory",
+  ENOTDIR: "what it is said to be in is no directory",
+};
+
+/** What an error says; of a file that could not be had, in words. */
+function messageOf(error: Error): string {
+  const { code = "", path } = error as NodeJS.ErrnoException;
+  const reason = REASONS[code];
+  return reason === undefined || path === undefined ? error.message : `${path}: ${reason}`;
 }
 
 /** Why nothing was fetched: fetch says that of which it does not in a cause. */
@@ -36,7 +52,7 @@ function unreachableReason(error: Error): string | undefined {
 export function failureJson(error: unknown): { readonly code: string; readonly message: string } {
   const unreachable = error instanceof Error ? unreachableReason(error) : undefined;
   if (unreachable !== undefined) return { code: "UNREACHABLE", message: explain(error) };
-  const message = error instanceof Error ? error.message.replace(/^error: /, "") : String(error);
+  const message = error instanceof Error ? messageOf(error).replace(/^error: /, "") : String(error);
   if (error instanceof UsageError || error instanceof CommanderError) return { code: "USAGE", message };
   const { code } = error as { readonly code?: unknown };
   return { code: typeof code === "string" ? code : "FAILED", message };

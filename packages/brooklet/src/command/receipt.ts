@@ -30,13 +30,21 @@ export async function runReceipt(file: string, command: ReceiptCommand, { print 
 
 function signatureIn(text: string): string {
   if (!text.trimStart().startsWith("{")) return text.trim();
-  const { signature } = JSON.parse(text) as { readonly signature?: unknown };
+  const { signature } = jsonOf(text, "it is no receipt") as { readonly signature?: unknown };
   if (typeof signature !== "string") throw new UsageError("there is no signature in it");
   return signature;
 }
 
+function jsonOf(text: string, otherwise: string): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch (error) {
+    throw new UsageError(`${otherwise}: ${(error as Error).message}`);
+  }
+}
+
 async function publicKeyOf({ publicKey, url, key }: ReceiptCommand): Promise<object> {
-  if (publicKey !== undefined) return JSON.parse(readFileSync(publicKey, "utf8")) as object;
+  if (publicKey !== undefined) return jsonOf(readFileSync(publicKey, "utf8"), `${publicKey} is no key`);
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const answer = await fetch(`${url}/brooklet/v1/receipt-key`, { headers });
   if (!answer.ok) throw new ServerFailure(`${url} does not tell its key (${answer.status}): give --public-key`);
