@@ -3,19 +3,35 @@ import { type PackageDirectoryLimits, readPackageDirectory, StartError } from "@
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 
-/** Deploys the application package of a directory; how much that may hold is the usual, unless it is said. */
+/** The application package of a directory; how much that may hold is the usual, unless it is said. */
+export function packageIn(
+  directory: string,
+  limits: Partial<PackageDirectoryLimits> = {},
+): ReturnType<typeof readPackageDirectory> {
+  try {
+    return readPackageDirectory(directory, limits);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT")
+      throw new StartError(`${directory} is not there: give the directory that has services.xml`, { cause: error });
+    throw refused(directory, error);
+  }
+}
+
+/** Deploys the application package of a directory, which may have been read before. */
 export async function deployDirectory(
   cluster: Cluster,
   directory: string,
   limits: Partial<PackageDirectoryLimits> = {},
+  read: ReturnType<typeof readPackageDirectory> = packageIn(directory, limits),
 ): Promise<void> {
   try {
-    await cluster.deploy(readPackageDirectory(directory, limits));
+    await cluster.deploy(read);
   } catch (error) {
-    const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    if (code === "ENOENT")
-      throw new StartError(`${directory} is not there: give the directory that has services.xml`, { cause: error });
-    if (!ServiceError.is(error)) throw error;
-    throw new StartError(`Cannot deploy ${directory}: ${message}`, { cause: error });
+    throw refused(directory, error);
   }
+}
+
+function refused(directory: string, error: unknown): unknown {
+  if (!ServiceError.is(error)) return error;
+  return new StartError(`Cannot deploy ${directory}: ${error.message}`, { cause: error });
 }

@@ -2,10 +2,11 @@
 import { LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ReadLimits, readLimits, startServer } from "@brooklet/gateway/node";
 import type { Cluster, GroupQuotaLimits, Stages } from "@brooklet/partition";
-import { deployDirectory } from "./application-directory.ts";
+import { deployDirectory, packageIn } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { encryptionKeyOf, NOT_ENCRYPTED } from "./node/encryption-key.ts";
+import { demandFreePort } from "./node/free-port.ts";
 import { guardedOutbound } from "./node/guarded-outbound.ts";
 import { NO_STORE, NOT_SHARDED } from "./node/memory-cluster.ts";
 import type { Outbound } from "./node/outbound.ts";
@@ -35,12 +36,15 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   const limits = limitsOf(options);
   await demandGuard(host, guard);
   demandGroupOfMcp(options, guard);
+  for (const wanted of [port, options.configPort ?? 0]) await demandFreePort(host, wanted);
+  const { application } = options;
+  const read = application === undefined ? undefined : packageIn(application, limits.gateway);
   const outbound = guardedOutbound({ ...membersThere({ origins: options.modelOrigins, secrets: options.secrets }) });
   const audit = await auditOf(options.audit, onProblem);
   const telemetry = new Telemetry(options.tracer);
   const cluster = await clusterOf(options, { outbound, stages: telemetry.stages, groups: limits.groups });
   try {
-    if (options.application !== undefined) await deployDirectory(cluster, options.application, limits.gateway);
+    if (application !== undefined) await deployDirectory(cluster, application, limits.gateway, read);
     const mcp = await mcpOf(cluster, options.mcp);
     const files = options.console === true ? (await import("@brooklet/console")).consoleFile : undefined;
     const server = await startServer(cluster, {

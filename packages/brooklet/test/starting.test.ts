@@ -1,6 +1,6 @@
 /** What is missing where a database or a server begins is told there, with its cause. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -82,6 +82,20 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
     const second = open({ path, schemas: [note] });
     await expect(second).rejects.toMatchObject({ ...refused, message, cause: { name: "StoreError", kind: "busy" } });
     await expect(serve({ path, port: 0 })).rejects.toMatchObject({ ...refused, message });
+  });
+
+  test("is not made where a server cannot listen, or has no application to read", async () => {
+    const first = await serve({ port: 0 });
+    onTestFinished(() => first.close());
+    const path = join(folder(), "new");
+    for (const ports of [{ port: first.port }, { port: 0, configPort: first.port }])
+      await expect(serve({ path, ...ports })).rejects.toMatchObject({
+        code: "CANNOT_START",
+        message: `Port ${first.port} of 127.0.0.1 is in use`,
+      });
+    const nowhere = serve({ path, port: 0, application: join(folder(), "nowhere") });
+    await expect(nowhere).rejects.toThrow("is not there: give the directory that has services.xml");
+    expect(existsSync(path)).toBe(false);
   });
 
   test("of another kind", async () => {
