@@ -93,6 +93,7 @@ export function unexpectedAnswer(message: string): BrookletError {
  * ```
  */
 export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
+  if (typeof given !== "object" || given === null) throw invalidArgument(`${what} takes an object, and not ${given}`);
   for (const name of Object.keys(given))
     if (!known.includes(name)) throw invalidArgument(`${what} has no option '${name}'${suggestion(name, known)}`);
 }

@@ -269,7 +269,9 @@ function shownFields(schema: AnySchema): string[] {
 
 function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQuery | undefined {
   const asked = typeof text === "string" ? { query: text } : text;
-  if (asked === undefined || asked.query.trim() === "") return undefined;
+  if (asked === undefined) return undefined;
+  if (typeof Object(asked).query !== "string") throw invalidArgument("text is no text: give one, or { query, in }");
+  if (asked.query.trim() === "") return undefined;
   checkText(schema, asked);
   return asked;
 }

@@ -4,6 +4,7 @@ import {
   alternatives,
   anyOf,
   type Condition,
+  connect,
   equiv,
   labeled,
   nonEmpty,
@@ -354,6 +355,20 @@ describe("queries", () => {
     expect(() => query(silent, { text: "a" })).toThrow("schema event has no text to search: declare a text() field");
     expect(query(silent, { near: { field: "vec", vector: [1, 2] } }).parameters["ranking.profile"]).toBe("near_vec");
     expect(query(schema("note", { a: text() }), { text: "a" }).parameters["ranking.profile"]).toBe("default");
+  });
+
+  test("with an argument of another type are refused by its name", async () => {
+    expect(() => query(mail, { text: 5 as never })).toThrow("text is no text: give one, or { query, in }");
+    expect(() => query(mail, { text: { query: 5 as never } })).toThrow("text is no text");
+    expect(() => query(mail, null as never)).toThrow("a search takes an object, and not null");
+    expect(() => text({ mach: "prefix" } as never)).toThrow("text has no option 'mach'; did you mean 'match'?");
+    expect(() => vector(3, { cells: "int8" } as never)).toThrow("vector has no option 'cells'; did you mean 'cell'?");
+    const { group } = connect({
+      url: "http://localhost:8080",
+      fetch: () => Promise.reject(new Error("nothing is sent")),
+    });
+    const refused = { code: "INVALID_ARGUMENT", message: "signal is no AbortSignal" };
+    await expect(group("a").get(mail, "1", { signal: 5 as never })).rejects.toMatchObject(refused);
   });
 
   test("with a name that is not known are refused, also where no type checker looks", () => {

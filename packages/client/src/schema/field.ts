@@ -143,6 +143,13 @@ export interface TextOptions {
   readonly show?: "full" | "bold" | "teaser";
 }
 
+const TEXT_OPTIONS = Object.keys({
+  match: true,
+  gramSize: true,
+  stemming: true,
+  show: true,
+} satisfies Readonly<Record<keyof TextOptions, true>>);
+
 /**
  * A text that is searched by its words, and ranked.
  *
@@ -152,6 +159,7 @@ export interface TextOptions {
  * ```
  */
 export function text(options: TextOptions = {}): Plain<"text", string, TextConditions> {
+  refuseUnknown("text", options, TEXT_OPTIONS);
   const settings = ["index: enable-bm25"];
   const { match, gramSize = 2, stemming } = options;
   if (match === "gram") settings.push("match: gram", `match { gram-size: ${gramSize} }`);

@@ -1,6 +1,6 @@
 /** Fields of tensors: vectors to search near to, and tensors for ranking. Hits leave them out unless they are asked for. */
 
-import { invalidArgument } from "../error.ts";
+import { invalidArgument, refuseUnknown } from "../error.ts";
 import { type Chunking, chunkerOf } from "./chunk.ts";
 import type { CellType, Dimensions, DistanceMetric } from "./data-type.ts";
 import { checkEmbedderName } from "./embedder-component.ts";
@@ -38,6 +38,7 @@ export interface VectorOptions {
  * ```
  */
 export function vector(dimensions: number, options: VectorOptions = {}): VectorField {
+  refuseUnknown("vector", options, ["cell", "metric"]);
   const { cell = "float", metric = "angular" } = options;
   return tensorField(cell, { x: dimensions }, metric);
 }
