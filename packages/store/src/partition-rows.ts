@@ -2,6 +2,7 @@
  * The rows of one partition of a bucket, without the blocks of its segments: what it takes to have the partition in another
  * database, with the numbers it had. Blocks come and go apart, for databases that keep only some of them.
  */
+import type { NumberedKey } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
@@ -63,6 +64,13 @@ export function writeNextNumbers(sql: Sql, { partition, operation, segment }: Ne
     for (const [name, value] of Object.entries(numbers))
       sql.run("INSERT OR REPLACE INTO about (name, value) VALUES (?, ?)", name, value);
   });
+}
+
+/** Partitions that have operations, in order of their number after `number`. */
+export function partitionsWithTail(sql: Sql, number: number, limit: number): NumberedKey[] {
+  const statement =
+    "SELECT number, key FROM partition WHERE number IN (SELECT DISTINCT partition FROM operation WHERE partition > ? ORDER BY partition LIMIT ?) ORDER BY number";
+  return sql.all(statement, number, limit);
 }
 
 /** The keys of partitions that have operations after a number, or segments from a number on. */

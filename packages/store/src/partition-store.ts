@@ -8,7 +8,7 @@ import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./h
 import { type Known, KnownPartitions } from "./known-partitions.ts";
 import { followAll } from "./mark.ts";
 import { alwaysHasNote, Notes } from "./notes.ts";
-import { type PartitionRows, writePartitionRows, writtenSince } from "./partition-rows.ts";
+import { type PartitionRows, partitionsWithTail, writePartitionRows, writtenSince } from "./partition-rows.ts";
 import {
   type BlockReceiver,
   type NumberedKey,
@@ -294,11 +294,7 @@ export class PartitionStore implements Partitions {
 
   /** Partitions with a tail, in order of their number after `number`. */
   withTail(number: number, limit: number): NumberedKey[] {
-    return this.#sql.all(
-      "SELECT number, key FROM partition WHERE number IN (SELECT DISTINCT partition FROM operation WHERE partition > ? ORDER BY partition LIMIT ?) ORDER BY number",
-      number,
-      limit,
-    );
+    return partitionsWithTail(this.#sql, number, limit);
   }
 
   writtenSince(operation: number, segment: number): readonly string[] {
