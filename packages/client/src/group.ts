@@ -15,7 +15,7 @@ import type { GetManyOptions, RequestOptions } from "./request-options.ts";
 import { Answer, type AskOptions } from "./retrieval/answer.ts";
 import type { RetrieveOptions } from "./retrieval/retrieval.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { type AnySchema, demandSchema } from "./schema/schema.ts";
 import type { CursorMembers, CursorOptions, PageOptions, SelectedFields } from "./search-options.ts";
 import type { WriteCondition } from "./selection.ts";
 import type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";
@@ -50,6 +50,7 @@ export class Group extends MiniGroup {
     ids: readonly string[],
     options: GetManyOptions = {},
   ): Promise<readonly (DocumentOf<S["fields"]> | undefined)[]> {
+    demandSchema(schema);
     const { getMany } = await import("./group-verbs.ts");
     return await getMany<S["fields"]>(this.place, schema, ids, options);
   }
@@ -65,6 +66,7 @@ export class Group extends MiniGroup {
   feed<S extends AnySchema>(schema: S, operations: FeedSource<OperationOf<S>>, options: FeedOptions = {}): Feed {
     const [group, place] = [this, this.place];
     return new Feed(async function* outcomes(sink) {
+      demandSchema(schema);
       const { groupFeed } = await import("./group-verbs.ts");
       yield* groupFeed(group, place, schema, operations, options, sink);
     });
@@ -82,6 +84,7 @@ export class Group extends MiniGroup {
     schema: S,
     options: VisitOptions<Name, S["fields"]> = {},
   ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {
+    demandSchema(schema);
     const { visit } = await import("./group-verbs.ts");
     yield* visit(this.place.exchange, { schema, group: this.name }, options as VisitOptions);
   }
@@ -99,6 +102,7 @@ export class Group extends MiniGroup {
     where: WriteCondition<S["fields"]>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
+    demandSchema(schema);
     const { conditionText, removeWhere } = await import("./group-verbs.ts");
     const selection = conditionText(schema, where, "the selection of removeWhere");
     return await removeWhere(this.place.exchange, { schema, group: this.name }, selection, options);
@@ -147,6 +151,7 @@ export class Group extends MiniGroup {
     fields: Partial<DocumentInputOf<S["fields"]>>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
+    demandSchema(schema);
     const { conditionText, updateWhere } = await import("./group-verbs.ts");
     const selection = conditionText(schema, where, "the selection of updateWhere");
     return await updateWhere(this.place.exchange, { schema, group: this.name }, selection, fields, options);
@@ -175,6 +180,7 @@ export class Group extends MiniGroup {
     schema: S,
     options: CursorOptions<S, Selected, Profile, Explain, Form> & RequestOptions = {},
   ): AsyncGenerator<Hit<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
+    demandSchema(schema);
     const { searchAll } = await import("./group-verbs.ts");
     yield* searchAll(this.place, schema, { ...options });
   }
@@ -198,6 +204,7 @@ export class Group extends MiniGroup {
     schema: S,
     options: PageOptions<S, Selected, Profile, Explain, Form> & RequestOptions = {},
   ): Promise<Page<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
+    demandSchema(schema);
     const { searchPage } = await import("./group-verbs.ts");
     return await searchPage(this.place, schema, { ...options });
   }
@@ -216,6 +223,7 @@ export class Group extends MiniGroup {
     question: string,
     options: RetrieveOptions<S> = {},
   ): Promise<Retrieved> {
+    demandSchema(schema);
     const { groupRetrieval } = await import("./retrieval/answering.ts");
     return await groupRetrieval(this.place, schema, question, options as RetrieveOptions);
   }
@@ -235,6 +243,7 @@ export class Group extends MiniGroup {
     const { place } = this;
     const asked = { ...options, model: options.model ?? this.#model } as AskOptions;
     return new Answer(async function* parts() {
+      demandSchema(schema);
       const { answerParts } = await import("./retrieval/answering.ts");
       yield* answerParts(place, schema, question, asked);
     });

@@ -26,7 +26,7 @@ import type {
 } from "./request-options.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
-import { type AnySchema, hasBigints } from "./schema/schema.ts";
+import { type AnySchema, demandSchema, hasBigints } from "./schema/schema.ts";
 import type {
   GroupedAnswer,
   Orders,
@@ -78,6 +78,7 @@ export class MiniGroup {
     fields: DocumentInputOf<S["fields"]>,
     options: CreateOptions<S["fields"]> = {},
   ): Promise<void> {
+    demandSchema(schema);
     const body = (this.place.exchange.bytesOf ?? JSON.stringify)({ fields: encodeDocument(schema, id, fields) });
     await write(this.place, "POST", { schema, id, body }, options);
   }
@@ -97,6 +98,7 @@ export class MiniGroup {
     changes: UpdateOf<S["fields"]>,
     options: UpdateOptions<S["fields"]> = {},
   ): Promise<void> {
+    demandSchema(schema);
     const { encodeUpdate } = await this.place.language();
     const { fields, isRepeatable } = encodeUpdate(schema, id, changes, options);
     await write(this.place, "PUT", { schema, id, body: JSON.stringify({ fields }) }, options, isRepeatable);
@@ -115,6 +117,7 @@ export class MiniGroup {
     id: string,
     options: GetOptions = {},
   ): Promise<DocumentOf<S["fields"]> | undefined> {
+    demandSchema(schema);
     return await get<S["fields"]>(this.place, schema, id, options);
   }
 
@@ -127,6 +130,7 @@ export class MiniGroup {
    * ```
    */
   async exists(schema: AnySchema, id: string, options: GetOptions = {}): Promise<boolean> {
+    demandSchema(schema);
     return (await storedFields(this.place, schema, id, options, "%5Bid%5D")) !== undefined;
   }
 
@@ -138,6 +142,7 @@ export class MiniGroup {
    * ```
    */
   async remove<S extends AnySchema>(schema: S, id: string, options: WriteOptions<S["fields"]> = {}): Promise<void> {
+    demandSchema(schema);
     await write(this.place, "DELETE", { schema, id }, options);
   }
 
@@ -166,6 +171,7 @@ export class MiniGroup {
     SearchResult<SelectedFields<S, Selected>, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>> &
       GroupedAnswer<S, Facets, G>
   > {
+    demandSchema(schema);
     const written = query<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form>(schema, options);
     return await this.run(written, options);
   }
@@ -183,6 +189,7 @@ export class MiniGroup {
     where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition),
     options: CountOptions = {},
   ): Promise<number> {
+    demandSchema(schema);
     refuseUnknown("count", options, ["timeoutMs", "consistency", "signal"]);
     const chosen = where === undefined ? {} : { where };
     const { totalCount } = await this.search(schema, { limit: 0, profile: "unranked", ...options, ...chosen });
@@ -209,6 +216,7 @@ export class MiniGroup {
     yql: string,
     options: YqlSearchOptions<S, Profile, Explain, Form> & RequestOptions = {},
   ): Promise<SearchResult<SomeFields<S>, YqlMembers<S, Profile, Explain, Form>>> {
+    demandSchema(schema);
     return await this.run(yqlQuery(schema, yql, options), options);
   }
 
@@ -225,6 +233,7 @@ export class MiniGroup {
     id: string,
     options: SearchOptions<S> & RequestOptions = {},
   ): Promise<DocumentExplanation> {
+    demandSchema(schema);
     const asked = { ...query(schema, options).toJSON(), "explain.id": wholeId(documentSet(schema, this.name), id) };
     const { explain } = await wireResult(this.place, asked, options.signal);
     if (explain === undefined) throw unexpectedAnswer("the answer explains nothing: this server cannot do it");

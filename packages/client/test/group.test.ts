@@ -512,3 +512,47 @@ test("schemas are deployed as a zip, and its warnings are returned", async () =>
 test.each(["localhost:8080", "ftp://x", "http://"])("%j is no address", (address) => {
   expect(() => connect({ url: address })).toThrow("is no address: give one like http://localhost:8080");
 });
+
+describe("a call that says no schema is refused in a sentence", () => {
+  const never = fakeServer(() => {
+    throw new Error("asked");
+  });
+  // As plain JavaScript calls it.
+  const alice = client(never).group("alice") as unknown as Record<string, (...given: unknown[]) => unknown>;
+  const model = { url: "http://localhost:1/v1", model: "small" };
+  const calls: Readonly<Record<string, readonly unknown[]>> = {
+    put: ["m1", least],
+    update: ["m1", { year: { assign: 1 } }],
+    get: ["m1"],
+    exists: ["m1"],
+    remove: ["m1"],
+    getMany: [["m1"]],
+    search: [{ text: "s" }],
+    searchYql: ["select * from mail where true"],
+    count: [],
+    explain: ["m1"],
+    feed: [[{ id: "m1", fields: least }]],
+    visit: [],
+    removeWhere: ["true"],
+    updateWhere: ["true", { year: 1 }],
+    cursor: [],
+    page: [],
+    retrieve: ["when"],
+    ask: ["when", { model }],
+  };
+  test.each(Object.entries(calls))("%s", async (verb, rest) => {
+    for (const given of [[], rest, [undefined, ...rest], ["mail", ...rest]]) {
+      const called = async (): Promise<void> => {
+        const result = alice[verb]?.(...given);
+        if (typeof result === "object" && result !== null && Symbol.asyncIterator in result)
+          for await (const _ of result as AsyncIterable<unknown>);
+        else await result;
+      };
+      await expect(called(), JSON.stringify(given)).rejects.toMatchObject({
+        code: "INVALID_ARGUMENT",
+        message: expect.stringContaining("the schema of the documents"),
+      });
+    }
+    expect(never.asked).toEqual([]);
+  });
+});

@@ -158,6 +158,12 @@ function checkNames(name: string, fields: FieldMap): void {
   }
 }
 
+/** Refuses what is no schema where one has to be given: without types nothing else does. */
+export function demandSchema(given: AnySchema): void {
+  if ((given as Partial<AnySchema> | undefined)?.codec === undefined)
+    throw invalidArgument("the first argument is the schema of the documents, as `schema()` makes it");
+}
+
 /** Whether values of a schema are integers that a number would round. */
 export function hasBigints({ fields }: AnySchema): boolean {
   return Object.values(fields).some(({ definition }) => isExact(definition));
