@@ -6,7 +6,6 @@ import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { workerModules } from "../../../tools/worker.mjs";
 import { addressOf, FIRST } from "../src/node/workerd.ts";
-import type { Registry } from "./held-worker.ts";
 import { objectOf, startModules } from "./objects.ts";
 
 const WORKER = fileURLToPath(new URL("held-worker.ts", import.meta.url));
@@ -16,6 +15,14 @@ const BODIES = 5;
 /** As many feeds as there are places, and one more. */
 const FEEDS = 5;
 const note = schema("note", { title: text() });
+
+/** What the registry of `held-worker.ts` is told; its types are the platform's. */
+interface HeldRegistry {
+  hold(): Promise<void>;
+  held(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
 let workerd: Miniflare;
 let url: URL;
 
@@ -49,7 +56,7 @@ async function figure(name: string): Promise<number> {
 }
 
 test("a Worker opens though who asked first went away meanwhile", async () => {
-  const registry = objectOf<Pick<Registry, "hold" | "held" | "release">>(workerd, "REGISTRY", "registry");
+  const registry = objectOf<HeldRegistry>(workerd, "REGISTRY", "registry");
   await registry.hold();
   await begun("/search/", ["Content-Length: 0"])(() => registry.held());
   // What is asked now is asked after that.
