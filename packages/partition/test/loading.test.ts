@@ -21,12 +21,15 @@ const idOf = (name: string | number): string => `id:x:note:g=a:${name}`;
 const putOf = (name: string | number): object => ({ put: idOf(name), fields: { title: "red" } });
 const removeOf = (name: string | number): object => ({ remove: idOf(name) });
 
-/** A reserve that is not given up before it has to be. */
+/** A reserve that is not given up before it has to be, and then makes room once. */
 class FakeReserve implements Reserve {
   isGivenUp = false;
+  turns = 0;
 
-  giveUp(): void {
+  giveUp(turns: number): boolean {
+    if (!this.isGivenUp) this.turns += 1;
     this.isGivenUp = true;
+    return this.turns !== turns;
   }
 }
 
