@@ -3,7 +3,7 @@ import { type DocumentPlace, get, pathOf } from "./document-request.ts";
 import { invalidArgument, refuseUnknown } from "./error.ts";
 import type { GetManyOptions } from "./request-options.ts";
 import type { FieldMap } from "./schema/field.ts";
-import type { DocumentOf } from "./schema/infer.ts";
+import type { StoredOf } from "./schema/infer.ts";
 import type { AnySchema } from "./schema/schema.ts";
 
 const GETS_AT_ONCE = 16;
@@ -14,14 +14,14 @@ export async function getMany<Fields extends FieldMap>(
   schema: AnySchema,
   ids: readonly string[],
   options: GetManyOptions,
-): Promise<(DocumentOf<Fields> | undefined)[]> {
+): Promise<(StoredOf<Fields> | undefined)[]> {
   refuseUnknown("getMany", options, ["concurrency", "consistency", "cluster", "signal"]);
   const { concurrency = GETS_AT_ONCE, ...request } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1))
     throw invalidArgument(`concurrency is ${concurrency}: give a whole number, 1 or more`);
   // What cannot be an id is told before anything is asked.
   for (const id of ids) pathOf(place, schema, id);
-  const found: (DocumentOf<Fields> | undefined)[] = ids.map(() => undefined);
+  const found: (StoredOf<Fields> | undefined)[] = ids.map(() => undefined);
   const waiting = ids.entries();
   const worker = async (): Promise<void> => {
     for (const [index, id] of waiting) found[index] = await get<Fields>(place, schema, id, request);

@@ -6,7 +6,7 @@ import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from
 import type { CreateOptions, GetOptions, UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
-import type { DocumentOf } from "./schema/infer.ts";
+import type { StoredOf } from "./schema/infer.ts";
 import { type AnySchema, hasBigints } from "./schema/schema.ts";
 import type { WriteCondition } from "./selection.ts";
 
@@ -133,11 +133,11 @@ export async function get<Fields extends FieldMap>(
   schema: AnySchema,
   id: string,
   options: GetOptions,
-): Promise<DocumentOf<Fields> | undefined> {
+): Promise<StoredOf<Fields> | undefined> {
   const fields = await storedFields(place, schema, id, options);
   if (fields === undefined) return undefined;
   try {
-    return decodeMembers(schema.fields, fields, Object.keys(schema.fields)) as DocumentOf<Fields>;
+    return decodeMembers(schema.fields, fields, Object.keys(schema.fields)) as StoredOf<Fields>;
   } catch (error) {
     throw unexpectedAnswer(`document '${id}': ${(error as Error).message}`);
   }

@@ -14,7 +14,7 @@ import { MiniGroup } from "./mini-group.ts";
 import type { GetManyOptions, RequestOptions } from "./request-options.ts";
 import { Answer, type AskOptions } from "./retrieval/answer.ts";
 import type { RetrieveOptions } from "./retrieval/retrieval.ts";
-import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
+import type { DocumentInputOf, DocumentOf, StoredOf } from "./schema/infer.ts";
 import { type AnySchema, demandSchema } from "./schema/schema.ts";
 import type { CursorMembers, CursorOptions, PageOptions, SelectedFields } from "./search-options.ts";
 import type { WriteCondition } from "./selection.ts";
@@ -49,7 +49,7 @@ export class Group extends MiniGroup {
     schema: S,
     ids: readonly string[],
     options: GetManyOptions = {},
-  ): Promise<readonly (DocumentOf<S["fields"]> | undefined)[]> {
+  ): Promise<readonly (StoredOf<S["fields"]> | undefined)[]> {
     demandSchema(schema);
     const { getMany } = await import("./group-verbs.ts");
     return await getMany<S["fields"]>(this.place, schema, ids, options);
@@ -80,7 +80,7 @@ export class Group extends MiniGroup {
    * for await (const { id, document } of alice.visit(mail)) console.log(id, document.subject);
    * ```
    */
-  async *visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof S["fields"] & string>(
+  async *visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof StoredOf<S["fields"]> & string>(
     schema: S,
     options: VisitOptions<Name, S["fields"]> = {},
   ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {

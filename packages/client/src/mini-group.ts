@@ -24,7 +24,7 @@ import type {
   UpdateOptions,
   WriteOptions,
 } from "./request-options.ts";
-import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
+import type { ConditionsOf, DocumentInputOf, StoredOf } from "./schema/infer.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import { type AnySchema, demandSchema, hasBigints } from "./schema/schema.ts";
 import type {
@@ -116,7 +116,7 @@ export class MiniGroup {
     schema: S,
     id: string,
     options: GetOptions = {},
-  ): Promise<DocumentOf<S["fields"]> | undefined> {
+  ): Promise<StoredOf<S["fields"]> | undefined> {
     demandSchema(schema);
     return await get<S["fields"]>(this.place, schema, id, options);
   }

@@ -156,7 +156,14 @@ export type {
   WandOptions,
   WeightedConditions,
 } from "./schema/field-condition.ts";
-export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf, TextFieldName } from "./schema/infer.ts";
+export type {
+  ConditionsOf,
+  DocumentInputOf,
+  DocumentOf,
+  HitFieldsOf,
+  StoredOf,
+  TextFieldName,
+} from "./schema/infer.ts";
 export type { Language, Stemming } from "./schema/language.ts";
 export type { Expression, OnnxModel, Profile } from "./schema/profile.ts";
 export type {

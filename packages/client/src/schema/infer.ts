@@ -29,6 +29,14 @@ export type DocumentInputOf<Fields extends FieldMap> = Simplify<
   }
 >;
 
+/** A name of a field that documents are given, and not one that a server makes. */
+type GivenName<Fields> = {
+  [Name in keyof Fields]: [ShapeOf<Fields[Name]>["input"]] extends [never] ? never : Name;
+}[keyof Fields];
+
+/** A document as it is stored under its id: what is made of it is not part of it. It may be put again as it is. */
+export type StoredOf<Fields extends FieldMap> = DocumentOf<Pick<Fields, GivenName<Fields>>>;
+
 /** The fields whose shape has `Member` of this type. */
 export type NameWith<Fields extends FieldMap, Member extends string, Type> = {
   [Name in keyof Fields]: ShapeOf<Fields[Name]> extends Readonly<Record<Member, Type>> ? Name : never;
