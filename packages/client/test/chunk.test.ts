@@ -91,4 +91,8 @@ test("a length that is none is refused", () => {
   expect(() => schema("note", { body: text(), parts: chunks("bdy") })).toThrow(
     "made from 'bdy', which is no text; did you mean 'body'?",
   );
+  // As plain JavaScript calls it.
+  expect(() => schema("note", { body: text(), parts: chunks(undefined as unknown as string) })).toThrow(
+    "made from 'undefined', which is no text",
+  );
 });

@@ -1,7 +1,7 @@
 /** Vectors that the server makes of texts, embedders of the application, and models that rank, as they are written. */
 import { describe, expect, test } from "vitest";
 import { applicationFiles } from "../src/deployment/application.ts";
-import { embedding, query, schema, string, text } from "../src/index.ts";
+import { type EmbeddingOptions, embedding, query, schema, string, text } from "../src/index.ts";
 
 const note = schema("note", {
   title: text(),
@@ -46,6 +46,13 @@ test("a text is searched near to with the embedder that made the field, or the o
 test("what is made of nothing, of no text, or by what can be no embedder is refused", () => {
   expect(() => embedding({ from: [], model: "m" })).toThrow("needs a field to be made from");
   expect(() => embedding({ from: "a", model: "a b" })).toThrow("cannot be the name of an embedder");
+  expect(() => embedding({ from: "a" } as EmbeddingOptions)).toThrow("undefined cannot be the name of an embedder");
+  expect(() => embedding({ from: "a", modal: "m" } as unknown as EmbeddingOptions)).toThrow(
+    "embedding has no option 'modal'; did you mean 'model'?",
+  );
+  expect(() => schema("s", { title: text(), vec: embedding({ model: "m" } as EmbeddingOptions) })).toThrow(
+    "'vec' of schema s is made from 'undefined', which is no text",
+  );
   expect(() => schema("s", { title: text(), vec: embedding({ from: "titel", model: "m" }) })).toThrow(
     "'vec' of schema s is made from 'titel', which is no text",
   );

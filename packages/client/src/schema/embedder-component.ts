@@ -75,7 +75,8 @@ export function componentsXml(embedders: Readonly<Record<string, EmbedderCompone
 
 /** @internal Refuses what cannot be the name of an embedder. */
 export function checkEmbedderName(name: string): void {
-  if (!NAME.test(name)) throw invalidArgument(`${JSON.stringify(name)} cannot be the name of an embedder`);
+  if (typeof name !== "string" || !NAME.test(name))
+    throw invalidArgument(`${JSON.stringify(name) ?? name} cannot be the name of an embedder`);
 }
 
 function elementsOf(component: EmbedderComponent): readonly [type: string, elements: readonly string[]] {

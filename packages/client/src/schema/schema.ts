@@ -182,8 +182,9 @@ function checkSources(name: string, fields: FieldMap): void {
   const isText = ({ definition: { type } }: Field): boolean => type.kind === "primitive" && type.name === "string";
   const texts = Object.keys(fields).filter((source) => fields[source] !== undefined && isText(fields[source]));
   for (const [field, { definition }] of Object.entries(fields)) {
-    const stranger = definition.made?.from.find((source) => !texts.includes(source));
-    if (stranger === undefined) continue;
+    const strangers = definition.made?.from.filter((source) => !texts.includes(source)) ?? [];
+    if (strangers.length === 0) continue;
+    const stranger = String(strangers[0]);
     const reason = `'${field}' of schema ${name} is made from '${stranger}', which is no text`;
     throw invalidArgument(`${reason}${suggestion(stranger, texts)}`);
   }

@@ -99,9 +99,10 @@ export function embedding(options: EmbeddingOptions): EmbeddingField;
 export function embedding(
   options: EmbeddingOptions & { readonly chunk?: Chunking },
 ): EmbeddingField | ChunkEmbeddingField {
+  refuseUnknown("embedding", options, ["from", "model", "dimensions", "cell", "metric", "chunk"]);
   const { from, model, dimensions = DIMENSIONS_DEFAULT, cell = "float", metric = "angular" } = options;
   checkEmbedderName(model);
-  const sources = typeof from === "string" ? [from] : from;
+  const sources = Array.isArray(from) ? from : [from];
   if (sources.length === 0) throw invalidArgument("embedding needs a field to be made from");
   const { chunk } = options;
   const shape: Dimensions = chunk === undefined ? { x: dimensions } : { chunk: "mapped", x: dimensions };
