@@ -109,11 +109,20 @@ function distanceOf(similarity: number, { type, metric }: SearchedField): number
   return Math.floor((Math.acos(similarity) / Math.PI) * BITS_OF_CELL * size);
 }
 
+/** A name of an input as YQL takes it. */
+const INPUT = /^[A-Za-z_]\w*$/;
+
+/** What is spliced into the query is of the kind that it has to be, whoever calls: it may be what a user typed. */
 function nearestNeighbor(
   { field, input = field }: Neighbours,
   targetHits: number,
   threshold: number | undefined,
 ): string {
+  if (!Number.isInteger(targetHits) || targetHits < 1)
+    throw new RangeError(`targetHits is ${targetHits}: give a positive integer`);
+  if (threshold !== undefined && !(typeof threshold === "number" && !Number.isNaN(threshold)))
+    throw new RangeError(`distanceMax is ${String(threshold)}: give a number`);
+  if (!INPUT.test(input)) throw new RangeError(`${JSON.stringify(input)} cannot be the name of an input`);
   const annotations = [`targetHits: ${targetHits}`];
   if (threshold !== undefined) annotations.push(`distanceThreshold: ${threshold}`);
   return `({${annotations.join(", ")}}nearestNeighbor(${field}, ${input}))`;

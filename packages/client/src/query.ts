@@ -350,9 +350,12 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undef
   const parts = relevant === undefined ? [] : [relevant];
   if (where !== undefined) parts.push(filterText(schema, where));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
-  const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
+  const selected =
+    fields === undefined
+      ? "*"
+      : [...fields.map((name) => fieldIn(schema, name)), "matchfeatures", "summaryfeatures"].join(", ");
   const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
-  const order = orders.length === 0 ? "" : ` order by ${orders.map(sortKey).join(", ")}`;
+  const order = orders.length === 0 ? "" : ` order by ${orders.map((order) => sortKey(schema, order)).join(", ")}`;
   const grouped = Object.values(options.facets ?? {}).map((facet) => facet[CODE].text(schema, facet, zoneMinutes));
   if (options.grouping !== undefined) grouped.push(`${continuationsText(options)}${options.grouping}`);
   else if (options.continuations !== undefined)
@@ -392,11 +395,26 @@ function namingStrangers(schema: AnySchema): object {
   });
 }
 
-function sortKey(order: string | SortOrder): string {
-  if (typeof order === "string") return order;
+/** The name of a field that there is: nothing else becomes part of the query, whatever a caller without types was given. */
+function fieldIn(schema: AnySchema, name: string): string {
+  if (Object.hasOwn(schema.fields, name)) return name;
+  throw invalidArgument(
+    `schema ${schema.name} has no field '${name}'${suggestion(String(name), Object.keys(schema.fields))}`,
+  );
+}
+
+function sortKey(schema: AnySchema, order: string | SortOrder): string {
+  if (typeof order === "string") {
+    const [by = "", direction, ...more] = order.trim().split(/\s+/);
+    if (more.length > 0) throw invalidArgument(`'${order}' is no order: give a field, and 'asc' or 'desc'`);
+    return sortKey(schema, { by, direction } as SortOrder);
+  }
+  refuseUnknown("an order", order, ["by", "direction", "function", "locale", "strength"]);
   const { by, direction, ...annotations } = order;
+  if (direction !== undefined && !/^(asc|desc)$/i.test(direction))
+    throw invalidArgument(`an order is 'asc' or 'desc', not '${direction}'`);
   const said = Object.entries(annotations).filter(([, value]) => value !== undefined);
   const annotation = said.map(([name, value]) => `${name}: ${literal(value)}`).join(", ");
-  const name = by.startsWith("[") ? literal(by) : by;
+  const name = typeof by === "string" && by.startsWith("[") ? literal(by) : fieldIn(schema, by);
   return `${annotation === "" ? "" : `{${annotation}}`}${name}${direction === undefined ? "" : ` ${direction}`}`;
 }

@@ -257,6 +257,19 @@ describe("groupings", () => {
     grouping(mail, (it, g) => ({ groups: { a: g.groups(it.year, { filter: g.isTrue(it.year) }) } }));
     expect(() => grouping(mail, () => ({}))).toThrow("needs an output or groups");
     expect(() => grouping(mail, (it, g) => ({ groups: { a: g.groups(it.people.member("a) b")) } }))).toThrow("no name");
+    expect(() =>
+      grouping(mail, (it, g) => ({ groups: { a: g.groups(it.year, { hits: true, summary: "a) b" }) } })),
+    ).toThrow("no name");
+    // As plain JavaScript writes them.
+    const odd = "count()) all(group(sender)" as never;
+    for (const [list, message] of [
+      [{ order: odd }, "the order of 'a' is count()"],
+      [{ output: { sum: odd } }, "the output 'sum' is count()"],
+    ] as const)
+      expect(() => grouping(mail, (it, g) => ({ groups: { a: g.groups(it.year, list) } }))).toThrow(message);
+    expect(() =>
+      grouping(mail, (it, g) => ({ groups: { a: g.groups((it as { yaer?: never }).yaer as never) } })),
+    ).toThrow("what 'a' groups by is undefined");
   });
 
   test("have buckets of every type, with or without their ends, and filters too", () => {

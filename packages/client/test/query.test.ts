@@ -3,14 +3,18 @@ import {
   allOf,
   alternatives,
   anyOf,
+  BrookletError,
   type Condition,
   connect,
+  dateHistogram,
   equiv,
+  facet,
   labeled,
   nonEmpty,
   not,
   phrase,
   query,
+  ranges,
   rank,
   type SearchOptions,
   schema,
@@ -381,5 +385,37 @@ describe("queries", () => {
     expect(loose({ where: misspelt })).toThrow("schema mail has no field 'subjet'; did you mean 'subject'?");
     const { signal } = new AbortController();
     expect(query(mail, { text: "a", signal } as object).yql).toContain("userInput");
+  });
+});
+
+describe("what a caller without types was given does not become query language", () => {
+  const odd = "year) or true | all(group(year) each(output(count())))";
+  const vector = [1, 2, 3];
+  const given: Readonly<Record<string, object>> = {
+    "a field to be near to": { near: { field: odd, vector } },
+    "an input": { near: { field: "vec", vector, input: odd } },
+    "how many of the nearest": { near: { field: "vec", vector, targetHits: odd } },
+    "a distance": { near: { field: "vec", vector, distanceMax: odd } },
+    "a similarity": { near: { field: "vec", vector, similarityMin: odd } },
+    "an embedder": { near: { field: "vec", text: "a", embedder: odd } },
+    "a limit": { text: "a", limit: odd },
+    "a field of words": { text: { query: "a", in: odd } },
+    "a field of hits": { fields: [odd] },
+    "an order in words": { orderBy: odd },
+    "two words for an order": { orderBy: "year desc | all(group(year))" },
+    "a direction in words": { orderBy: "year down" },
+    "an order": { orderBy: { by: odd } },
+    "a direction": { orderBy: { by: "year", direction: odd } },
+    "what is said of an order": { orderBy: { by: "year", [odd]: 1 } },
+    "a facet": { facets: { it: facet(odd as never) } },
+    "a sum": { facets: { it: facet("year", { sum: odd as never }) } },
+    "how many groups": { facets: { it: facet("year", { top: odd as never }) } },
+    "an edge of ranges": { facets: { it: ranges("year", [odd as never, 3]) } },
+    "a zone": { facets: { it: dateHistogram("sentAt", "month") }, timeZone: odd },
+    "a number": { where: (it: typeof mail.conditions) => it.year.is(odd as never) },
+    "a bound": { where: (it: typeof mail.conditions) => it.year.ge(odd as never) },
+  };
+  test.each(Object.entries(given))("%s", (_, options) => {
+    expect(() => query(mail, options)).toThrow(BrookletError);
   });
 });

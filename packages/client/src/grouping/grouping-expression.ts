@@ -180,7 +180,7 @@ export function quote(text: string): string {
 /** A name that stands in an expression as it is. */
 export function identifier(name: string): string {
   if (/^[A-Za-z][A-Za-z0-9_@]*(\.[A-Za-z][A-Za-z0-9_@]*)*$/.test(name)) return name;
-  throw invalidArgument(`'${name}' cannot be grouped by: it is no name`);
+  throw invalidArgument(`'${name}' cannot be in a grouping: it is no name`);
 }
 
 /** A number in the grouping language, where only what has a point is floating. */

@@ -13,6 +13,7 @@ import {
   type GroupingExpression,
   GroupingField,
   type GroupingFilter,
+  identifier,
   quote,
   type ReadValue,
   readBigint,
@@ -239,7 +240,9 @@ export function readerOf({ definition, codec }: Field): ReadValue {
 }
 
 function outputText(output: OutputMap): string[] {
-  const outputs = Object.entries(output).map(([name, aggregation]) => `${aggregation} as(${quote(name)})`);
+  const outputs = Object.entries(output).map(
+    ([name, aggregation]) => `${expressionText(`the output '${name}'`, aggregation)} as(${quote(name)})`,
+  );
   return outputs.length === 0 ? [] : [`output(${outputs.join(", ")})`];
 }
 
@@ -249,8 +252,8 @@ function listTexts(lists: GroupListMap): string[] {
 
 function listText(name: string, { by, options }: GroupList): string {
   const { max = GROUPS_DEFAULT, precision, order = [], filter, raw, output = {}, groups: inner = {} } = options;
-  const orders = [order].flat();
-  const body = [`group(${by})`];
+  const orders = [order].flat().map((given) => expressionText(`the order of '${name}'`, given));
+  const body = [`group(${expressionText(`what '${name}' groups by`, by)})`];
   if (filter !== undefined) body.push(`filter(${textOfClause("filter", `the filter of '${name}'`, filter)})`);
   // Always said: a list inside would take over the `max` of its group's hits.
   body.push(`max(${max === Infinity ? "inf" : count("max", max)})`);
@@ -273,7 +276,15 @@ function hitsText({ hits, hitsMax }: GroupList["options"]): string[] {
 }
 
 function hitsEach({ hits, summary }: GroupList["options"]): string[] {
-  return hits === true ? [`each(output(summary(${summary ?? ""})))`] : [];
+  return hits === true ? [`each(output(summary(${summary === undefined ? "" : identifier(summary)})))`] : [];
+}
+
+/** What is no expression does not become one: the text of a caller without types could be anything. */
+function expressionText(place: string, given: unknown): string {
+  if (typeof given === "object" && given !== null && "read" in given) return String(given);
+  throw invalidArgument(
+    `${place} is ${String(given)}, which is no expression: write one with what the callback is given`,
+  );
 }
 
 function count(name: string, value: number): string {
