@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::{Gaps, Halt, read_document};
+use brooklet_task::{Code, Rejection, limits};
 
 use super::found::{CompositeMatches, Kept, LeafHits, LeafMatch};
 use super::near::{Rule, is_inside};
@@ -158,6 +159,14 @@ impl Hits {
     }
 }
 
+fn too_many_places() -> Rejection {
+    let most = limits::NEAR_PLACES;
+    let message = format!(
+        "The terms of a near, onear or sameElement stand in more than {most} places of one document (L-near): name fewer"
+    );
+    Rejection::new(Code::BadRequest, message)
+}
+
 fn sort_elements(mut elements: Vec<u32>) -> Vec<u32> {
     elements.sort_unstable();
     elements.dedup();
@@ -251,17 +260,23 @@ impl Settling<'_> {
     fn hits(&self, composite: &Node, ordinal: u32, reads: &mut Reads) -> Result<Hits, Halt> {
         let mut hits = Hits::default();
         let mut halted = None;
+        let mut places = 0;
         inner_leaves(composite, self.plan, &mut |leaf| {
             if !self.leaves[leaf].documents.get(ordinal as usize) || matches!(halted, Some(Halt::Rejected(_))) {
                 return;
             }
             match leaf_hits(&self.plan.leaves[leaf], &self.leaves[leaf], self.view, ordinal, reads) {
                 Ok(of_leaf) => {
+                    places += of_leaf.iter().map(|hits| hits.occurrences.len()).sum::<usize>();
                     hits.0.insert(leaf, of_leaf);
+                    if places > limits::NEAR_PLACES {
+                        halted = Some(Halt::Rejected(too_many_places()));
+                    }
                 }
                 Err(halt) => halted = Some(halt),
             }
         });
+        reads.work(places * size_of::<Occurrence>());
         halted.map_or(Ok(hits), Err)
     }
 

@@ -177,6 +177,8 @@ impl Search {
                 Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
             },
             Ok(want) => (Stage::Run(running, schema), Ok(Some(want))),
+            // More than a query may ask of a document: that is no damage.
+            Err(rejection) if rejection.code == Code::BadRequest => (Stage::Refused(rejection), Ok(None)),
             Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
         }
     }
