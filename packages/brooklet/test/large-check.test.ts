@@ -49,7 +49,7 @@ test.each(Object.entries({ ...LOSSES, "the home, which is of yesterday": YESTERD
       told: expect.stringMatching(/(?:large|shard \d): .*check/),
     });
     // Nothing is left of a backup that failed.
-    expect((await command("backups", kept)).told).toBe("");
+    expect((await command("backups", kept)).told.trim()).toBe(`${kept}: there is no backup`);
     for (const name of ["objects", "manifests", "unfinished"])
       expect(existsSync(join(kept, name)) ? readdirSync(join(kept, name)) : []).toEqual([]);
   },

@@ -78,7 +78,7 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
     const db = await open({ path, schemas: [note] });
     onTestFinished(() => db.close());
     const refused = { name: "BrookletError", code: "STORE_BUSY", outcome: "not_applied" };
-    const message = expect.stringContaining("is in use") as string;
+    const message = expect.stringContaining("is open in this process already") as string;
     const second = open({ path, schemas: [note] });
     await expect(second).rejects.toMatchObject({ ...refused, message, cause: { name: "StoreError", kind: "busy" } });
     await expect(serve({ path, port: 0 })).rejects.toMatchObject({ ...refused, message });
