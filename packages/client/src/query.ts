@@ -389,8 +389,7 @@ function namingStrangers(schema: AnySchema): object {
   return new Proxy(schema.conditions, {
     get(conditions, name, receiver): unknown {
       if (typeof name !== "string" || name in conditions) return Reflect.get(conditions, name, receiver);
-      const hint = suggestion(name, Object.keys(conditions));
-      throw invalidArgument(`schema ${schema.name} has no field '${name}'${hint}`);
+      throw noField(schema, name);
     },
   });
 }
@@ -398,9 +397,11 @@ function namingStrangers(schema: AnySchema): object {
 /** The name of a field that there is: nothing else becomes part of the query, whatever a caller without types was given. */
 function fieldIn(schema: AnySchema, name: string): string {
   if (Object.hasOwn(schema.fields, name)) return name;
-  throw invalidArgument(
-    `schema ${schema.name} has no field '${name}'${suggestion(String(name), Object.keys(schema.fields))}`,
-  );
+  throw noField(schema, name);
+}
+
+function noField({ name, fields }: AnySchema, given: string): Error {
+  return invalidArgument(`schema ${name} has no field '${given}'${suggestion(String(given), Object.keys(fields))}`);
 }
 
 function sortKey(schema: AnySchema, order: string | SortOrder): string {
