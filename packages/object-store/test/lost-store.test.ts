@@ -13,7 +13,7 @@ const CUTS: readonly [
   mend: (service: Service) => Promise<void>,
 ][] = [
   ["was killed", (service) => service.kill(), (service) => service.start()],
-  ["is silent", async (service) => service.suspend(), async (service) => service.resume()],
+  ["is silent", (service) => service.suspend(), async (service) => service.resume()],
 ];
 const CLOSE_MS = 500;
 

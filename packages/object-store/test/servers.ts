@@ -1,6 +1,6 @@
 /** Real stores for tests: an S3 service over a folder, and a PostgreSQL. Each is started once for a file of tests, and ends with it. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -44,8 +44,8 @@ export interface Running {
 
 /** A server of one process. */
 interface Suspendable extends Running {
-  /** It answers nothing from now on, and its connections stay open … */
-  suspend(): void;
+  /** It answers nothing from then on, and its connections stay open … */
+  suspend(): Promise<void>;
   /** … until it does again. */
   resume(): void;
 }
@@ -72,8 +72,8 @@ export async function startS3(): Promise<Suspendable & { readonly options: S3Opt
     options: { ...ACCESS, bucket: BUCKET, endpoint: `http://127.0.0.1:${port}` },
     kill: () => server.kill(),
     start: () => server.start(),
-    suspend: () => server.signal("SIGSTOP"),
-    resume: () => server.signal("SIGCONT"),
+    suspend: () => server.suspend(),
+    resume: () => server.resume(),
     stop: async () => {
       await server.kill();
       rmSync(folder, { recursive: true, force: true });
@@ -143,8 +143,16 @@ class Server {
     }
   }
 
-  signal(name: "SIGSTOP" | "SIGCONT"): void {
-    this.#process?.kill(name);
+  /** A process goes on for a moment after the signal: each of its threads is stopped when it is scheduled next. */
+  async suspend(): Promise<void> {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error("the server does not run");
+    process.kill(pid, "SIGSTOP");
+    while (!isStopped(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  resume(): void {
+    this.#process?.kill("SIGCONT");
   }
 
   async kill(): Promise<void> {
@@ -155,6 +163,14 @@ class Server {
     child.kill("SIGKILL");
     await ended;
   }
+}
+
+/** Whether no thread of a process runs. */
+function isStopped(pid: number): boolean {
+  if (process.platform !== "linux")
+    return execFileSync("ps", ["-o", "state=", "-p", `${pid}`], { encoding: "utf8" }).startsWith("T");
+  const threads = `/proc/${pid}/task`;
+  return readdirSync(threads).every((thread) => /\) T /.test(readFileSync(join(threads, thread, "stat"), "utf8")));
 }
 
 /**
