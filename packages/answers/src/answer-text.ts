@@ -33,6 +33,9 @@ const ADDRESS_INSIDE = /^[a-z][a-z0-9+.-]*:[^\s<>]*$/i;
 const JOINT = /<(?=[a-z/!?])|\](?=[(:])/i;
 const JOINTS: RegExp = new RegExp(JOINT, "gi");
 
+/** The end of a piece of a word, in scripts that have no spaces: no address and no citation begins before it and goes on after it. */
+const UNSPACED_END = /[\u0E00-\u1FFF\u3001-\uD7FF\uDC00-\uFFFF]$/;
+
 /** What may come after a citation that is at the end of a word. */
 const WORD_END = /^[.,;:!?)]*(?:\s|$)/;
 
@@ -67,15 +70,16 @@ export class AnswerText {
     const writer = new Writer(this.#isPassage, this.#last);
     await writer.write(ready, 0);
     const { text, cited, removed } = writer;
+    this.#last = text.at(-1) ?? this.#last;
+    const isOpen = !isLast && !/\s$/.test(ready) && !/^\s/.test(this.#held);
     // A word too long to be kept back is two: no address comes together from the end of a piece and the begin of the next.
-    const isWordCut = /\S$/.test(ready) && /^\S/.test(this.#held);
-    const shown = this.#addresses.write(isWordCut ? `${text} ` : text);
-    this.#last = shown.at(-1) ?? this.#last;
+    const isWordCut = isOpen && ready !== "" && !UNSPACED_END.test(ready);
+    const shown = this.#addresses.write(isWordCut ? `${text} ` : text, isOpen);
     return { text: shown, cited, removed };
   }
 }
 
-/** How much of a text cannot be changed by what follows it: up to a space before a word, and not within a construct. */
+/** How much of a text cannot be changed by what follows it but for an address at its end: up to a space before a word, and not within a construct. */
 function closedLength(text: string): number {
   const constructs: { readonly start: number; readonly end: number }[] = [];
   let open = text.length;
@@ -103,12 +107,12 @@ function nextMark(text: string, from: number): number {
 }
 
 /**
- * Where the word begins that ends at `end`, with the spaces before it: an address that is not complete must not be let out,
- * nor a space that goes with a citation.
+ * Where the word begins that ends at `end`, with the spaces before it: the beginning of an address must not be let out, nor a space
+ * that goes with a citation.
  */
 function wordStart(text: string, end: number): number {
   let at = end;
-  while (at > 0 && !/\s/.test(text.charAt(at - 1))) at -= 1;
+  while (at > 0 && !/\s/.test(text.charAt(at - 1)) && !UNSPACED_END.test(text.charAt(at - 1))) at -= 1;
   while (at > 0 && text[at - 1] === " ") at -= 1;
   return at;
 }

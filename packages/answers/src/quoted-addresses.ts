@@ -21,14 +21,28 @@ const TRAIL = /[.,;:!?]*$/;
 /** How many backticks opened the span that a text is in; 0: in none; `unsure`: it depends on what follows, or on where a block or a cell ends. */
 type Span = number | "unsure";
 
-/** Where a text that comes in pieces stands, of which each ends before or after a space, and what is written of the next. */
+/** Characters of an address at most that is waited for. */
+const OPEN_MAX = 4_096;
+
+/**
+ * Where a text that comes in pieces stands, and what is written of the next. Each piece ends before or after a space, or within a word
+ * of a script without spaces, which may be the middle of an address but of no beginning of one.
+ */
 export class QuotedAddresses {
   #span: Span = 0;
   #isLineEmpty = true;
   #isAfterReturn = false;
+  #held = "";
 
-  /** A piece, with its addresses quoted or broken. */
-  write(piece: string): string {
+  /** A piece, with its addresses quoted or broken. Where it is open, an address at its end is kept until it is complete. */
+  write(added: string, isOpen: boolean): string {
+    const text = this.#held + added;
+    const end = isOpen ? closedLength(text) : text.length;
+    this.#held = text.slice(end);
+    return this.#write(text.slice(0, end));
+  }
+
+  #write(piece: string): string {
     let written = "";
     let at = 0;
     for (const found of piece.matchAll(MARK)) {
@@ -83,6 +97,16 @@ export class QuotedAddresses {
     if (this.#span !== "unsure" && isEnclosed(piece, at, end, this.#span)) return begin + rest;
     return (begin + rest).replace(BREAK, "$& ");
   }
+}
+
+/** How much of a text is no address that may go on, nor a mark before one. */
+function closedLength(text: string): number {
+  const last = [...text.matchAll(MARK)].at(-1);
+  const { begin } = last?.groups ?? {};
+  if (last === undefined || begin === undefined || last.index + last[0].length < text.length) return text.length;
+  let start = last.index;
+  while (start > 0 && "`\\".includes(text.charAt(start - 1))) start -= 1;
+  return text.length - start > OPEN_MAX ? text.length : start;
 }
 
 /** Whether what stands there is between two runs of so many backticks. */

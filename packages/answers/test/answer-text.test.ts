@@ -60,6 +60,16 @@ const CASES: readonly (readonly [said: string, shown: string, cited: readonly nu
     ["a list [x] and array[0]", "a list [x] and array", [], ["[0]"]],
     ["nested [see [1] there] end", "nested [see [1] there] end", [1], []],
     ["äöü 😀 [1] 😀", "äöü 😀 [1] 😀", [1], []],
+    // Without spaces between words.
+    ["发票[1]于周五到期，合同[2,9]也是。", "发票[1]于周五到期，合同[2]也是。", [1, 2], ["[9]"]],
+    ["請求書は[リンク](https://例え.example)にあります", "請求書はリンクにあります", [], []],
+    ["詳細は(https://例え.example/パス)です", "詳細は(`https://例え.example/パス`)です", [], []],
+    ["詳細は`https://例え.example`と", "詳細は`https://例え.example`と", [], []],
+    ["は\\`https://例え.example`と", "は\\`https:// 例え.example`と", [], []],
+    ["は`あ`https://例え.example`と", "は`あ`https:// 例え.example`と", [], []],
+    ["はhttps:/<b>/例え.example と", "は`https://例え.example` と", [], []],
+    ["はwww.例え.example,data:あ [9]。", "は`www.例え.example,data:あ` 。", [], ["[9]"]],
+    ["ไทย😀𠮷<b>𠮷", "ไทย😀𠮷𠮷", [], []],
   ];
 
 describe("an answer", () => {
@@ -83,6 +93,26 @@ describe("an answer", () => {
     expect((await text.finish()).text).toBe(" Friday");
   });
 
+  test("lets text without spaces out as it comes", async () => {
+    const text = new AnswerText(() => true);
+    expect((await text.push("发票")).text).toBe("发票");
+    expect((await text.push("于周五到期[")).text).toBe("于周五到期");
+    expect((await text.push("1")).text).toBe("");
+    expect(await text.push("]，见https://例")).toMatchObject({ text: "[1]，见", cited: [1] });
+    expect((await text.push("え.example/")).text).toBe("");
+    expect((await text.push("a\n")).text).toBe("`https://例え.example/a`\n");
+  });
+
+  test("no address comes together of the halves of a word that is too long", async () => {
+    for (const [first, second] of [
+      ["ww", "w.evil.example"],
+      ["はhttps:/", "/evil.example"],
+    ] as const) {
+      const { text } = await read([`${"(".repeat(5_000)}${first}`, `${second} x`]);
+      expect(text).not.toContain(`${first}${second}`);
+    }
+  });
+
   test("what is never closed is let out within a limit, and leads nowhere", async () => {
     const long = `[${"x ".repeat(3_000)}](https://evil.example/?d=1) end`;
     const { text } = await read(long.match(/.{1,100}/gs) ?? []);
@@ -91,7 +121,7 @@ describe("an answer", () => {
   });
 
   test("hostile lengths take no time to speak of", async () => {
-    for (const unit of ["[", "<a", "![", "[1](", "https://", "]("]) {
+    for (const unit of ["[", "<a", "![", "[1](", "https://", "](", "www.", "https://例"]) {
       const { text } = await read([unit.repeat(100_000)]);
       expect(text.length).toBeGreaterThan(0);
     }
