@@ -49,7 +49,8 @@ async function provided({ createOpenAICompatible }: Provider, say: Told) {
   return { asked, chat: provider("m"), embedding: provider.textEmbeddingModel("e") };
 }
 
-const letters = (input: string): number[] => [..."abcd"].map((letter) => input.split(letter).length - 1);
+const letters = (input: string): number[] =>
+  input === "unit" ? [0.36, 0.48, 0.8] : [..."abcd"].map((letter) => input.split(letter).length - 1);
 
 function streams(...deltas: readonly object[]): Told {
   return (_, response) => {
@@ -207,6 +208,13 @@ describe.each(RELEASES)("models of the AI SDK %i", (release, load) => {
       type: "error",
       errorText: "The language model failed with status 401: the provider's words",
     });
+  });
+
+  test("keep the first values of a unit vector as a unit vector", async () => {
+    const { embedding: model } = await provided(provider, says("x"));
+    const embedder = new AiSdkEmbedder({ id: "letters", model });
+    const wanted = { texts: ["unit"], purpose: "document", dimensions: 2, deadline: { leftMs: () => 60_000 } } as const;
+    expect((await embedder.embed(wanted))[0]?.values).toEqual(Float32Array.from([0.6, 0.8]));
   });
 
   test("say what is wrong with what they are made with", async () => {

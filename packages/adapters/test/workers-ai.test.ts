@@ -35,6 +35,12 @@ function embedderOf(ai: WorkersAi, others: object = {}): WorkersAiEmbedder {
   return new WorkersAiEmbedder({ id: "bge", ai, model: "@cf/baai/bge-base-en-v1.5", ...others });
 }
 
+test("of a unit vector that is longer than the field a unit vector is kept", async () => {
+  const { ai } = binding(() => ({ shape: [1, 3], data: [[0.36, 0.48, 0.8]] }));
+  const [made] = await embedderOf(ai).embed({ ...inSeconds, texts: ["a"], dimensions: 2 });
+  expect(made?.values).toEqual(Float32Array.from([0.6, 0.8]));
+});
+
 test("texts are asked for in as many requests as the model takes, with what is put before them", async () => {
   const { ai, asked } = binding(vectors);
   const embedder = embedderOf(ai, {

@@ -1,6 +1,7 @@
 /** Embeddings of any endpoint that speaks OpenAI's `/embeddings`. Texts leave the machine; the notice says where to. */
 import { askedWaitMs, pause, ServiceError, waitMs, withoutSecret } from "@brooklet/wire";
 import type { Deadline, Embedder, Embedding, EmbedRequest } from "./embedder.ts";
+import { firstValues } from "./first-values.ts";
 import type { ModelFigures } from "./model-state.ts";
 
 /** Answers are read up to this size. */
@@ -131,14 +132,13 @@ function vectors(answer: string, count: number, dimensions: number): readonly Em
       const text = `The embedding endpoint gives ${embedding.length} values, and ${dimensions} are asked for`;
       throw new ServiceError("BAD_REQUEST", text);
     }
-    const kept = embedding.slice(0, dimensions);
-    // A typed array would make a number of nothing, of a text, and of true.
-    if (!kept.every((value) => typeof value === "number")) throw malformedAnswer();
-    found.set(index, Float32Array.from(kept));
+    const values = firstValues(embedding, dimensions);
+    if (values === undefined) throw malformedAnswer();
+    found.set(index, values);
   }
   return Array.from({ length: count }, (_, index) => {
     const values = found.get(index);
-    if (values === undefined || !values.every(Number.isFinite)) throw malformedAnswer();
+    if (values === undefined) throw malformedAnswer();
     return { shape: "vector", values };
   });
 }

@@ -7,6 +7,7 @@ export {
   type EmbedRequest,
   type Purpose,
 } from "./embedder.ts";
+export { firstValues } from "./first-values.ts";
 export { askTogether, type EmbeddingApplication, GivenEmbedders, type WantedText } from "./given-embedders.ts";
 export { HashEmbedder } from "./hash-embedder.ts";
 export { HttpEmbedder, type HttpEmbedderOptions } from "./http-embedder.ts";

@@ -109,6 +109,18 @@ describe("an endpoint", () => {
     });
   });
 
+  test.each([
+    ["a unit vector", [0.36, 0.48, 0.8], [0.6, 0.8]],
+    ["a unit vector that begins with nothing", [0, 0, 1], [0, 0]],
+    ["a vector whose length means something", [3, 4, 12], [3, 4]],
+    ["a vector of the wanted size", [0.601, 0.8], [0.601, 0.8]],
+  ])("that gives %s, of which the first values are kept", async (_, given, kept) => {
+    const data = [{ index: 0, embedding: given }];
+    const endpoint = await serve((_request, response) => response.end(JSON.stringify({ data })));
+    const [made] = await ask(open(endpoint), ["a"], 10_000, 2);
+    expect(made?.values).toEqual(Float32Array.from(kept));
+  });
+
   test("that says the key is told without it", async () => {
     const refusing = await serve((request, response) => {
       response.writeHead(401).end(`"${request.headers.authorization}" is wrong`);

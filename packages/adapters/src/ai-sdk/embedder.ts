@@ -1,5 +1,5 @@
 /** An embedding model of the AI SDK as an embedder of a database: texts are embedded when they are put and searched. */
-import type { Embedder, Embedding, EmbedRequest } from "@brooklet/models";
+import { type Embedder, type Embedding, type EmbedRequest, firstValues } from "@brooklet/models";
 import { ServiceError } from "@brooklet/wire";
 import { type EmbeddingModel, embedMany } from "ai";
 import { providerFailure } from "./provider-failure.ts";
@@ -26,7 +26,8 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 const RETRIES_DEFAULT = 2;
 
 /**
- * An embedder of any `EmbeddingModel` of the AI SDK. Of vectors that are longer than the field, the first values are kept.
+ * An embedder of any `EmbeddingModel` of the AI SDK. Of vectors that are longer than the field, the first values are kept, those of
+ * unit vectors as a unit vector.
  *
  * @example
  * ```ts
@@ -96,8 +97,8 @@ export class AiSdkEmbedder implements Embedder {
 function checkedValues(values: readonly number[], dimensions: number): Float32Array {
   if (values.length < dimensions)
     throw new ServiceError("BAD_REQUEST", `The model gives ${values.length} values, and ${dimensions} are asked for`);
-  const kept = Float32Array.from(values.slice(0, dimensions));
-  if (!kept.every(Number.isFinite)) throw new ServiceError("INTERNAL", "The model gave a vector with no numbers in it");
+  const kept = firstValues(values, dimensions);
+  if (kept === undefined) throw new ServiceError("INTERNAL", "The model gave a vector with no numbers in it");
   return kept;
 }
 

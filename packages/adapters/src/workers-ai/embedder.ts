@@ -1,5 +1,5 @@
 /** An embedding model of Workers AI as an embedder of a database: texts are embedded when they are put and searched. */
-import type { Embedder, Embedding, EmbedRequest } from "@brooklet/models";
+import { type Embedder, type Embedding, type EmbedRequest, firstValues } from "@brooklet/models";
 import { pause, ServiceError, waitMs } from "@brooklet/wire";
 import { isWorkersAi, runModel, type WorkersAi, workersAiFailure } from "./binding.ts";
 
@@ -30,7 +30,8 @@ const RETRIES_DEFAULT = 2;
 const WAITS = { firstWaitMs: 250, longestWaitMs: 10_000 };
 
 /**
- * An embedder of any text embedding model of Workers AI. Of vectors that are longer than the field, the first values are kept.
+ * An embedder of any text embedding model of Workers AI. Of vectors that are longer than the field, the first values are kept,
+ * those of unit vectors as a unit vector.
  *
  * @example
  * ```ts
@@ -129,10 +130,10 @@ function vectorsOf(answer: unknown, count: number, dimensions: number, id: strin
       const told = `The model of embedder '${id}' gives ${values.length} values, and ${dimensions} are asked for`;
       throw new ServiceError("BAD_REQUEST", told);
     }
-    const kept = values.slice(0, dimensions);
-    if (!kept.every((value) => typeof value === "number" && Number.isFinite(value)))
+    const kept = firstValues(values, dimensions);
+    if (kept === undefined)
       throw new ServiceError("INTERNAL", `The model of embedder '${id}' gave a vector with no numbers in it`);
-    return { shape: "vector", values: Float32Array.from(kept as readonly number[]) };
+    return { shape: "vector", values: kept };
   });
 }
 
