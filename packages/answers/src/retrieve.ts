@@ -7,7 +7,7 @@ import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
 import type { Passage, PassageScores } from "./passage.ts";
-import { type TokenCounter, tokensAtMost } from "./token-budget.ts";
+import { BudgetedText, type TokenCounter, tokensAtMost } from "./token-budget.ts";
 import { wordScores } from "./words.ts";
 
 /** A text of a document, or one element of a list of texts. */
@@ -107,9 +107,6 @@ export interface Retrieved {
   /** What the passages take, counted as the options say. */
   readonly tokens: number;
 }
-
-/** What stands between two passages when their tokens are counted. */
-export const PASSAGE_SEPARATOR = "\n\n";
 
 const DEFAULTS = {
   passages: 8,
@@ -437,22 +434,20 @@ async function rerankCandidates(
 function withinBudget(ordered: readonly Candidate[], settings: Settings): Retrieved {
   const { passages: count, tokens: budget, countTokens } = settings;
   const taken: Passage[] = [];
-  let joined = "";
-  const joinedWith = (text: string): string => (taken.length === 0 ? text : joined + PASSAGE_SEPARATOR + text);
-  const fits = (text: string): boolean => countTokens(joinedWith(text)) <= budget;
+  const budgeted = new BudgetedText(countTokens, budget);
   for (const candidate of ordered) {
     if (taken.length >= count) break;
     const { text } = candidate.stored;
     const { range } = candidate;
-    const whole = fits(candidate.text) ? range : undefined;
-    const fitting =
-      whole ?? (taken.length === 0 ? shortenRange(text, range, (it) => fits(text.slice(it.start, it.end))) : undefined);
+    const fits = ({ start, end }: Range): boolean => countTokens(text.slice(start, end)) <= budget;
+    const isFirst = taken.length === 0;
+    const fitting = budgeted.fits(candidate.text) ? range : isFirst ? shortenRange(text, range, fits) : undefined;
     if (fitting === undefined) continue;
     const passage = passageOf(candidate, fitting);
-    joined = joinedWith(passage.text);
+    budgeted.add(passage.text);
     taken.push(passage);
   }
-  return { passages: taken, tokens: taken.length === 0 ? 0 : countTokens(joined) };
+  return { passages: taken.slice(0, budgeted.end()), tokens: budgeted.tokens };
 }
 
 function passageOf(candidate: Candidate, range: Range): Passage {

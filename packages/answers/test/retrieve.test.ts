@@ -213,6 +213,30 @@ describe("the budget", () => {
     ]);
   });
 
+  test("is counted in the time of what is counted, and filled to the last token", async () => {
+    const many = Array.from({ length: 300 }, (_, number) =>
+      document(`id:${number}`, `Thing ${number} ${"x".repeat(90)}`),
+    );
+    let characters = 0;
+    // Two tokens begin and end whatever is counted, and one that ends a text is none where another follows.
+    const countTokens = (text: string): number => {
+      characters += text.length;
+      return 2 + text.replaceAll("x\n\n", "\n").length;
+    };
+    const options = { passages: 300, candidates: 300, floor: 0, countTokens };
+    const all = await retrieve("thing", [listed("text", many)], { ...options, tokens: 1_000_000 });
+    expect(all.passages).toHaveLength(300);
+    expect(characters).toBeLessThan(6 * all.tokens);
+    const some = await retrieve("thing", [listed("text", many)], { ...options, tokens: 10_000 });
+    const joined = (count: number) =>
+      many
+        .slice(0, count)
+        .map(({ texts }) => texts[0]?.text)
+        .join("\n\n");
+    expect(countTokens(joined(some.passages.length))).toBe(some.tokens);
+    expect(countTokens(joined(some.passages.length + 1))).toBeGreaterThan(10_000);
+  });
+
   test("shortens the best of a script without spaces, too, between its characters", async () => {
     const search = listed("text", [document("id:ja", `${"保証金は家賃か\u3099".repeat(30)}。`)]);
     const { passages } = await retrieve("保証金", [search], { tokens: 23 });
