@@ -24,7 +24,8 @@ export function textsOfHit(
     const value = fields[field];
     const feature = elementScores[field];
     if (typeof value === "string") texts.push({ field, text: value });
-    else if (isTexts(value)) texts.push(...elementsOf(field, value, scoresOf(features[feature ?? ""])));
+    else if (isTexts(value))
+      for (const it of elementsOf(field, value, scoresOf(features[feature ?? ""]))) texts.push(it);
   }
   return chunksAsRanges(texts);
 }
@@ -65,7 +66,9 @@ function chunksAsRanges(texts: readonly StoredText[]): readonly StoredText[] {
   const lists = new Map<string, StoredText[]>();
   for (const stored of texts) {
     if (stored.element === undefined) continue;
-    lists.set(stored.field, [...(lists.get(stored.field) ?? []), stored]);
+    const elements = lists.get(stored.field);
+    if (elements === undefined) lists.set(stored.field, [stored]);
+    else elements.push(stored);
   }
   const cut = new Map<string, StoredText>();
   for (const [field, elements] of lists) {
@@ -74,10 +77,10 @@ function chunksAsRanges(texts: readonly StoredText[]): readonly StoredText[] {
     const scores = elements.map(({ rangeScores }) => rangeScores?.[0]);
     const isScored = scores.every((score) => score !== undefined);
     cut.set(whole.field, { ...whole, ranges: consecutive(elements), ...(isScored ? { rangeScores: scores } : {}) });
-    lists.set(field, []);
+    lists.delete(field);
   }
   return texts.flatMap((stored) => {
-    if (stored.element !== undefined) return lists.get(stored.field)?.includes(stored) === true ? [stored] : [];
+    if (stored.element !== undefined) return lists.has(stored.field) ? [stored] : [];
     return [cut.get(stored.field) ?? stored];
   });
 }

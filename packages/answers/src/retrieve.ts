@@ -255,7 +255,7 @@ class Gathering {
     for (const { documentId, texts } of this.#searches.flatMap(({ hits }) => hits)) {
       const before = found.get(documentId);
       if (before === undefined) found.set(documentId, [...texts]);
-      else before.push(...texts);
+      else for (const stored of texts) before.push(stored);
     }
     return this.#searches.length < 2 ? found : new Map([...found].map(([id, texts]) => [id, this.#merged(texts)]));
   }
@@ -365,9 +365,10 @@ const SHARE_UNKNOWN = 0.5;
 /** Scores as shares of the best; nothing if none tells them apart. Scores below zero (distances) are moved up. */
 function shares(scores: readonly (number | undefined)[]): (number | undefined)[] {
   const known = scores.filter((score) => score !== undefined && Number.isFinite(score)) as number[];
-  const floor = Math.min(0, ...known);
-  const best = Math.max(...known) - floor;
-  if (known.length === 0 || best <= 0) return scores.map(() => undefined);
+  // A document may have more passages than a call can be given.
+  const floor = known.reduce((least, score) => Math.min(least, score), 0);
+  const best = known.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY) - floor;
+  if (best <= 0) return scores.map(() => undefined);
   return scores.map((score) => (score === undefined || !Number.isFinite(score) ? undefined : (score - floor) / best));
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { textsOfHit } from "../src/hit-texts.ts";
 import { type FoundTexts, type RetrievalOptions, type RetrievalSearch, retrieve, tokensAtMost } from "../src/index.ts";
 
 const document = (id: string, ...texts: readonly string[]): FoundTexts => ({
@@ -183,6 +184,25 @@ describe("passages", () => {
   test("of nothing are none", async () => {
     expect(await retrieve("x", [listed("text", [])])).toEqual({ passages: [], tokens: 0 });
     expect(await retrieve("x", [])).toEqual({ passages: [], tokens: 0 });
+  });
+});
+
+describe("a document of very many texts", () => {
+  const COUNT = 150_000;
+
+  test("of a list is retrieved", async () => {
+    const tags = Array.from({ length: COUNT }, (_, number) => `tag ${number}`);
+    const texts = textsOfHit({ fields: { title: "a title", tags }, features: {} }, ["title", "tags"], {});
+    expect(texts).toHaveLength(COUNT + 1);
+    const hit = { documentId: "id:a", relevance: 1, texts };
+    const { passages } = await retrieve("14999", [listed("text", [hit]), listed("vector", [hit])]);
+    expect(passages[0]?.text).toBe("tag 14999");
+  });
+
+  test("has its best passages found", async () => {
+    const hit = document("id:a", `${"It is here. ".repeat(COUNT)}The deposit.`);
+    const { passages } = await retrieve("deposit", [listed("text", [hit])], { passageLength: 12 });
+    expect(passages[0]?.text).toBe("The deposit.");
   });
 });
 
