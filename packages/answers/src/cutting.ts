@@ -65,18 +65,20 @@ function wordCut(text: string, start: number, most: number): number {
 
 /** Code units of one character at most, as a reader sees it; what has more marks is cut at some of them. */
 const CHARACTER_MAX = 32;
-/** What belongs to the character before it: marks, what joins pictures, and the tones of their skin. */
-const PART_OF_CHARACTER = /^(?:\p{M}|\u200D|\p{Emoji_Modifier})/u;
 
-/** A place between two characters, at most at `most` where there is one, and always behind `start`. */
+let segmenter: Intl.Segmenter | undefined;
+
+/**
+ * A place between two characters, at most at `most` where there is one, and always behind `start`: an accent, the parts of an emoji,
+ * and both letters of a flag stay together.
+ */
 function characterCut(text: string, start: number, most: number): number {
-  for (let at = most; at > Math.max(start, most - CHARACTER_MAX); at -= 1) if (!isWithin(text, at)) return at;
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  const characters = segmenter.segment(text.slice(start, most + CHARACTER_MAX));
+  const { index, segment } = characters.containing(most - start) ?? { index: most - start, segment: "" };
+  const cut = index > 0 ? index : segment.length;
+  if (Math.abs(start + cut - most) < CHARACTER_MAX) return start + cut;
   return isPair(text, most) ? most + 1 : most;
-}
-
-/** Whether a place is within what a reader takes for one character. */
-function isWithin(text: string, at: number): boolean {
-  return isPair(text, at) || text[at - 1] === "\u200D" || PART_OF_CHARACTER.test(text.slice(at, at + 2));
 }
 
 /** Whether a place is within a code point. */
@@ -92,17 +94,20 @@ export function shortenRange(text: string, range: Range, fits: (range: Range) =>
   return (
     longest(text, range.start, sentences, fits) ??
     longest(text, range.start, words, fits) ??
-    longest(text, range.start, withinWord(text, range.start, words[0] ?? range.end), fits)
+    withinWord(text, range.start, words[0] ?? range.end, fits)
   );
 }
 
 /** Letters of one word at most; what is longer is of a script without spaces. */
 const WORD_MAX = 64;
 
-/** Where a word may be cut that is none. */
-function withinWord(text: string, start: number, end: number): number[] {
-  if (end - start <= WORD_MAX) return [];
-  return Array.from({ length: end - start }, (_, index) => start + index).filter((at) => !isWithin(text, at));
+/** The longest beginning of a word that is none, cut between characters. */
+function withinWord(text: string, start: number, end: number, fits: (range: Range) => boolean): Range | undefined {
+  if (end - start <= WORD_MAX) return undefined;
+  const places = Array.from({ length: end - start - 1 }, (_, index) => start + 1 + index);
+  const most = longest(text, start, places, fits);
+  const range = most && { start: most.start, end: characterCut(text, most.start, most.end) };
+  return range && fits(range) ? range : undefined;
 }
 
 /** By halves: longer beginnings take more tokens. What is found is checked, so that it surely fits. */

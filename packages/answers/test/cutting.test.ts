@@ -29,6 +29,7 @@ describe("a text is cut", () => {
     ["marks of ends", "."],
     ["quotes after a mark", '."'],
     ["ideographs", "語"],
+    ["flags", "🇩🇪"],
     ["spaces", " "],
     ["ends of lines", "\n"],
   ])("in a moment, be it half a million %s", (_, unit) => {
@@ -42,6 +43,9 @@ describe("a text is cut", () => {
     expect(cut("e\u0301".repeat(9), 5).join("|").normalize("NFC")).toBe("éé|éé|ééééé");
     expect(cut("👩‍👩‍👧".repeat(4), 10)).toEqual(["👩‍👩‍👧", "👩‍👩‍👧", "👩‍👩‍👧👩‍👩‍👧"]);
     expect(cut("👍🏽".repeat(6), 7)).toEqual(["👍🏽", "👍🏽", "👍🏽", "👍🏽👍🏽👍🏽"]);
+    expect(cut("🇩🇪🇫🇷🇮🇹🇪🇸", 6)).toEqual(["🇩🇪", "🇫🇷🇮🇹🇪🇸"]);
+    expect(cut("🏴󠁧󠁢󠁥󠁮󠁧󠁿".repeat(3), 8)).toEqual(["🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"]);
+    expect(cut("각".normalize("NFD").repeat(3), 2).join("|").normalize("NFC")).toBe("각|각|각");
     const marks = `a${"\u0301".repeat(500)}`;
     expect(cut(marks, 100).join("")).toBe(marks);
   });

@@ -261,5 +261,7 @@ describe("the budget", () => {
     const search = listed("text", [document("id:ja", `${"保証金は家賃か\u3099".repeat(30)}。`)]);
     const { passages } = await retrieve("保証金", [search], { tokens: 23 });
     expect(passages.map(({ text }) => text)).toEqual(["保証金は家賃"]);
+    const flags = listed("text", [document("id:eu", "🇩🇪🇫🇷".repeat(30))]);
+    expect((await retrieve("x", [flags], { tokens: 29 })).passages.map(({ text }) => text)).toEqual(["🇩🇪🇫🇷🇩🇪"]);
   });
 });
