@@ -6,6 +6,8 @@ import type { ModelFigures } from "./model-state.ts";
 
 /** Answers are read up to this size. */
 const ANSWER_BYTES_MAX = 64 << 20;
+/** Texts in a request. */
+const BATCH_DEFAULT = 64;
 /** Tries of a request that was refused for now. */
 const TRIES = 4;
 /** The wait before the second try; it doubles. */
@@ -47,13 +49,16 @@ export class HttpEmbedder implements Embedder {
   #requests = 0;
 
   constructor(options: HttpEmbedderOptions) {
+    const { batch = BATCH_DEFAULT } = options;
+    if (!Number.isInteger(batch) || batch < 1)
+      throw new TypeError(`the \`batch\` of embedder '${options.id}' is not positive`);
     this.id = options.id;
     this.notice = `texts are sent to ${new URL(options.endpoint).host}`;
     this.#options = options;
   }
 
   async embed(request: EmbedRequest): Promise<readonly Embedding[]> {
-    const { batch = 64, prepend } = this.#options;
+    const { batch = BATCH_DEFAULT, prepend } = this.#options;
     const texts = request.texts.map((text) => (prepend?.[request.purpose] ?? "") + text);
     const embeddings: Embedding[] = [];
     for (let first = 0; first < texts.length; first += batch) {

@@ -75,6 +75,10 @@ describe("an endpoint", () => {
     expect(embedder.notice).toContain("127.0.0.1");
   });
 
+  test.each([0, -1, 2.5, Number.NaN])("is not asked in batches of %d texts", (batch) => {
+    expect(() => open("http://127.0.0.1:9/", { batch })).toThrow("the `batch` of embedder 'remote' is not positive");
+  });
+
   test("that is busy is asked again, and one that refuses is not", async () => {
     let calls = 0;
     const busy = await serve((_, response, body) => {
