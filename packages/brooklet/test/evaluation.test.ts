@@ -38,6 +38,14 @@ describe("measures", () => {
   test("of nothing good are 0", () => {
     expect([ndcg(["bad"], { bad: 0 }, 10), recall(["bad"], { bad: 0 }, 10)]).toEqual([0, 0]);
   });
+
+  test("count an id once, where it comes first", () => {
+    const ids = ["m7", "m7", "m1", "m1", "m2"];
+    expect(ndcg(["m1", "m1"], { m1: 1 }, 10)).toBe(1);
+    expect(ndcg(ids, { m1: 1, m2: 1 }, 3)).toBe(ndcg(["m7", "m1", "m2"], { m1: 1, m2: 1 }, 3));
+    expect(recall(ids, { m1: 1, m2: 1 }, 3)).toBe(1);
+    expect(reciprocalRank(ids, { m1: 1 })).toBe(1 / 2);
+  });
 });
 
 describe("intervals", () => {

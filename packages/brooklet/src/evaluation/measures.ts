@@ -1,4 +1,4 @@
-/** Measures of one ranking against judgements. Who asks, and what is made of many of them, is decided elsewhere. */
+/** Measures of one ranking against judgements, each id once. Who asks, and what is made of many of them, is decided elsewhere. */
 
 /** How good documents are for a question, by their ids: 0 is no good, and so is what is not there. */
 export type Grades = Readonly<Record<string, number>>;
@@ -17,7 +17,7 @@ export function ndcg(ids: readonly string[], grades: Grades, depth: number): num
   const best = Object.values(grades).toSorted((left, right) => right - left);
   const ideal = gain(best.slice(0, depth));
   if (ideal === 0) return 0;
-  return gain(ids.slice(0, depth).map((id) => (Object.hasOwn(grades, id) ? (grades[id] ?? 0) : 0))) / ideal;
+  return gain(firstOf(ids, depth).map((id) => (Object.hasOwn(grades, id) ? (grades[id] ?? 0) : 0))) / ideal;
 }
 
 function gain(grades: readonly number[]): number {
@@ -36,7 +36,7 @@ function gain(grades: readonly number[]): number {
 export function recall(ids: readonly string[], grades: Grades, depth: number): number {
   const good = Object.keys(grades).filter((id) => isGood(id, grades));
   if (good.length === 0) return 0;
-  const found = new Set(ids.slice(0, depth));
+  const found = new Set(firstOf(ids, depth));
   return good.filter((id) => found.has(id)).length / good.length;
 }
 
@@ -50,8 +50,13 @@ export function recall(ids: readonly string[], grades: Grades, depth: number): n
  * ```
  */
 export function reciprocalRank(ids: readonly string[], grades: Grades): number {
-  const index = ids.findIndex((id) => isGood(id, grades));
+  const index = firstOf(ids, ids.length).findIndex((id) => isGood(id, grades));
   return index < 0 ? 0 : 1 / (index + 1);
+}
+
+/** The first ids, each once: documents with several passages come again. */
+function firstOf(ids: readonly string[], depth: number): readonly string[] {
+  return [...new Set(ids)].slice(0, depth);
 }
 
 function isGood(id: string, grades: Grades): boolean {
