@@ -175,6 +175,8 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
 
   async #varied(query: VectorStoreQuery, vector: number[]): Promise<VectorStoreQueryResult> {
     const { similarityTopK, mmrThreshold = null } = query;
+    // That of LlamaIndex takes 0 for all there are.
+    if (similarityTopK === 0) return resultOf([]);
     const { getTopKMMREmbeddings } = await import("@llamaindex/core/embeddings");
     const limit = Math.max(
       similarityTopK,

@@ -187,6 +187,8 @@ describe("the store of LlamaIndex.TS", () => {
     await expect(store.query(svm)).rejects.toMatchObject({ code: "UNSUPPORTED" });
     await expect(store.query({ ...near([1, 0]), alpha: 0.5 })).rejects.toThrow("`alpha`");
     await expect(store.query(near([1, 0], 401))).rejects.toThrow("a whole number from 1 to 400");
+    for (const mode of [VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.MMR])
+      expect(await store.query({ ...near([1, 0], 0), mode })).toEqual({ nodes: [], similarities: [], ids: [] });
     await expect(store.deleteNodes({})).rejects.toThrow("either { ids } or { filters }");
     await expect(store.deleteNodes({ filters: { filters: [] } })).rejects.toThrow("every node");
     await expect(store.add([node("n", [1, 0, 0])])).rejects.toThrow(/2/);

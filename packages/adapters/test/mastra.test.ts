@@ -199,6 +199,7 @@ describe("the store of Mastra", () => {
     );
     await expect(store.query({ indexName: "other", queryVector: [1, 0] })).rejects.toThrow("there is no index 'other'");
     await expect(store.query({ indexName, queryVector: [1, 0], topK: 401 })).rejects.toThrow("from 1 to 400");
+    expect(await store.query({ indexName, queryVector: [1, 0], topK: 0 })).toEqual([]);
     await expect(store.query({ indexName })).rejects.toThrow("a query needs a `queryVector`, or a `filter`");
     const sparse = { indexName, vectors: [[1, 0]], sparseVectors: [{ indices: [1], values: [1] }] };
     await expect(store.upsert(sparse)).rejects.toMatchObject({ code: "UNSUPPORTED" });

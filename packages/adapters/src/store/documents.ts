@@ -115,6 +115,7 @@ export function fieldValue(field: Field | undefined, name: string, value: unknow
 export async function searchStore(place: BoundPlace, asked: StoreSearch): Promise<StoredHit[]> {
   const { group, schema, vectorField } = place;
   const { vector, text, where, limit, hasVectors } = asked;
+  if (limit === 0) return [];
   if (!Number.isInteger(limit) || limit < 1 || limit > DOCUMENTS_MAX)
     throw invalidArgument(`${limit} documents cannot be asked for: give a whole number from 1 to ${DOCUMENTS_MAX}`);
   const shown = Object.keys(schema.fields).filter((name) => {
