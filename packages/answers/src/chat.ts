@@ -304,7 +304,7 @@ function* eventsOf({ data }: ServerEvent, { apiKey = "" }: ChatEndpoint): Genera
   const chunk = parseCompletion(data);
   // Some servers say in every chunk that there is none.
   if (chunk.error !== undefined && chunk.error !== null) {
-    const said = String(chunk.error.message ?? "no reason given");
+    const said = typeof chunk.error === "string" ? chunk.error : String(chunk.error.message ?? "no reason given");
     throw new ChatError("refused", `The language model failed: ${withoutSecret(said, apiKey).slice(0, 200)}`);
   }
   yield* saidBy(chunk.choices?.[0]);
@@ -314,14 +314,16 @@ function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
   const said = choice?.delta ?? choice?.message;
   if (typeof said?.content === "string") yield { type: "token", text: said.content };
   for (const call of Array.isArray(said?.tool_calls) ? said.tool_calls : []) {
-    yield { type: "toolCall", name: String(call?.function?.name ?? "") };
+    // Only the first piece of a call has its name; what follows are pieces of its arguments.
+    const name = call?.function?.name;
+    if (typeof name === "string" && name !== "") yield { type: "toolCall", name };
   }
   if (typeof choice?.finish_reason === "string") yield { type: "finish", reason: choice.finish_reason };
 }
 
 interface Completion {
   readonly choices?: readonly Choice[];
-  readonly error?: { readonly message?: unknown } | null;
+  readonly error?: { readonly message?: unknown } | string | null;
 }
 
 function parseCompletion(json: string): Completion {

@@ -62,9 +62,13 @@ describe("a language model", () => {
     const call = { index: 0, id: "c", function: { name: "send_mail", arguments: "{}" } };
     const server = await chatServer((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
-      response.end(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] })}\n\n${END}`);
+      const further = { index: 0, function: { arguments: "{}" } };
+      for (const piece of [call, further, further])
+        response.write(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [piece] } }] })}\n\n`);
+      response.end(END);
     });
-    expect((await all({ url: server.url, model: "m" }))[0]).toEqual({ type: "toolCall", name: "send_mail" });
+    const events = await all({ url: server.url, model: "m" });
+    expect(events.filter(({ type }) => type === "toolCall")).toEqual([{ type: "toolCall", name: "send_mail" }]);
   });
 
   test("is asked again while it is busy, and not after it has begun", async () => {
@@ -101,6 +105,15 @@ describe("a language model", () => {
     const error = await failure(all({ url: server.url, model: "m", apiKey: "secret-key", attempts: 2 }));
     expect([error.failure, error.status, server.asked.length]).toEqual([expected, status, tries]);
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("secret-key");
+  });
+
+  test("that fails in a stream with a text is told with it", async () => {
+    const server = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: {"error":"out of memory"}\n\n`);
+    });
+    expect((await failure(all({ url: server.url, model: "m" }))).message).toBe(
+      "The language model failed: out of memory",
+    );
   });
 
   test("that says the key in a stream is told without it", async () => {
