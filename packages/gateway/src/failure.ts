@@ -74,7 +74,13 @@ export function searchFailure(error: ServiceError): WholeReply {
     relevance: 1,
     fields: { totalCount: 0 },
     errors: [
-      { code: error.number, summary: SUMMARIES.get(error.number) ?? "Unspecified error", message: error.message },
+      {
+        code: error.number,
+        summary: SUMMARIES.get(error.number) ?? "Unspecified error",
+        message: error.message,
+        // As the core's own errors have it.
+        name: error.code,
+      },
     ],
   };
   // Vespa's own bytes write the relevance as 1.0, which JSON.stringify cannot.

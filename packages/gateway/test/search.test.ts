@@ -178,7 +178,8 @@ describe("failures are results with one error", () => {
     expect(sent.status).toBe(status);
     expect(sent.text).toContain('{"root":{"id":"toplevel","relevance":1.0,"fields":{"totalCount":0},"errors":[');
     const { root, ...rest } = JSON.parse(sent.text);
-    expect(root.errors).toEqual([{ code: number, summary: expect.any(String), message: expect.any(String) }]);
+    const said = { code: number, summary: expect.any(String), message: expect.any(String), name: code };
+    expect(root.errors).toEqual([said]);
     expect(rest).toEqual({ outcome: "not_applied", code });
     expect(sent.text).not.toContain("secret");
   });
