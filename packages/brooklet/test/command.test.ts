@@ -93,6 +93,11 @@ describe("feed and query", () => {
     const ran = await run(["query", "--url", service.url, "--group", "a", "select * from nothing where true"]);
     expect(ran).toMatchObject({ code: 1, warned: expect.stringContaining("nothing") });
   });
+
+  test.each([["", " "], ["..."]])("a query without a word says so", async (...words) => {
+    const ran = await run(["query", "--url", service.url, "--group", "a", ...words]);
+    expect(ran).toMatchObject({ code: 2, warned: `there is no word to search for in '${words.join(" ")}'` });
+  });
 });
 
 describe("what makes no sense ends with 2, or 1 when the machine is at fault", () => {

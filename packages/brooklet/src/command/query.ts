@@ -21,13 +21,15 @@ export async function runQuery(
   command: QueryCommand,
   surroundings: Surroundings,
 ): Promise<void> {
-  const body = JSON.stringify(parametersOf(words, command.group));
-  const answer = await connect(serverOf(command)).request({
-    method: "POST",
-    target: "/search/",
-    body,
-    isRepeatable: true,
-  });
+  const parameters = parametersOf(words, command.group);
+  const request = { method: "POST", target: "/search/", body: JSON.stringify(parameters), isRepeatable: true } as const;
+  const answer = await connect(serverOf(command))
+    .request(request)
+    .catch((error: Error) => {
+      // Vespa's sentence, which the server keeps to, is about its own parser.
+      if (parameters["words"] === undefined || !error.message.endsWith("only resulted in NullItem.")) throw error;
+      throw new UsageError(`there is no word to search for in '${parameters["words"]}'`, { cause: error });
+    });
   if (command.json === true) surroundings.print(JSON.stringify(answer.json, undefined, 2));
   else for (const line of resultLines(answer)) surroundings.print(line);
 }
