@@ -333,6 +333,23 @@ test.each([
   },
 );
 
+test("a backup that is ended takes away what it stored, and gives its turn back", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const { target, begun, letGo } = held(folderTarget(kept));
+  const of = { directory: data, openSql: openDatabase, isSealed };
+  const ending = new AbortController();
+  const first = backUp({ ...of, objects: new BackupObjects(target, KEY), signal: ending.signal });
+  first.catch(() => undefined);
+  await begun;
+  ending.abort(new Error("that is enough"));
+  letGo();
+  await expect(first).rejects.toThrow("that is enough");
+  expect(await folderTarget(kept).names("objects")).toEqual([]);
+  const objects = new BackupObjects(folderTarget(kept), KEY);
+  const second = await backUp({ ...of, objects });
+  expect((await backupsIn(objects)).map(({ id }) => id)).toEqual([second.id]);
+});
+
 test("a backup that goes on for longer than its turn keeps it", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -340,7 +357,7 @@ test("a backup that goes on for longer than its turn keeps it", async () => {
   const lease = await Lease.take(target, false);
   for (let minutes = 0; minutes < 60; minutes += 5) {
     vi.setSystemTime(Date.now() + 300_000);
-    await lease.guarded.put("objects/1", new Uint8Array(1));
+    await lease.guarded().put("objects/1", new Uint8Array(1));
   }
   await expect(Lease.take(target, false)).rejects.toThrow("there is one at a time");
   await lease.end();

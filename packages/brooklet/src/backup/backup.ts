@@ -35,6 +35,8 @@ export interface BackupOptions {
   readonly keepDays?: number;
   /** Told of what is done, for who waits. */
   readonly onProgress?: (line: string) => void;
+  /** Ends it: what it stored is taken away again. */
+  readonly signal?: AbortSignal;
 }
 
 /** What came of a backup. */
@@ -62,12 +64,12 @@ const DAY_MS = 86_400_000;
  * made to the same target.
  */
 export async function backUp(options: BackupOptions): Promise<BackupReport> {
-  const { directory, objects, isTakenOver = false } = options;
+  const { directory, objects, isTakenOver = false, signal } = options;
   // Throws where there is no directory to note anything in.
   bucketsIn(directory);
   const lease = await Lease.take(objects.target, isTakenOver);
   try {
-    return await make({ ...options, objects: objects.through(lease.guarded) }, lease);
+    return await make({ ...options, objects: objects.through(lease.guarded(signal)) }, lease);
   } finally {
     // Where it cannot be given back it ends by itself.
     await lease.end().catch(() => undefined);

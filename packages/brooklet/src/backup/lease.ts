@@ -46,12 +46,13 @@ export class Lease {
     throw refusal(target, other && holderOf(other.bytes));
   }
 
-  /** The target, of which nothing is written or removed once another has the lease. */
-  get guarded(): BackupTarget {
+  /** The target, of which nothing is written or removed once another has the lease, and nothing written once it is to end. */
+  guarded(signal?: AbortSignal): BackupTarget {
     const target = this.#target;
     return {
       ...target,
       put: async (name, bytes) => {
+        signal?.throwIfAborted();
         await this.#renew();
         await target.put(name, bytes);
       },

@@ -7,7 +7,7 @@ import { backupsIn, restore } from "../backup/restore.ts";
 import { targetOf } from "../backup/target.ts";
 import { openDatabase } from "../node/database.ts";
 import { sealing, sealsOf, sealsWith } from "../node/sealing.ts";
-import { type Surroundings, UsageError } from "./surroundings.ts";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of `backup`. */
 export interface BackupCommand {
@@ -32,10 +32,11 @@ export async function runBackup(
   directory: string,
   target: string,
   { keepDays, keysTo, takeOver: isTakenOver = false, json }: BackupCommand,
-  { print, progress }: Surroundings,
+  { print, progress, onInterrupt }: Surroundings,
 ): Promise<void> {
   const objects = objectsIn(target);
   const seals = sealsOf(directory);
+  const interruption = new AbortController();
   let report: BackupReport;
   try {
     if (keysTo !== undefined && seals.keys === undefined)
@@ -43,7 +44,18 @@ export async function runBackup(
     const { isSealed, keys } = seals;
     const hasKey = keys && ((of: string): boolean => keys.of(of) !== undefined);
     const of = { directory, objects, openSql: openDatabase, isSealed, ...(hasKey && { hasKey }), onProgress: progress };
-    report = await backUp({ ...of, isTakenOver, ...(keepDays !== undefined && { keepDays }) });
+    const { signal } = interruption;
+    const made = backUp({ ...of, isTakenOver, signal, ...(keepDays !== undefined && { keepDays }) });
+    onInterrupt?.(() => {
+      // The next backup need not wait until the turn of this one is over.
+      interruption.abort(new CommandFailed());
+      const before = `Interrupted: ${objects.target.name} has the backups that it had before`;
+      return made.then(
+        ({ id }) => `Interrupted: ${id} was made already`,
+        () => before,
+      );
+    });
+    report = await made;
     // After it: whatever is in the backup has its key.
     if (keysTo !== undefined) seals.keys?.copyTo(keysTo);
   } finally {
@@ -80,8 +92,9 @@ export async function runRestore(
   target: string,
   path: string,
   { backup, keys: folder, json }: RestoreCommand,
-  { print, progress }: Surroundings,
+  { print, progress, onInterrupt }: Surroundings,
 ): Promise<void> {
+  onInterrupt?.(() => `Interrupted: nothing is at ${path}`);
   const objects = objectsIn(target);
   const seals = folder === undefined ? undefined : sealsWith(folder);
   const encryption = seals && {

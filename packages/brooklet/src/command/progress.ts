@@ -15,16 +15,22 @@ export class Progress {
   readonly #now: () => number;
   readonly #beganMs: number;
   #toldMs: number;
+  #words: () => string = () => "nothing was done yet";
 
-  constructor(surroundings: Pick<Surroundings, "progress">, now: () => number = () => performance.now()) {
+  constructor(
+    surroundings: Pick<Surroundings, "progress" | "onInterrupt">,
+    now: () => number = () => performance.now(),
+  ) {
     this.#surroundings = surroundings;
     this.#now = now;
     this.#beganMs = now();
     this.#toldMs = Number.NEGATIVE_INFINITY;
+    surroundings.onInterrupt?.(() => `Interrupted: ${this.#words()}`);
   }
 
   /** Tells how far it is, unless it was told a moment ago. `share`: how much of it is done, from 0 to 1, where that is known. */
   tell(words: () => string, share?: number): void {
+    this.#words = words;
     const now = this.#now();
     if (now - this.#toldMs < TOLD_EVERY_MS) return;
     this.#toldMs = now;

@@ -55,8 +55,11 @@ export async function runFork(
   address: string,
   to: string,
   { snapshot, json }: { readonly snapshot?: string; readonly json?: boolean },
-  { print, progress }: Surroundings,
+  { print, progress, onInterrupt }: Surroundings,
 ): Promise<void> {
+  onInterrupt?.(
+    () => `Interrupted: there is no store at ${to} yet, and the snapshot it was made of is kept in ${address}`,
+  );
   const report = await within(address, (source) =>
     within(to, (target) =>
       forkStore(source, target, { onProgress: progress, ...(snapshot !== undefined && { snapshot }) }),

@@ -11,6 +11,8 @@ export interface Surroundings {
   readonly show?: (address: string) => void;
   /** Settles when the process is told to end; until it is called, a signal ends the process as usual. */
   readonly untilEnded: () => Promise<unknown>;
+  /** What is done, and told, when a signal ends the process in the midst of work: what was said last counts. */
+  readonly onInterrupt?: (tell: () => string | Promise<string>) => void;
 }
 
 /** A command was called in a way that makes no sense. */

@@ -43,12 +43,19 @@ export class FeedReport {
   readonly #progress: Progress;
   readonly #read: ReadShare | undefined;
 
-  /** `read`: how much of the input was read, which is about how much of it is done. */
-  constructor(options: FeedReportOptions, surroundings: Surroundings, read?: ReadShare) {
+  /** `read`: how much of the input was read, which is about how much of it is done. `onInterrupt` is called where a signal ends it. */
+  constructor(options: FeedReportOptions, surroundings: Surroundings, read?: ReadShare, onInterrupt?: () => void) {
     this.#options = options;
     this.#surroundings = surroundings;
     this.#progress = new Progress(surroundings);
     this.#read = read;
+    surroundings.onInterrupt?.(() => {
+      onInterrupt?.();
+      const message = `Interrupted: ${this.#tally.line()}; what was under way may be done as well`;
+      const told = { ...this.#tally.toJSON(), error: { code: "INTERRUPTED", message } };
+      if (options.json === true) surroundings.print(JSON.stringify(told));
+      return message;
+    });
   }
 
   /** Takes note of what came of an operation. */

@@ -65,7 +65,7 @@ async function tellAll(
   surroundings: Surroundings,
   { checkpoint, read }: FeedStanding,
 ): Promise<void> {
-  const report = new FeedReport(options, surroundings, read);
+  const report = new FeedReport(options, surroundings, read, () => checkpoint?.write());
   try {
     for await (const operations of told) {
       for (const { number, id, outcome } of operations) {
@@ -97,7 +97,7 @@ export async function sendAll(
   { checkpoint, read }: FeedStanding = {},
 ): Promise<void> {
   const client = connect(serverOf(command));
-  const report = new FeedReport(command, surroundings, read);
+  const report = new FeedReport(command, surroundings, read, () => checkpoint?.write());
   const underWay = new Set<Promise<void>>();
   const apply = (request: NumberedRequest): Promise<void> => {
     const sent = send(client, request, checkpoint);

@@ -1,0 +1,70 @@
+/** What commands say that a signal ends, and what they leave. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { applicationFiles, asking, folder, serveProcess, writeFiles } from "./served.ts";
+
+const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+const note = "schema note { document note { field title type string { indexing: summary | index } } }";
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<{ readonly code: number | null; readonly printed: string; readonly warned: string }>;
+}
+
+function start(...words: readonly string[]): Started {
+  const child = spawn(process.execPath, [CLI, ...words], { stdio: ["pipe", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let [printed, warned] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    warned += text;
+  });
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { child, ended: ended.then((code) => ({ code, printed, warned })) };
+}
+
+test.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)("%s: a feed says what was acknowledged, keeps its checkpoint, and ends with %i", async (signal, code) => {
+  const home = folder();
+  const application = writeFiles(join(home, "application"), applicationFiles({ note }));
+  const { port } = await serveProcess(join(home, "data"), "--app", application);
+  const checkpoint = join(home, "checkpoint");
+  const words = ["--url", `http://127.0.0.1:${port}`, "--results", "--json", "--checkpoint", checkpoint];
+  const { child, ended } = start("feed", "-", ...words);
+  child.stdin?.write('{"put":"id:note:note:g=alice:1","fields":{"title":"a"}}\n');
+  // More may come: the feed goes on.
+  await new Promise((resolve) => child.stdout?.once("data", resolve));
+  expect((await asking(port)("GET", "/document/v1/note/note/group/alice/1")).status).toBe(200);
+  child.kill(signal);
+  const ran = await ended;
+  const message = expect.stringMatching(/^Interrupted: 1 applied, 0 failed, \d+\/s; what was under way may be done as/);
+  expect([ran.code, ran.warned]).toEqual([code, message]);
+  const told = JSON.parse(ran.printed.trim().split("\n").at(-1) ?? "");
+  expect(told).toMatchObject({ applied: 1, failed: 0, error: { code: "INTERRUPTED", message } });
+  expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toEqual({ operations: 1 });
+});
+
+test("a visit says how many documents it printed", async () => {
+  const server = createServer((request, response) => {
+    if (request.url?.includes("%2A") === true)
+      response.writeHead(400).end(JSON.stringify({ message: "no content cluster '*', only 'all'" }));
+    else response.write('{"put":"id:note:note:g=alice:1","fields":{}}\n{"put":"id:note:note:g=alice:2","fields":{}}\n');
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { child, ended } = start("visit", "--url", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  await new Promise<void>((resolve) => {
+    child.stdout?.on("data", (text: string) => text.includes("alice:2") && resolve());
+  });
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ code: 130, warned: "Interrupted: 2 documents\n" });
+});
