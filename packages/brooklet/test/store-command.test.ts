@@ -88,6 +88,8 @@ describe.skipIf(!REQUIRED && versitygw() === undefined)("over an S3 service", ()
       warned: `there is no snapshot ${id}`,
     });
     expect(await run("snapshots", at("live"), "--json")).toMatchObject({ code: 0, printed: "[]" });
-    expect(await run("snapshot", at("nothing"))).toMatchObject({ code: 1, warned: "there is no store here" });
+    expect(await run("snapshots", at("live"))).toMatchObject({ code: 0, warned: "the store has no snapshot" });
+    for (const command of ["snapshot", "snapshots"])
+      expect(await run(command, at("nothing"))).toMatchObject({ code: 1, warned: "there is no store here" });
   });
 });

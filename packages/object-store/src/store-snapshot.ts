@@ -124,9 +124,11 @@ async function finish({ log }: ObjectStore, id: string, again: Again): Promise<v
     throw new StoreError("refused", `snapshot ${id} was removed while it was taken`);
 }
 
-/** The snapshots of a store, the latest last; those that are not whole among them. */
+/** The snapshots of a store, the latest last; those that are not whole among them. Throws a `StoreError` of the kind "refused" where there is no store. */
 export async function listSnapshots(store: ObjectStore): Promise<readonly StoreSnapshot[]> {
-  return await readSnapshots(store, againWith(sleep));
+  const again = againWith(sleep);
+  await demandAbout(store, again);
+  return await readSnapshots(store, again);
 }
 
 async function readSnapshots(store: ObjectStore, again: Again): Promise<readonly StoreSnapshot[]> {
@@ -197,7 +199,7 @@ async function namedNow(store: ObjectStore, bucket: number, again: Again): Promi
 
 /** Snapshots as receipts of erasures name them: they have what is erased now until they are removed. */
 export async function backupsOf(store: ObjectStore): Promise<readonly StoredBackup[]> {
-  return (await listSnapshots(store)).map(({ id, takenAt, expiresAt }) => {
+  return (await readSnapshots(store, againWith(sleep))).map(({ id, takenAt, expiresAt }) => {
     const until = expiresAt && { expiresAt: expiresAt.toISOString() };
     return { id, takenAt: takenAt.toISOString(), ...until };
   });

@@ -95,6 +95,7 @@ test("a fork is written on its own", async () => {
   // The two do not know each other's secrets, and nothing is left of what the fork was made of.
   expect(fork.secret).not.toEqual(cluster.secret);
   expect(await listSnapshots(memoryObjectStore(memory))).toEqual([]);
+  await expect(listSnapshots(memoryObjectStore(new ObjectMemory()))).rejects.toThrow("there is no store here");
   expect([...memory.files.keys()].filter((name) => !name.startsWith("file/"))).toEqual([]);
 });
 

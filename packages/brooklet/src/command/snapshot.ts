@@ -28,12 +28,13 @@ export async function runSnapshot(
 export async function runSnapshots(
   address: string,
   { json }: { readonly json?: boolean },
-  { print }: Surroundings,
+  { print, warn }: Surroundings,
 ): Promise<void> {
   await within(address, async (store) => {
     const list = await listSnapshots(store);
-    if (json === true) print(JSON.stringify(list));
-    else for (const snapshot of list) print(lineOf(snapshot));
+    if (json === true) return print(JSON.stringify(list));
+    if (list.length === 0) warn("the store has no snapshot");
+    for (const snapshot of list) print(lineOf(snapshot));
   });
 }
 
