@@ -149,11 +149,12 @@ async function compiled(code, loader) {
  */
 function writeTools(folder) {
   const tools = join(folder, ".tools");
-  mkdirSync(join(folder, "node_modules"));
+  mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(join(root, "packages/brooklet"), join(folder, "node_modules/brooklet"), "junction");
   const command = join(root, "packages/brooklet/bin/brooklet.js");
   const runner = join(root, "node_modules/esbuild/bin/esbuild");
   writeFile(join(tools, "brooklet"), `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(command)} "$@"\n`);
+  symlinkSync(join(tools, "brooklet"), join(folder, "node_modules/.bin/brooklet"));
   const npx = [
     "#!/bin/bash",
     `if [ "$1" = brooklet ]; then exec ${quoted(process.execPath)} ${quoted(command)} "\${@:2}"; fi`,
