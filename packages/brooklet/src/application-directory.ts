@@ -11,8 +11,12 @@ export function packageIn(
   try {
     return readPackageDirectory(directory, limits);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT")
-      throw new StartError(`${directory} is not there: give the directory that has services.xml`, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR")
+      throw new StartError(
+        `${directory} is ${code === "ENOENT" ? "not there" : "no directory"}: give the directory that has services.xml`,
+        { cause: error },
+      );
     throw refused(directory, error);
   }
 }

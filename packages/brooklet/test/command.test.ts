@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -136,11 +136,28 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       1,
       "does not say what the fields of note are: it does not answer",
     ],
+    [["visit", "--url", "localhost"], 2, "Give an address like http://localhost:8080."],
+    [["feed", "-", "--url", "ftp://localhost"], 2, "Give an address like http://localhost:8080."],
+    [["eval", folder, "--schema", "note"], 1, "what is given as a file cannot be read: it is a directory"],
+    [["export", "README.md", "--to", "vespa"], 1, "README.md: it, or what it is said to be in, is no directory"],
+    [["serve", "--port", "0", "--data", join(folder, "other"), "--app", "README.md"], 1, "README.md is no directory"],
+    [["serve", "--port", "0", "--peer-address", "http://10.0.0.5:7070"], 2, "--peer-address is of --store"],
+    [["feed", "-", "--data", join(folder, "other")], 2, "nothing is deployed in"],
+    [["feed", "-", "--data", join(folder, "other"), "--app", join(folder, "nowhere")], 1, "nowhere is not there"],
+    [["feed", "-", "--checkpoint", join(folder, "nowhere/at")], 2, "cannot be written: there is no folder"],
+    [["audit", "verify", "README.md"], 2, "README.md has no line of an audit log"],
+    [["receipt", "README.md"], 2, "it is no receipt: there is no signature in it"],
   ])("%j", async (words, code, message) => {
     const ran = await run(words);
     expect([ran.code, ran.warned]).toEqual([code, expect.stringContaining(message)]);
     // The trace of a defect is for who mends it.
     expect(ran.warned).not.toMatch(/^ {4}at /m);
+    expect(existsSync(join(folder, "other"))).toBe(false);
+  });
+
+  test("an address may end with a slash", async () => {
+    const ran = await run(["visit", "--url", `${service.url}/`, "--group", "nobody"]);
+    expect(ran).toEqual({ code: 0, printed: "", warned: "" });
   });
 
   test("an unreachable server is named", async () => {

@@ -55,3 +55,15 @@ describe("what is no table is refused with its line", () => {
     expect(await rows("a;b\n1;2", 1, ";")).toEqual([{ a: "1", b: "2" }]);
   });
 });
+
+test("what is no text in UTF-8 is told by its line, also where the text ends within a character", async () => {
+  for (const end of [[0xff, 0x0a], [0xc3]]) {
+    async function* parts(): AsyncGenerator<Uint8Array> {
+      yield new Uint8Array([...new TextEncoder().encode("a,b\n1,2\n"), ...end]);
+    }
+    const read = async (): Promise<void> => {
+      for await (const _ of readCsv(parts(), ","));
+    };
+    await expect(read()).rejects.toThrow(/^line \d+ or one after it is no text in UTF-8$/);
+  }
+});

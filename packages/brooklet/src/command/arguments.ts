@@ -22,3 +22,9 @@ export function port(text: string): number {
   if (value <= PORT_MAX) return value;
   throw new InvalidArgumentError(`Give a port from 0 to ${PORT_MAX}.`);
 }
+
+/** The address of a server: paths are put behind it, so that it ends without a slash. */
+export function address(text: string): string {
+  if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text.replace(/\/+$/, "");
+  throw new InvalidArgumentError("Give an address like http://localhost:8080.");
+}

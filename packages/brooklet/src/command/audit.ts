@@ -12,6 +12,7 @@ export async function runAuditVerify(
 ): Promise<void> {
   const report = await verifyAuditLog(file, last);
   const { lines, torn, broken, isLastThere } = report;
+  if (lines > 0 && torn.length === lines) throw new UsageError(`${file} has no line of an audit log`);
   if (json === true) print(JSON.stringify(report));
   else {
     for (const line of torn) warn(`Line ${line} was not written to its end: the server ended while it was`);

@@ -1,6 +1,6 @@
 /** The commands about a data directory, what it keeps of who did what, and the machine that it is on. */
 import { type Command, Option } from "commander";
-import { port, positive } from "./arguments.ts";
+import { address, port, positive } from "./arguments.ts";
 import type { runAuditGroup, runAuditVerify } from "./audit.ts";
 import type { runBackup, runBackups, runRestore } from "./backup.ts";
 import type { runCheck, runRepair } from "./check.ts";
@@ -28,7 +28,7 @@ function addReceipt(program: Command, surroundings: Surroundings): void {
       "--public-key <file>",
       "the server's key, as /brooklet/v1/receipt-key tells it; asked of the server otherwise",
     )
-    .option("--url <url>", "the server", `http://localhost:${PORT_DEFAULT}`)
+    .option("--url <url>", "the server", address, `http://localhost:${PORT_DEFAULT}`)
     .addOption(new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY"))
     .option("--json", "print the result as JSON")
     .action(async (file: string, options: Parameters<typeof runReceipt>[1]) =>

@@ -32,14 +32,16 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "it may not be read or written",
   EPERM: "it may not be read or written",
   EISDIR: "it is a directory",
-  ENOTDIR: "what it is said to be in is no directory",
+  ENOTDIR: "it, or what it is said to be in, is no directory",
 };
 
 /** What an error says; of a file that could not be had, in words. */
 function messageOf(error: Error): string {
-  const { code = "", path } = error as NodeJS.ErrnoException;
+  const { code = "", path, syscall } = error as NodeJS.ErrnoException;
   const reason = REASONS[code];
-  return reason === undefined || path === undefined ? error.message : `${path}: ${reason}`;
+  // What was opened is not said where it is read.
+  const name = path ?? (syscall === "read" ? "what is given as a file cannot be read" : undefined);
+  return reason === undefined || name === undefined ? error.message : `${name}: ${reason}`;
 }
 
 /** Why nothing was fetched: fetch says that of which it does not in a cause. */

@@ -29,7 +29,11 @@ export async function runReceipt(file: string, command: ReceiptCommand, { print 
 }
 
 function signatureIn(text: string): string {
-  if (!text.trimStart().startsWith("{")) return text.trim();
+  if (!text.trimStart().startsWith("{")) {
+    // A signature is a JWS: three parts in base64url.
+    if (/^\s*[\w-]+\.[\w-]+\.[\w-]+\s*$/.test(text)) return text.trim();
+    throw new UsageError("it is no receipt: there is no signature in it");
+  }
   const { signature } = jsonOf(text, "it is no receipt") as { readonly signature?: unknown };
   if (typeof signature !== "string") throw new UsageError("there is no signature in it");
   return signature;

@@ -118,6 +118,8 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     rerankerModel,
     insecureAllowAnonymous,
   } = command;
+  if (command.peerAddress !== undefined && command.store === undefined)
+    throw new UsageError("--peer-address is of --store");
   const encryptionKey = encryptionKeyOfEnvironment();
   const service = await serve({
     ...(encryptionKey === undefined ? {} : { encryptionKey }),

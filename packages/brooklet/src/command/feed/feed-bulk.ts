@@ -1,8 +1,9 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
+import { existsSync } from "node:fs";
 import { BrookletError } from "@brooklet/client";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import { deployDirectory } from "../../application-directory.ts";
+import { deployDirectory, packageIn } from "../../application-directory.ts";
 import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
 import { openCluster } from "../../node/threads.ts";
 import { keyHeader, type Server } from "../server.ts";
@@ -21,7 +22,10 @@ export async function* feedDirectory(
 ): FedBatches {
   const onProblem = (problem: unknown): void =>
     surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
-  const { data, threads } = command;
+  const { data, threads, app } = command;
+  // Looked at before a new directory is made.
+  const read = app === undefined ? undefined : packageIn(app);
+  if (read === undefined && !existsSync(data)) throw new UsageError(nothingDeployed(data));
   const encryptionKey = encryptionKeyOfEnvironment();
   const cluster = openCluster({
     path: data,
@@ -30,10 +34,8 @@ export async function* feedDirectory(
     ...(threads === undefined ? {} : { threads }),
   });
   try {
-    if (command.app !== undefined) await deployDirectory(cluster, command.app);
-    if (cluster.application() === undefined) {
-      throw new UsageError(`nothing is deployed in ${command.data}: give the application package with --app`);
-    }
+    if (app !== undefined) await deployDirectory(cluster, app, {}, read);
+    if (cluster.application() === undefined) throw new UsageError(nothingDeployed(data));
     const only = command.cluster === undefined ? {} : { cluster: command.cluster };
     demandCluster(cluster.application(), command.cluster);
     yield* cluster.feed(input, { timeoutMs: TIMEOUT_MS, heldBytes: HELD_BYTES, ...only });
@@ -43,6 +45,10 @@ export async function* feedDirectory(
   } finally {
     await cluster.close();
   }
+}
+
+function nothingDeployed(data: string): string {
+  return `nothing is deployed in ${data}: give the application package with --app`;
 }
 
 /** Throws unless there is a content cluster of that name, where one is named. */

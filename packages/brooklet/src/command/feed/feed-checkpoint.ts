@@ -3,6 +3,7 @@
  * beginning of which each was applied or refused for good. Those after it that were applied as well are applied again.
  */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import { UsageError } from "../surroundings.ts";
 
 const WRITE_MS = 1_000;
@@ -19,6 +20,8 @@ export class FeedCheckpoint {
   /** Reads the file, if there is one. */
   constructor(path: string) {
     this.#path = path;
+    if (!existsSync(dirname(path)))
+      throw new UsageError(`${path} cannot be written: there is no folder ${dirname(path)}`);
     this.#done = existsSync(path) ? readDone(path) : 0;
     this.#written = this.#done;
   }

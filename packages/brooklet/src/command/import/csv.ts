@@ -18,7 +18,15 @@ export async function* readCsv(parts: AsyncIterable<Uint8Array>, delimiter: stri
   }
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const parser = new CsvParser(delimiter);
-  for await (const part of parts) yield* parser.add(decoder.decode(part, { stream: true }));
+  const read = (part?: Uint8Array): string => {
+    try {
+      return decoder.decode(part, { stream: part !== undefined });
+    } catch (cause) {
+      throw new UsageError(`line ${parser.line} or one after it is no text in UTF-8`, { cause });
+    }
+  };
+  for await (const part of parts) yield* parser.add(read(part));
+  yield* parser.add(read());
   yield* parser.end();
 }
 
@@ -37,6 +45,10 @@ class CsvParser {
 
   constructor(delimiter: string) {
     this.#delimiter = delimiter;
+  }
+
+  get line(): number {
+    return this.#line;
   }
 
   *add(text: string): Generator<CsvRow> {

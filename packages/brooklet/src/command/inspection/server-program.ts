@@ -1,6 +1,6 @@
 /** The commands that tell what a server has, and how long it takes to search it. */
 import { type Command, Option } from "commander";
-import { positive } from "../arguments.ts";
+import { address, positive } from "../arguments.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { runBench } from "./bench.ts";
 import type { runGroups } from "./groups.ts";
@@ -55,7 +55,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
 /** The options of every command that asks a server. */
 function asking(command: Command): Command {
   return command
-    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--url <url>", "the server", address, URL_DEFAULT)
     .addOption(new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY"))
     .option("--json", "print JSON, where there are several a line each");
 }
