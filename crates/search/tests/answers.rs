@@ -216,7 +216,7 @@ fn documents_of_a_negative_number_are_found() {
 #[test]
 fn a_get_that_is_refused_has_changed_nothing() {
     let host = notes();
-    for field_set in ["nosuch:x", "note:nosuch", "[nosuch]"] {
+    for field_set in ["nosuch:x", "nosuch:[document]", "note:nosuch", "[nosuch]"] {
         let answer = host.get_as("id:n:note:g=alice:1", field_set, "");
         let said = |name: &str| answer.json[name].as_str().map(str::to_owned);
         assert_eq!((answer.status, said("outcome")), (400, Some("not_applied".to_owned())), "{field_set}");

@@ -144,8 +144,11 @@ fn asked_for(
         .find(|schema| Arc::ptr_eq(&schema.schema, of))
         .ok_or_else(|| unknown_type(name, deployed.schemas.iter().map(|schema| schema.schema.name.as_str())))?;
     let fields = match FieldSet::parse(field_set)? {
-        // The type before the whole document is not looked at.
-        FieldSet::OfType(_, None) => FieldSet::Document.choice(schema),
+        // Which type stands before the whole document is not looked at, as long as it is one.
+        asked @ FieldSet::OfType(_, None) => {
+            asked.check(deployed)?;
+            FieldSet::Document.choice(schema)
+        }
         FieldSet::OfType(of, _) if of != name => {
             return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'")));
         }
