@@ -334,7 +334,7 @@ export class ObjectStoreCluster implements Cluster {
     if (isEventual) this.#lookBeside(shared);
     // Whoever owns a bucket reads while it is asked whether that is still so.
     const proofs =
-      wanted === "own" || isEventual ? [] : shared.filter(({ log }) => log.isOwner).map(({ log }) => log.fresh());
+      kind === "write" || isEventual ? [] : shared.filter(({ log }) => log.isOwner).map(({ log }) => log.fresh());
     for (const { log } of shared) if (!log.isOwner) await log[wanted]();
     const held = await this.#hold(shared, keys);
     try {
