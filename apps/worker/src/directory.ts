@@ -15,7 +15,12 @@ export class Directory extends DurableObject<Env> implements DirectoryCalls {
   }
 
   async add(key: string): Promise<number> {
-    return this.#store.add(key);
+    this.#store.add(key);
+    return this.#store.fence(0);
+  }
+
+  async fence(number: number): Promise<number> {
+    return this.#store.fence(number);
   }
 
   async remove(key: string): Promise<void> {

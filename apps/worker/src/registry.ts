@@ -1,7 +1,13 @@
 /** The object that has what all groups share: the application packages, those that wait to be activated, and the secret. */
 import { DurableObject } from "cloudflare:workers";
 import type { RegistryCalls } from "@brooklet/partition/objects";
-import { durableObject, RegistryStore, type StoredApplication, type StoredSession } from "@brooklet/store";
+import {
+  type DeploymentState,
+  durableObject,
+  RegistryStore,
+  type StoredApplication,
+  type StoredSession,
+} from "@brooklet/store";
 import type { Env } from "./env.ts";
 
 /** What is deployed. */
@@ -21,8 +27,20 @@ export class Registry extends DurableObject<Env> implements RegistryCalls {
     return this.#store.application();
   }
 
-  async store(after: number, application: StoredApplication): Promise<boolean> {
-    return this.#store.store(after, application);
+  async store(after: number, application: StoredApplication, lease?: string): Promise<boolean> {
+    return this.#store.store(after, application, lease);
+  }
+
+  async lease(after: number): Promise<string | undefined> {
+    return this.#store.lease(after);
+  }
+
+  async release(lease: string): Promise<void> {
+    this.#store.release(lease);
+  }
+
+  async state(): Promise<DeploymentState> {
+    return this.#store.state();
   }
 
   async addSession(bytes: Uint8Array, kept: number, base: number): Promise<number> {

@@ -1,7 +1,7 @@
-/** Callers that go away in the middle of a request: what it held of the isolate is given back, and nobody waits for what it began. */
+/** Callers that go away in the middle of a request, and those that write in the middle of a deployment. */
 import net from "node:net";
 import { fileURLToPath } from "node:url";
-import { connect, schema, text } from "brooklet";
+import { bool, connect, int, schema, text } from "brooklet";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { workerModules } from "../../../tools/worker.mjs";
@@ -88,4 +88,22 @@ test("a feed whose answer nobody reads gives its place back", async () => {
     await leave(async () => (await figure(running)) === 1);
     await expect.poll(() => figure(running)).toBe(0);
   }
+});
+
+test("what is written while a deployment changes a type is refused until it is stored, and decided by it then", async () => {
+  const registry = objectOf<HeldRegistry>(workerd, "REGISTRY", "registry");
+  const counted = schema("counted", { title: text(), n: int() });
+  const client = await connect({ url: url.origin, schemas: [note, counted], retry: { attempts: 1 } });
+  const group = client.group("late");
+  await group.put(note, "1", { title: "red" });
+  await registry.hold();
+  const deployment = client.deploy([note, schema("counted", { title: text(), n: bool() })]);
+  await expect.poll(() => registry.held()).toBe(true);
+  const written = group.put(counted, "1", { title: "red", n: 5 });
+  await expect(written).rejects.toMatchObject({ status: 503, outcome: "not_applied" });
+  await registry.release();
+  await deployment;
+  await group.put(counted, "1", { title: "red", n: 5 });
+  const shown = await fetch(new URL("/document/v1/counted/counted/group/late/1", url));
+  expect(await shown.json()).toMatchObject({ fields: { n: false } });
 });

@@ -1,4 +1,5 @@
 /** The Worker with a registry that answers when it is told to: what `gone.test.ts` runs. */
+import type { StoredApplication } from "@brooklet/store";
 import { Registry as Served } from "../src/registry.ts";
 
 export { Directory } from "../src/directory.ts";
@@ -12,6 +13,7 @@ export class Registry extends Served {
   #waiting = 0;
 
   async hold(): Promise<void> {
+    this.#waiting = 0;
     this.#released = new Promise((resolve) => {
       this.#release = resolve;
     });
@@ -27,8 +29,17 @@ export class Registry extends Served {
   }
 
   override async secret(): Promise<Uint8Array> {
+    await this.#wait();
+    return super.secret();
+  }
+
+  override async store(after: number, application: StoredApplication, lease?: string): Promise<boolean> {
+    await this.#wait();
+    return super.store(after, application, lease);
+  }
+
+  async #wait(): Promise<void> {
     this.#waiting += 1;
     await this.#released;
-    return super.secret();
   }
 }

@@ -16,8 +16,8 @@ import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { GroupObject } from "../src/objects/group-object.ts";
 import { Isolate } from "../src/objects/isolate.ts";
 import type { ObjectAdmissionLimits } from "../src/objects/object-admission.ts";
-import type { ObjectPort } from "../src/objects/object-calls.ts";
-import { directoryOf, ObjectCluster } from "../src/objects/object-cluster.ts";
+import { directoryOf, type ObjectPort } from "../src/objects/object-calls.ts";
+import { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { objectName, readObjectName, storedName } from "../src/shards/shard.ts";
 
 const DIRECTORIES = 3;
@@ -54,6 +54,8 @@ export class Platform {
 
   /** What the registry waits for before it tells what is deployed. */
   telling: (() => Promise<void>) | undefined;
+  /** What the registry waits for before it stores what is deployed. */
+  storing: (() => Promise<void>) | undefined;
   /** What a directory waits for before it forgets a group. */
   forgetting: (() => Promise<void>) | undefined;
   /** What a directory waits for between listing a group and saying so. */
@@ -207,7 +209,13 @@ export class Platform {
             await this.telling?.();
             return this.#registry.application();
           },
-          store: async (...asked: Parameters<RegistryStore["store"]>) => this.#registry.store(...asked),
+          store: async (...asked: Parameters<RegistryStore["store"]>) => {
+            await this.storing?.();
+            return this.#registry.store(...asked);
+          },
+          lease: async (after: number) => this.#registry.lease(after),
+          release: async (lease: string) => this.#registry.release(lease),
+          state: async () => this.#registry.state(),
           addSession: async (...asked: Parameters<RegistryStore["addSession"]>) => this.#registry.addSession(...asked),
           session: async (session: number) => this.#registry.session(session),
           prepareSession: async (session: number) => this.#registry.prepareSession(session),
@@ -230,10 +238,12 @@ function hasDocuments({ sql, transactionSync }: ObjectSqlStorage): boolean {
 function callsOf(store: DirectoryStore, platform: Platform) {
   return {
     add: async (key: string) => {
-      const number = store.add(key);
+      store.add(key);
+      const fence = store.fence(0);
       await platform.listing?.();
-      return number;
+      return fence;
     },
+    fence: async (number: number) => store.fence(number),
     remove: async (key: string) => {
       await platform.forgetting?.();
       store.remove(key);

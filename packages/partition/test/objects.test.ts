@@ -1,6 +1,6 @@
 /** Groups that are objects of a platform: what is erased, moved, deployed elsewhere, listed, and billed. */
 import { Core, instantiate } from "@brooklet/core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
@@ -224,6 +224,60 @@ test("who is behind takes the newer application when it asks, or is asked", asyn
   expect(await count(first, "red", IN_ALICE)).toBe(1);
   expect(first.application()?.schemas[0]?.fields.map(({ name }) => name)).toContain("tag");
   expect(await count(second, "red", EVERYWHERE)).toBe(2);
+});
+
+const BOOL = NOTE.replace(
+  "field n type int { indexing: summary | attribute }",
+  "field n type bool { indexing: summary }",
+);
+const PUT_N = { ...PUT, body: encoder.encode('{"fields":{"title":"red boat","n":5}}') };
+
+test("while a deployment changes a type nothing is written that it hides, by whom and wherever", async () => {
+  const { platform, cluster: deploying } = await deployed();
+  const behind = await platform.open(makeIsolate(makeEngine));
+  const without = { ...PUT, id: "id:x:note:g=bob:1" };
+  expect(await deploying.partition("g:bob").apply(without, MINUTE_MS)).toEqual({ status: 200 });
+  const refused = { status: 503, code: "UNAVAILABLE", outcome: "not_applied" };
+  const told: unknown[] = [];
+  platform.storing = async () => {
+    // One that was looked at, one that was put out of memory since, and one that nobody has written yet.
+    for (const group of ["bob", "bob", "carol"] as const) {
+      const id = `id:x:note:g=${group}:1`;
+      told.push(await behind.partition(`g:${group}`).apply({ ...PUT_N, id }, MINUTE_MS));
+      const fed = lines([{ id, fields: { n: 5 } }]);
+      for await (const [one] of behind.feed(fed, { timeoutMs: MINUTE_MS })) told.push(one?.outcome);
+      platform.evict("g:bob");
+    }
+  };
+  await deploying.deploy(packageOf({ note: BOOL }));
+  expect(told).toEqual(told.map(() => expect.objectContaining(refused)));
+  expect(told).toHaveLength(6);
+  // Then all is decided by the new type, also by who knows nothing of it, in an isolate that does not.
+  platform.isolate = makeIsolate(makeEngine);
+  platform.evict("g:bob");
+  for (const group of ["bob", "carol", "dave"]) {
+    const id = `id:x:note:g=${group}:2`;
+    expect(await behind.partition(`g:${group}`).apply({ ...PUT_N, id }, MINUTE_MS)).toEqual({ status: 200 });
+    const { body } = await behind
+      .partition(`g:${group}`)
+      .get({ ...PUT, id, fieldSet: "[document]", tensorFormat: "" }, MINUTE_MS);
+    expect(decoder.decode(body)).toContain('"n":false');
+  }
+});
+
+test("a deployment that is refused, or too late, holds no write up, and hides none", async () => {
+  const { platform, cluster } = await deployed();
+  expect(await cluster.partition("g:alice").apply(PUT_N, MINUTE_MS)).toEqual({ status: 200 });
+  await expect(cluster.deploy(packageOf({ note: BOOL }))).rejects.toThrow(/^field-type-change: Field 'n'/);
+  expect(await cluster.partition("g:alice").apply(PUT_N, MINUTE_MS)).toEqual({ status: 200 });
+  await cluster.erase("g:alice");
+  platform.storing = async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + MINUTE_MS });
+    expect(await cluster.partition("g:alice").apply(PUT_N, MINUTE_MS)).toEqual({ status: 200 });
+  };
+  onTestFinished(() => void vi.useRealTimers());
+  await expect(cluster.deploy(packageOf({ note: BOOL }))).rejects.toThrow("Another application is being deployed");
+  expect(await cluster.partition("g:alice").apply(PUT_N, MINUTE_MS)).toEqual({ status: 200 });
 });
 
 test("of two deployments at a time one is refused, and what waits to be activated is known to every gateway", async () => {

@@ -15,12 +15,16 @@ const PLACES = 256;
 const FIRST: number = 2 ** 51;
 /** How many hashes there are: 43 bits. */
 const LOW_BITS = 11;
+/** The row of the fence, before those of all keys. */
+const FENCE = -1;
 
 /** A directory of keys. Nothing is written before there is one. */
 export class DirectoryStore {
   readonly #sql: Sql;
   readonly #hashOf: (key: string) => number;
   #exists: boolean;
+  /** The number of the last application of which every group has to know that comes here. */
+  #fence = 0;
   /** The table of earlier releases. What is in it stays there, with its number; nothing is added. */
   readonly #hasEarlier: boolean;
 
@@ -30,6 +34,8 @@ export class DirectoryStore {
     this.#hashOf = hashOf;
     this.#exists = hasTable(sql, "brooklet_key");
     this.#hasEarlier = hasTable(sql, "brooklet_group");
+    if (this.#exists)
+      this.#fence = Number(sql.all<NumberedKey>("SELECT key FROM brooklet_key WHERE number = ?", FENCE)[0]?.key ?? 0);
   }
 
   /** The number of a key, which it is given if it has none. It is never another key's while this one is there. */
@@ -44,12 +50,17 @@ export class DirectoryStore {
     let number = first;
     while (taken.has(number)) number += 1;
     if (number >= first + PLACES) throw new Error(`more than ${PLACES} keys have the hash of '${key}'`);
-    this.#sql.transaction(() => {
-      if (!this.#exists) this.#sql.run(TABLE);
-      this.#sql.run("INSERT INTO brooklet_key (number, key) VALUES (?, ?)", number, key);
-    });
-    this.#exists = true;
+    this.#write(number, key);
     return number;
+  }
+
+  /** Raises the fence to a number, if it is lower. What it is. */
+  fence(number: number): number {
+    if (number > this.#fence) {
+      this.#write(FENCE, String(number));
+      this.#fence = number;
+    }
+    return this.#fence;
   }
 
   /** Forgets a key. One that is not known is no mistake. */
@@ -67,6 +78,14 @@ export class DirectoryStore {
     const earlier = this.#hasEarlier && number < FIRST ? select("brooklet_group", limit) : [];
     const left = limit - earlier.length;
     return this.#exists && left > 0 ? [...earlier, ...select("brooklet_key", left)] : earlier;
+  }
+
+  #write(number: number, key: string): void {
+    this.#sql.transaction(() => {
+      if (!this.#exists) this.#sql.run(TABLE);
+      this.#sql.run("INSERT OR REPLACE INTO brooklet_key (number, key) VALUES (?, ?)", number, key);
+    });
+    this.#exists = true;
   }
 
   #firstPlace(key: string): number {

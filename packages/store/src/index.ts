@@ -33,7 +33,7 @@ export type {
   TailEntry,
 } from "./partitions.ts";
 export { type FilePool, PoolStorage } from "./pool-storage.ts";
-export { RegistryStore, type StoredSession } from "./registry-store.ts";
+export { type DeploymentState, RegistryStore, type StoredSession } from "./registry-store.ts";
 export type { Reserve } from "./reserve.ts";
 export type { Blobs, Sql, SqlConnection, SqlValue } from "./sql.ts";
 export { memoryStorage, SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "./storage.ts";

@@ -22,10 +22,21 @@ export interface StoredSession {
   readonly isPrepared: boolean;
 }
 
+/** What is deployed, and what is being deployed while nothing may be written by what is; 0: nothing. */
+export interface DeploymentState {
+  readonly deployed: number;
+  readonly underWay: number;
+}
+
+/** A deployment that is under way has so long: who began it may be gone. */
+const LEASE_MS = 60_000;
+
 /** Packages and the secret. Nothing is written before there is something to keep. */
 export class RegistryStore {
   readonly #sql: Sql;
   #exists: boolean;
+  /** In memory alone: a deployment whose lease was lost is refused. */
+  #lease: { readonly name: string; readonly number: number; readonly untilMs: number } | undefined;
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -53,9 +64,32 @@ export class RegistryStore {
     return bytes && { number, bytes };
   }
 
-  /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile. */
-  store(after: number, { number, bytes }: StoredApplication): boolean {
+  /** Begins a deployment after the application of a number, during which nothing is written by that. Its lease; nothing: another is under way. */
+  lease(after: number): string | undefined {
+    if (this.number !== after || this.state().underWay > after) return undefined;
+    this.#lease = { name: crypto.randomUUID(), number: after + 1, untilMs: Date.now() + LEASE_MS };
+    return this.#lease.name;
+  }
+
+  /** Ends a deployment that stored nothing. */
+  release(lease: string): void {
+    if (this.#lease?.name === lease) this.#lease = undefined;
+  }
+
+  /** What is deployed and being deployed. */
+  state(): DeploymentState {
+    // What somebody was told to be over is over for good, whatever becomes of the clock.
+    if (this.#lease !== undefined && Date.now() >= this.#lease.untilMs) this.#lease = undefined;
+    return { deployed: this.number, underWay: this.#lease?.number ?? 0 };
+  }
+
+  /**
+   * Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile, or the lease that
+   * it was to be stored under is over.
+   */
+  store(after: number, { number, bytes }: StoredApplication, lease?: string): boolean {
     if (this.number !== after || number !== after + 1) return false;
+    if (lease !== undefined && (this.state().underWay !== number || this.#lease?.name !== lease)) return false;
     this.#transact(() => {
       this.#write("application", number, bytes);
       this.#remove("application", number - OLD_APPLICATIONS);

@@ -37,6 +37,7 @@ import {
 import { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
+import { Fence } from "./fence.ts";
 import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checkReply, doneReply, isMoved, movedReply, waitingOf } from "./object-answer.ts";
@@ -48,7 +49,7 @@ import { Sharer } from "./turnstile.ts";
 interface Served {
   readonly host: BucketHost;
   readonly queries: OpenQueries;
-  /** The group that is stored here was listed. */
+  /** The group that is stored here was listed, and it was asked what may be written. */
   isListed: boolean;
 }
 
@@ -59,6 +60,7 @@ export class GroupObject implements GroupCalls {
   #served: Served | undefined;
   #application = 0;
   readonly #alarm: RestAlarm;
+  readonly #fence: Fence;
   #rests = 0;
   #queries = 0;
   #erasing: Promise<void> | undefined;
@@ -74,6 +76,7 @@ export class GroupObject implements GroupCalls {
     this.#options = options;
     this.#admission = new ObjectAdmission(options.admission);
     this.#alarm = new RestAlarm(options.alarm);
+    this.#fence = new Fence(options.port, (application) => this.#ready(application));
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
@@ -388,6 +391,7 @@ export class GroupObject implements GroupCalls {
     hasMoved: (result: Result) => boolean = () => false,
     bytes = 0,
   ): Promise<ObjectReply<Result>> {
+    if (waiting.fence) this.#fence.raise(waiting.fence);
     const refusal = this.#admission.enter(bytes);
     if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
     try {
@@ -458,14 +462,13 @@ export class GroupObject implements GroupCalls {
 
   #serve(): Served {
     const { isolate, connection, surroundings, onProblem, table } = this.#options;
-    const inTable = table === undefined ? {} : { table };
     const sharer = new Sharer(isolate.turnstile, surroundings);
     const host = new BucketHost({
       engine: isolate.engine,
       buckets: 1,
       openBucket: () => connection,
-      partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...inTable }),
-      guard: () => (this.#guard?.isActive === true ? this.#guard : undefined),
+      partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...(table && { table }) }),
+      guard: () => this.#fence.guard(this.#guard?.isActive === true ? this.#guard : undefined, this.#application),
       application: undefined,
       surroundings: sharer.surroundings,
       enter: (isOver) => sharer.enter(isOver),
@@ -480,10 +483,10 @@ export class GroupObject implements GroupCalls {
 
   /** Has the group listed, before anything of it is stored. */
   async #list(served: Served): Promise<void> {
+    if (served.isListed) return;
+    const listing = this.#options.port.directory(this.#options.directory);
     // A group is listed by its home.
-    if (served.isListed || this.number > 0) return;
-    const { port, directory } = this.#options;
-    await port.directory(directory).add(this.#key);
+    this.#fence.raise(await (this.number > 0 ? listing.fence(0) : listing.add(this.#key)));
     // Of no group that came after it was erased meanwhile.
     served.isListed = true;
   }

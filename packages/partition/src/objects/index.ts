@@ -5,15 +5,16 @@ export { readObjectName, storedName } from "../shards/shard.ts";
 export { GroupObject } from "./group-object.ts";
 export type { Alarm, GroupObjectOptions } from "./group-options.ts";
 export { type DeployedCore, Isolate, type IsolateOptions } from "./isolate.ts";
-export type {
-  DirectoryCalls,
-  GroupCalls,
-  ObjectPort,
-  ObjectReply,
-  ObjectStep,
-  ObjectWaiting,
-  RegistryCalls,
+export {
+  type DirectoryCalls,
+  directoryOf,
+  type GroupCalls,
+  type ObjectPort,
+  type ObjectReply,
+  type ObjectStep,
+  type ObjectWaiting,
+  type RegistryCalls,
 } from "./object-calls.ts";
-export { directoryOf, ObjectCluster, type ObjectClusterOptions } from "./object-cluster.ts";
+export { ObjectCluster, type ObjectClusterOptions } from "./object-cluster.ts";
 export { OwnObjects, type OwnObjectsOptions } from "./own-objects.ts";
 export { SharedCores } from "./shared-cores.ts";

@@ -4,7 +4,13 @@
  * deployment, who is behind takes the newer one when it is asked.
  */
 import type { FloorBytes, Load, Merged, ServiceErrorFields, ShardBits } from "@brooklet/core";
-import type { NumberedKey, StoredApplication, StoredSession } from "@brooklet/store";
+import {
+  bucketOf,
+  type DeploymentState,
+  type NumberedKey,
+  type StoredApplication,
+  type StoredSession,
+} from "@brooklet/store";
 import type {
   Answer,
   Erasure,
@@ -14,6 +20,7 @@ import type {
   MassOutcome,
   OperationRequest,
   Outcome,
+  PartitionKey,
   Visit,
   VisitPage,
   VisitStep,
@@ -42,6 +49,8 @@ export interface ObjectWaiting {
   readonly waitedMs?: number;
   /** Which of all shards that had its number is meant; nothing: the home of the group. */
   readonly made?: number;
+  /** Of a deployment that looks through what is stored: nothing is written from here on by an application before this one. */
+  readonly fence?: number;
 }
 
 /** A step through the only partition of an object. */
@@ -80,10 +89,17 @@ export interface GroupCalls {
   dropShard(made: number): Promise<void>;
 }
 
+/** In which of so many directories a group is listed. */
+export function directoryOf(key: PartitionKey, directories: number): number {
+  return bucketOf(key, directories);
+}
+
 /** An object that knows some of the groups there are. */
 export interface DirectoryCalls {
-  /** The number of a group, which it has for good. */
+  /** Lists a group. The fence is what it may write by. */
   add(key: string): Promise<number>;
+  /** Raises the fence, the number of the application that nothing is written before, if it is lower. What it is. */
+  fence(number: number): Promise<number>;
   remove(key: string): Promise<void>;
   /** Groups in the order of their numbers, from `number` on. */
   from(number: number, limit: number): Promise<readonly NumberedKey[]>;
@@ -93,8 +109,14 @@ export interface DirectoryCalls {
 export interface RegistryCalls {
   secret(): Promise<Uint8Array>;
   application(): Promise<StoredApplication | undefined>;
-  /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile. */
-  store(after: number, application: StoredApplication): Promise<boolean>;
+  /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile, or its lease is over. */
+  store(after: number, application: StoredApplication, lease?: string): Promise<boolean>;
+  /** Begins a deployment during which nothing is written by what is deployed; nothing: another is under way. */
+  lease(after: number): Promise<string | undefined>;
+  /** Ends one that stored nothing. */
+  release(lease: string): Promise<void>;
+  /** What is deployed and being deployed. */
+  state(): Promise<DeploymentState>;
   /** Keeps a package that is to be activated in the place of the application of number `base`; its session. */
   addSession(bytes: Uint8Array, kept: number, base: number): Promise<number>;
   session(session: number): Promise<StoredSession | undefined>;

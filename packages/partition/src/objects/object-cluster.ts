@@ -3,7 +3,7 @@
  * directories of the groups there are; a group is found by its key without them.
  */
 import { encodeQuery, type Merged, type Query, type QueryBytes, ServiceError } from "@brooklet/core";
-import { bucketOf, type NumberedKey, type Storage, type StoredApplication } from "@brooklet/store";
+import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
 import { joinedBodies, MassCount, visitNowhere } from "../bucket-visit.ts";
 import { clock } from "../clock.ts";
@@ -24,15 +24,14 @@ import type {
   SearchStep,
   Visit,
   VisitPage,
-  VisitPosition,
   VisitStep,
 } from "../cluster.ts";
 import { beganMs, Deadline } from "../deadline.ts";
-import { checkDeployment, type DeploymentSetting, deploymentUnderWay, prepareDeployment } from "../deployment.ts";
+import { checkDeployment } from "../deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle, type TextEmbedder } from "../embedding.ts";
 import { failedOutcome, serviceError } from "../failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "../feeding.ts";
-import { OBJECT_LOAD_BYTES, SEARCH_PARTITIONS, VISIT_PARTITIONS } from "../limits.ts";
+import { OBJECT_LOAD_BYTES, SEARCH_PARTITIONS } from "../limits.ts";
 import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
@@ -43,8 +42,17 @@ import { objectName, type ShardName, type ShardRecord, WHOLE } from "../shards/s
 import { loadShards, own, toSend } from "../shards/shard-load.ts";
 import { ShardMaps } from "../shards/shard-map.ts";
 import { applyToShards, visitShards } from "../shards/shard-visit.ts";
+import { deployFenced, type FencedSetting } from "./fence.ts";
+import { walkGroups } from "./group-walk.ts";
 import type { DeployedCore } from "./isolate.ts";
-import type { GroupCalls, ObjectPort, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import {
+  directoryOf,
+  type GroupCalls,
+  type ObjectPort,
+  type ObjectReply,
+  type ObjectStep,
+  type ObjectWaiting,
+} from "./object-calls.ts";
 import { askGroup } from "./platform-failure.ts";
 
 /** Groups that one search asks at a time. */
@@ -67,11 +75,6 @@ export interface ObjectClusterOptions {
   readonly recoverableMs?: number;
   /** Told of every failure that no caller sees. */
   readonly onProblem?: (error: unknown) => void;
-}
-
-/** In which of so many directories a group is listed. */
-export function directoryOf(key: PartitionKey, directories: number): number {
-  return bucketOf(key, directories);
 }
 
 /** All groups, each an object. */
@@ -252,15 +255,17 @@ export class ObjectCluster implements Cluster {
     visitNowhere(this.#engine, visit, operation);
   }
 
-  async visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+  async visit(visit: Visit, step: VisitStep, timeoutMs: number, fence?: number): Promise<VisitPage> {
     const deadline = Deadline.in(timeoutMs);
     const pages: VisitPage[] = [];
     let [documents, bytes] = [0, 0];
     let damage: string | undefined;
-    const next = await this.#walk(step, deadline, async (key, from) => {
+    const next = await walkGroups(this.#options.port, step, deadline, async (key, from) => {
       const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax - bytes };
       const page = await visitShards(this.#maps, key, visit, bounds, (shard, of) =>
-        this.#answered(key, shard, (group) => group.visit(of, bounds, this.#waiting(deadline.remainingMs, shard))),
+        this.#answered(key, shard, (group) =>
+          group.visit(of, bounds, { ...this.#waiting(deadline.remainingMs, shard), ...(fence && { fence }) }),
+        ),
       );
       pages.push(page);
       documents += page.documents;
@@ -285,7 +290,7 @@ export class ObjectCluster implements Cluster {
     const done = new MassCount();
     let told: Pick<MassOutcome, "apart" | "failure"> = {};
     const sent = { ...operation, body: own(operation.body) };
-    const next = await this.#walk(step, deadline, async (key, from, number) => {
+    const next = await walkGroups(this.#options.port, step, deadline, async (key, from, number) => {
       const bounds = { from, documentsMax: step.documentsMax - done.documents, bytesMax: step.bytesMax };
       const apply = (group: GroupCalls): Promise<ObjectReply<MassOutcome>> =>
         group.applyWhere(visit, bounds, sent, this.#waiting(deadline.remainingMs));
@@ -322,56 +327,12 @@ export class ObjectCluster implements Cluster {
     return await applyToShards(visit, bounds, operation, deadline, { ids, partition: this.partition(key) });
   }
 
-  /**
-   * Goes through the groups of a directory, or through the one that is named, until a step is full or its time over. Where to go
-   * on; nothing: it is done. Positions are those of the directory, with the place within a group of the group.
-   */
-  async #walk(
-    { bucket, key, from, documentsMax }: VisitStep,
-    deadline: Deadline,
-    visit: (
-      key: PartitionKey,
-      from: VisitPosition,
-      number: number,
-    ) => Promise<{ readonly next: VisitPosition | undefined; readonly isFull: boolean }>,
-  ): Promise<VisitPosition | undefined> {
-    let position = from;
-    let isFull = documentsMax === 0;
-    for (;;) {
-      const some = await this.#listed(bucket, key, position.partition);
-      for (const group of some) {
-        let inside: VisitPosition = { partition: 0, after: group.number === position.partition ? position.after : "" };
-        // A document after which is gone on is in the only partition of the object.
-        if (inside.after !== "") inside = { ...inside, partition: 1 };
-        for (let more = true; more; ) {
-          if (isFull || deadline.passed) return { partition: group.number, after: inside.after };
-          const page = await visit(group.key as PartitionKey, inside, group.number);
-          isFull = page.isFull;
-          more = page.next !== undefined;
-          inside = page.next ?? inside;
-        }
-        position = { partition: group.number + 1, after: "" };
-      }
-      if (key !== undefined || some.length < VISIT_PARTITIONS) return undefined;
-      if (isFull || deadline.passed) return position;
-    }
-  }
-
-  async #listed(directory: number, key: PartitionKey | undefined, from: number): Promise<readonly NumberedKey[]> {
-    if (key !== undefined) return [{ number: from, key }];
-    return await this.#options.port.directory(directory).from(from, VISIT_PARTITIONS);
-  }
-
   async deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
-    const { port, embedder } = this.#options;
     try {
       await this.refresh();
-      const { application, report } = await prepareDeployment(applicationPackage, { ...this.#setting(), base });
-      if (application !== this.#application) {
-        if (!(await port.registry().store(application.number - 1, application))) throw deploymentUnderWay();
-        this.#take(application);
-      }
-      this.#report = await withMissingModels(report, embedder);
+      const { application, report } = await deployFenced(applicationPackage, { ...this.#setting(), base });
+      this.#take(application);
+      this.#report = await withMissingModels(report, this.#options.embedder);
       return this.#report;
     } catch (error) {
       throw serviceError(error);
@@ -383,7 +344,7 @@ export class ObjectCluster implements Cluster {
     return await checkDeployment(applicationPackage, this.#setting());
   }
 
-  #setting(): DeploymentSetting & ObjectClusterOptions {
+  #setting(): FencedSetting & ObjectClusterOptions {
     return { ...this.#options, storage: this.#storage(), validator: this.#options.makeEngine(), documents: this };
   }
 

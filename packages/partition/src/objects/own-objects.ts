@@ -49,7 +49,11 @@ export class OwnObjects implements ObjectPort {
   directory(): DirectoryCalls {
     const directory = this.#directory;
     return {
-      add: async (key) => directory.add(key),
+      add: async (key) => {
+        directory.add(key);
+        return directory.fence(0);
+      },
+      fence: async (number) => directory.fence(number),
       remove: async (key) => directory.remove(key),
       from: async (number, limit) => directory.from(number, limit),
     };
@@ -61,6 +65,9 @@ export class OwnObjects implements ObjectPort {
       secret: async () => registry.secret(),
       application: async () => registry.application(),
       store: async (...asked) => registry.store(...asked),
+      lease: async (after) => registry.lease(after),
+      release: async (lease) => registry.release(lease),
+      state: async () => registry.state(),
       addSession: async (...asked) => registry.addSession(...asked),
       session: async (session) => registry.session(session),
       prepareSession: async (session) => registry.prepareSession(session),

@@ -84,16 +84,16 @@ export class ShardGuard {
 
 /** The guard of a partition whose writes all wait for something, while what is read is as ever. */
 export class WaitingGuard extends ShardGuard {
-  readonly #over: Promise<void>;
+  readonly #over: () => Promise<void>;
 
-  constructor({ record, isSplit }: ShardGuard, over: Promise<void>) {
+  constructor({ record, isSplit }: ShardGuard, over: () => Promise<void>) {
     super(record);
     this.isSplit = isSplit;
     this.#over = over;
   }
 
   override admission(): Admission {
-    return this.#over;
+    return this.#over();
   }
 }
 

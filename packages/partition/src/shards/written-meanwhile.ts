@@ -84,7 +84,8 @@ export class WrittenMeanwhile {
 
   /** The guard of a partition, which has writes wait as long as they are held. */
   guard(own: ShardGuard | undefined): ShardGuard | undefined {
-    return this.#held === undefined ? own : new WaitingGuard(own ?? new ShardGuard(WHOLE), this.#held.over);
+    const held = this.#held;
+    return held === undefined ? own : new WaitingGuard(own ?? new ShardGuard(WHOLE), () => held.over);
   }
 }
 
