@@ -105,6 +105,15 @@ test.each([
   ]);
 });
 
+test("a visit ends before what is too large to be answered", async () => {
+  const failure = ServiceError.from({ code: "TOO_LARGE", message: "The answer has too many bytes", status: 413 });
+  const server = await failingOnPageTwo('{"id":"id:ns:mail::1","fields":{}}', failure);
+  const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/?cluster=mail&wantedDocumentCount=9`);
+  const documents = [{ id: "id:ns:mail::1", fields: {} }];
+  const told = { pathId: "/document/v1/", documents, documentCount: 1, continuation: expect.any(String) };
+  expect([answer.status, await answer.json()]).toEqual([200, told]);
+});
+
 test("a stream that fails says so, and where to go on", async () => {
   const failure = new TypeError("a secret of the implementation");
   const server = await failingOnPageTwo('{"put":"id:ns:mail::1","fields":{}}\n', failure);

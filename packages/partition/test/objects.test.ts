@@ -456,3 +456,33 @@ test("a failure of the platform that says nothing of itself is a defect, and is 
   platform.failure = { error: new Error("internal error; reference = 1"), isDone: false, times: 1 };
   expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject({ status: 500 });
 });
+
+test("what a platform would not carry is refused by name, and a page ends before it", async () => {
+  const cells = 1_000_000;
+  const tensor = `field t type tensor<int8>(x[${cells}]) { indexing: attribute }`;
+  const { cluster } = await deployed(NOTE.replace("field title", `${tensor}\n    field title`));
+  await put(cluster, "alice", "1", "red");
+  const id = "id:x:note:g=alice:2";
+  const body = encoder.encode(JSON.stringify({ fields: { t: { values: "80".repeat(cells) } } }));
+  expect(await cluster.partition("g:alice").apply({ ...PUT, id, body }, MINUTE_MS)).toEqual({ status: 200 });
+  const shown = { fieldSet: "[document]", tensorFormat: "long" };
+  // Of what is answered nothing is shown: it is long.
+  const codeOf = (asked: Promise<object>): Promise<unknown> =>
+    asked.then(
+      () => "answered",
+      (error: { readonly code: string }) => error.code,
+    );
+  expect(await codeOf(cluster.partition("g:alice").get({ ...PUT, id, ...shown }, MINUTE_MS))).toBe("TOO_LARGE");
+  const short = await cluster.partition("g:alice").get({ ...PUT, id, ...shown, tensorFormat: "hex" }, MINUTE_MS);
+  expect(short.status).toBe(200);
+  const visit: Visit = { types: ["note"], namespace: "x", selection: "", format: "jsonl", ...shown };
+  const step = { bucket: cluster.bucketOf("g:alice"), key: "g:alice", documentsMax: 10, bytesMax: 1 << 30 } as const;
+  const page = await cluster.visit(visit, { ...step, from: { partition: 0, after: "" } }, MINUTE_MS);
+  expect([page.documents, page.next?.after]).toEqual([1, "id:x:note:g=alice:1"]);
+  const { next: from = fail() } = page;
+  expect(await codeOf(cluster.visit(visit, { ...step, from }, MINUTE_MS))).toBe("TOO_LARGE");
+});
+
+function fail(): never {
+  throw new Error("there is no next page");
+}

@@ -49,7 +49,8 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       const bounds = { documentsMax: wanted - documents, bytesMax: limits.visitBytes - bytes, timeoutMs: leftMs };
-      const page = await session.next(bounds, false).catch(failedPage);
+      const page = await session.next(bounds, false).catch((error: unknown) => failedPage(error, documents > 0));
+      if (page === undefined) break;
       if ("status" in page) {
         failure = page;
         break;
@@ -83,7 +84,9 @@ interface VisitFailure {
 }
 
 /** What a page that could not be made means to a visit. What the caller did wrong is answered alone. */
-function failedPage(error: unknown): VisitFailure {
+function failedPage(error: unknown, hasDocuments: boolean): VisitFailure | undefined {
+  // What is too large is told to who asks for it alone: what is there already is answered, with where to go on.
+  if (hasDocuments && ServiceError.is(error) && error.code === "TOO_LARGE") return undefined;
   if (!ServiceError.is(error) || (error.status !== 500 && error.status !== 504)) throw error;
   const { status, message, code } = error;
   return { status, message, code };

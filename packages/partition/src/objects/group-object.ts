@@ -40,7 +40,7 @@ import { errorFields } from "../thread-messages.ts";
 import { Fence } from "./fence.ts";
 import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
-import { answerOf, checkReply, doneReply, isMoved, movedReply, waitingOf } from "./object-answer.ts";
+import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 import { RestAlarm } from "./rest-alarm.ts";
 import { Sharer } from "./turnstile.ts";
@@ -93,7 +93,8 @@ export class GroupObject implements GroupCalls {
   }
 
   get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
-    return this.#call(waiting, ({ host }) => host.partition(this.#key).get(request, waiting.timeoutMs), isMoved);
+    const get = ({ host }: Served): Promise<Answer> => host.partition(this.#key).get(request, waiting.timeoutMs);
+    return this.#call(waiting, (served) => get(served).then<Answer>(checked), isMoved);
   }
 
   search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
@@ -130,7 +131,7 @@ export class GroupObject implements GroupCalls {
 
   visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>> {
     const inside = { ...step, bucket: 0, key: this.#key };
-    return this.#steady(waiting, ({ host }) => host.visit(visit, inside, waiting.timeoutMs));
+    return this.#steady(waiting, ({ host }) => host.visit(visit, inside, waiting.timeoutMs).then(checked));
   }
 
   applyWhere(

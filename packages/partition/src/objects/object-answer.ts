@@ -1,6 +1,7 @@
 /** What an object replies; to a search, as much as it may, and nothing of models, which are not run in it. */
 import { type Answer, ServiceError } from "@brooklet/core";
 import { clock } from "../clock.ts";
+import type { VisitPage } from "../cluster.ts";
 import type { SearchStage } from "../query/open-search.ts";
 import type { Waiting } from "../query/query-models.ts";
 import { MOVED } from "../shards/moved.ts";
@@ -10,12 +11,31 @@ import { type ObjectReply, type ObjectWaiting, REPLY_BYTES_MAX } from "./object-
 /** The answer of a search that is over. No models are run here; then the search is given up. */
 export function answerOf(stage: SearchStage, giveUp: () => void): Answer {
   if (stage.kind === "answer") {
-    checkReply(stage.answer.body);
-    return stage.answer;
+    return checked(stage.answer);
   }
   giveUp();
   const message = "ONNX models are not run here: the rank profile cannot be used at the edge";
   throw new ServiceError({ code: "UNSUPPORTED", status: 400, number: 4, message });
+}
+
+/** What is not longer than an object may reply. */
+export function checked<Replied extends { readonly body: Uint8Array }>(replied: Replied): Replied {
+  checkReply(replied.body);
+  return replied;
+}
+
+/** A page of so many documents, or where that is longer than an object may reply, of one; nothing: there is one before it already. */
+export async function pageOf(
+  page: (documentsMax: number) => Promise<VisitPage>,
+  documentsMax: number,
+  isFirst: boolean,
+): Promise<VisitPage | undefined> {
+  try {
+    return await page(documentsMax);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "TOO_LARGE") throw error;
+    return isFirst ? await page(1) : undefined;
+  }
 }
 
 /** Throws where an answer is longer than an object may reply. */

@@ -45,6 +45,7 @@ import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import { deployFenced, type FencedSetting } from "./fence.ts";
 import { walkGroups } from "./group-walk.ts";
 import type { DeployedCore } from "./isolate.ts";
+import { pageOf } from "./object-answer.ts";
 import {
   directoryOf,
   type GroupCalls,
@@ -262,11 +263,18 @@ export class ObjectCluster implements Cluster {
     let damage: string | undefined;
     const next = await walkGroups(this.#options.port, step, deadline, async (key, from) => {
       const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax - bytes };
-      const page = await visitShards(this.#maps, key, visit, bounds, (shard, of) =>
-        this.#answered(key, shard, (group) =>
-          group.visit(of, bounds, { ...this.#waiting(deadline.remainingMs, shard), ...(fence && { fence }) }),
-        ),
-      );
+      const asked = (documentsMax: number): Promise<VisitPage> =>
+        visitShards(this.#maps, key, visit, { ...bounds, documentsMax }, (shard, of) =>
+          this.#answered(key, shard, (group) =>
+            group.visit(
+              of,
+              { ...bounds, documentsMax },
+              { ...this.#waiting(deadline.remainingMs, shard), ...(fence && { fence }) },
+            ),
+          ),
+        );
+      const page = await pageOf(asked, bounds.documentsMax, documents === 0);
+      if (page === undefined) return { next: from, isFull: true };
       pages.push(page);
       documents += page.documents;
       bytes += page.body.length;
