@@ -116,6 +116,43 @@ export class Admission {
   }
 }
 
+/**
+ * Parts of an answer that are made in a place, which is given back at their end: when the last was made, or their reader goes, also before
+ * the first was asked for, where a generator has nothing to end.
+ */
+export function inPlace(
+  parts: AsyncGenerator<Uint8Array>,
+  admission: Pick<Admission, "leave">,
+  gone: AbortSignal | undefined,
+): AsyncIterable<Uint8Array> {
+  let hasLeft = false;
+  const leave = (): void => {
+    if (!hasLeft) admission.leave();
+    hasLeft = true;
+    gone?.removeEventListener("abort", end);
+  };
+  const end = async (): Promise<IteratorResult<Uint8Array>> => {
+    try {
+      return await parts.return(undefined);
+    } finally {
+      leave();
+    }
+  };
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    try {
+      const result = await parts.next();
+      if (result.done === true) leave();
+      return result;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  };
+  if (gone?.aborted === true) void end();
+  else gone?.addEventListener("abort", end);
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
+}
+
 /** One admission for each key that is in use, so that one busy group does not crowd out the others. */
 export class KeyedAdmission {
   readonly #limits: AdmissionLimits;

@@ -56,7 +56,8 @@ async function answerVisit(
   const from = await readContinuation(parameters, set, context);
   await context.cluster.checkVisit(set.plan.visit);
   const session = new VisitSession(access, { ...set.plan, isEventual }, from);
-  const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel, arrivedMs: call.arrivedMs };
+  const { arrivedMs, gone } = call;
+  const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel, arrivedMs, gone };
   return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
 }
 

@@ -9,6 +9,7 @@ import { causeOf, type ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
+import { inPlace } from "../load/admission.ts";
 import { demandJson, ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
 import { FEED_PARAMETERS } from "../request-shapes.ts";
@@ -62,30 +63,28 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
     const input = context.bodies.stream(call);
     await context.feeds.enter();
+    const { gone } = call;
     const told = feed(input, context, {
       timeoutMs: Math.min(timeoutMs, context.limits.documentTimeoutMs),
       ...(cluster !== undefined && { cluster }),
-      ...(call.gone !== undefined && { gone: call.gone }),
+      ...(gone !== undefined && { gone }),
     });
-    if (!isLines) return await document(told, onDefect);
+    if (!isLines) return await document(told, onDefect).finally(() => context.feeds.leave());
     const cause = new Map<number, unknown>();
-    return { status: 200, headers: { "content-type": JSON_LINES }, body: lines(told, onDefect, cause), cause };
+    const body = inPlace(lines(told, onDefect, cause), context.feeds, gone);
+    return { status: 200, headers: { "content-type": JSON_LINES }, body, cause };
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));
   }
 }
 
-/** The outcomes of a feed; its place is given back when it ends, however it ends. */
+/** The outcomes of a feed. What is refused of it is told where they are. */
 async function* feed(
   input: AsyncIterable<Uint8Array>,
   context: GatewayContext,
   how: Omit<FeedOptions, "heldBytes" | "keys">,
 ): AsyncGenerator<readonly FedOperation[], void, undefined> {
-  try {
-    yield* context.access.feed(input, { ...how, heldBytes: context.limits.feedHeldBytes });
-  } finally {
-    context.feeds.leave();
-  }
+  yield* context.access.feed(input, { ...how, heldBytes: context.limits.feedHeldBytes });
 }
 
 /** Every outcome on a line, with the causes of failures beside; and the summary on the last. Without that one the feed was not done to its end. */

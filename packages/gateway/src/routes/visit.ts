@@ -7,6 +7,7 @@ import type { Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
 import { DOCUMENT_JSON } from "../failure.ts";
+import { inPlace } from "../load/admission.ts";
 import { type Trace, traceOf } from "../trace.ts";
 import type { DocumentSet } from "../visit-request.ts";
 import type { SessionPage, VisitSession } from "../visit-session.ts";
@@ -22,6 +23,7 @@ export interface VisitRequest {
   readonly traceLevel: number;
   /** When it was asked for. */
   readonly arrivedMs: number;
+  readonly gone: AbortSignal | undefined;
 }
 
 const JSON_LINES = "application/jsonl; charset=UTF-8";
@@ -135,34 +137,8 @@ export async function streamVisit(request: VisitRequest, context: GatewayContext
   return {
     status: 200,
     headers: { "content-type": isLines ? JSON_LINES : DOCUMENT_JSON },
-    body: leaving(parts, context),
+    body: inPlace(parts, context.visits, request.gone),
   };
-}
-
-/** Gives the place of the visit back when its stream ends, however it ends. */
-function leaving(parts: AsyncGenerator<Uint8Array>, context: GatewayContext): AsyncIterable<Uint8Array> {
-  let left = false;
-  const leave = (): void => {
-    if (!left) context.visits.leave();
-    left = true;
-  };
-  const iterator: AsyncIterator<Uint8Array> = {
-    next: async () => {
-      try {
-        const result = await parts.next();
-        if (result.done === true) leave();
-        return result;
-      } catch (error) {
-        leave();
-        throw error;
-      }
-    },
-    return: async () => {
-      leave();
-      return await parts.return(undefined);
-    },
-  };
-  return { [Symbol.asyncIterator]: () => iterator };
 }
 
 async function* jsonOf(request: VisitRequest, context: GatewayContext): AsyncGenerator<Uint8Array> {
