@@ -177,11 +177,15 @@ class WebCall implements Call {
     // What says how long it is comes as a whole, which costs less than its parts.
     const isShort = Number(this.#headers.named.get("content-length") ?? Number.POSITIVE_INFINITY) <= limitBytes;
     if (isShort) return whole(await request.arrayBuffer().catch(broken), limitBytes);
-    return request.body === null ? NO_BYTES : await collect(request.body, limitBytes, room);
+    return request.body === null ? NO_BYTES : await collect(this.stream(), limitBytes, room);
   }
 
-  stream(): AsyncIterable<Uint8Array> {
-    return this.#request.body ?? nothing();
+  async *stream(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#request.body ?? [];
+    } catch (cause) {
+      broken(cause as Error);
+    }
   }
 }
 
@@ -199,9 +203,7 @@ function whole(buffer: ArrayBuffer, limitBytes: number): Uint8Array {
 /** No bytes. */
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
 
-async function* nothing(): AsyncGenerator<Uint8Array> {}
-
-async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
+async function collect(stream: AsyncIterable<Uint8Array>, limitBytes: number, room: BodyRoom): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let received = 0;
   for await (const chunk of stream) {

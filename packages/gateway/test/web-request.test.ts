@@ -28,3 +28,22 @@ test("a request without a body has none", async () => {
   const response = await app.fetch(new Request(`http://localhost${TARGET}`, { method: "DELETE" }), {});
   expect(response.status).toBe(200);
 });
+
+test("a body that breaks off is the client's, however it is read, and no defect", async () => {
+  const defects: unknown[] = [];
+  const gateway = createGateway({ cluster: fakeCluster(), onDefect: (defect) => defects.push(defect) });
+  for (const target of [TARGET, "/search/", "/brooklet/v1/feed"]) {
+    const body = new ReadableStream({
+      pull: (controller) => controller.error(new TypeError("Network connection lost.")),
+    });
+    const headers = { "content-type": "application/json" };
+    const init = { method: "POST", body, headers, duplex: "half" };
+    const response = await gateway.respond(new Request(`http://localhost${target}`, init), target);
+    expect([target, response.status, await response.text()]).toEqual([
+      target,
+      400,
+      expect.stringContaining("closed before"),
+    ]);
+  }
+  expect(defects).toEqual([]);
+});
