@@ -7,13 +7,13 @@ export class Agent extends DurableObject {
   #memory;
 
   async #group() {
-    this.#memory ??= openIn(this.ctx.storage, { schemas: [note] });
-    return (await this.#memory).group("me");
+    this.#memory ??= await openIn(this.ctx.storage, { schemas: [note] });
+    return this.#memory.group("me");
   }
 
   async fill() {
     await fillGroup(await this.#group());
-    await (await this.#memory).rest();
+    await this.#memory.rest();
   }
 
   async recall(...asked) {

@@ -2,11 +2,17 @@
  * A database in your own Durable Object: an agent has its memory and its search in one place, with the same SDK as anywhere. What is
  * stored stands in tables of its own beside yours, in the object's SQLite.
  */
-import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@brooklet/client";
+import type { AnySchema, ApplicationOptions, BrookletError, Client, LanguageModel } from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders } from "@brooklet/models";
 import type { Surroundings } from "@brooklet/partition";
-import { OBJECT_SEGMENT_BYTES, ObjectCluster, OwnObjects, SharedCores } from "@brooklet/partition/objects";
+import {
+  type DeployedCore,
+  OBJECT_SEGMENT_BYTES,
+  ObjectCluster,
+  OwnObjects,
+  SharedCores,
+} from "@brooklet/partition/objects";
 import { durableObject } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
 import {
@@ -94,9 +100,36 @@ const makeEngine = (): Core => new Core({ instantiate, cacheBytes: CACHE_BYTES, 
 const makeValidator = (): Core => new Core({ instantiate, cacheBytes: 0 });
 const cores = new SharedCores(makeEngine);
 
+/** What is open of a storage: whoever opens it again has the same objects, as others would write over what these have written. */
+interface Opened {
+  readonly core: DeployedCore;
+  readonly objects: OwnObjects;
+  users: number;
+}
+
+const opened = new WeakMap<ObjectStorage, Opened>();
+
+function opening(storage: ObjectStorage, onProblem: (problem: unknown) => void): Opened {
+  let known = opened.get(storage);
+  if (known === undefined) {
+    const core = cores.open();
+    const connection = durableObject(storage);
+    const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
+    known = { core, objects, users: 0 };
+    opened.set(storage, known);
+  }
+  known.users += 1;
+  return known;
+}
+
+function leave(storage: ObjectStorage, left: Opened): void {
+  left.users -= 1;
+  if (left.users === 0) opened.delete(storage);
+}
+
 /**
- * Opens a database in the storage of a Durable Object, and deploys the schemas. Call it once, in the object's constructor within
- * `blockConcurrencyWhile`, or at its first request. Its class has to be one with SQLite (`new_sqlite_classes` in wrangler.jsonc).
+ * Opens a database in the storage of a Durable Object, and deploys the schemas. Keep what it gives: `this.#opened ??= await openIn(…)`
+ * tries again where it failed. Databases of one storage see what each other writes. Its class has to be one with SQLite (`new_sqlite_classes` in wrangler.jsonc).
  *
  * @example
  * ```ts
@@ -115,31 +148,40 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
   refuseEnding(storage);
   const { schemas, remove, embedders, models, languageModel, onProblem = () => undefined } = options;
   const embedder = new GivenEmbedders(models?.embedders ?? [], "in an object");
-  const core = cores.open();
-  const connection = durableObject(storage);
-  const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
-  const cluster = await ObjectCluster.open({
-    port: objects,
-    isolate: core,
-    directories: 1,
-    makeEngine: makeValidator,
-    embedder,
-    onProblem,
-  });
-  const { client, close } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
-  const deployed = await client.deploy(schemas, {
-    ...(embedders === undefined ? {} : { embedders }),
-    ...(remove === true ? { remove } : {}),
-  });
-  return {
-    ...client,
-    warnings: deployed.warnings,
-    get isRestless(): boolean {
-      return objects.isRestless;
-    },
-    rest: () => objects.rest(),
-    backup: () => backupOf(storage),
-    restore: (moment) => restoreTo(storage, moment, () => close(closedError())),
-    close: () => close(),
-  };
+  const shared = opening(storage, onProblem);
+  const { core, objects } = shared;
+  let leaving: Promise<void> | undefined;
+  try {
+    const cluster = await ObjectCluster.open({
+      port: objects,
+      isolate: core,
+      directories: 1,
+      makeEngine: makeValidator,
+      embedder,
+      onProblem,
+    });
+    const { client, close } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
+    const deployed = await client.deploy(schemas, {
+      ...(embedders === undefined ? {} : { embedders }),
+      ...(remove === true ? { remove } : {}),
+    });
+    const end = (reason?: BrookletError): Promise<void> => {
+      leaving ??= close(reason).finally(() => leave(storage, shared));
+      return leaving;
+    };
+    return {
+      ...client,
+      warnings: deployed.warnings,
+      get isRestless(): boolean {
+        return objects.isRestless;
+      },
+      rest: () => objects.rest(),
+      backup: () => backupOf(storage),
+      restore: (moment) => restoreTo(storage, moment, () => end(closedError())),
+      close: () => end(),
+    };
+  } catch (error) {
+    leave(storage, shared);
+    throw error;
+  }
 }

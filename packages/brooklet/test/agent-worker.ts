@@ -12,10 +12,10 @@ interface State {
 /** An agent: tables of its own, and a memory beside them. */
 export class Agent extends DurableObject {
   declare readonly ctx: State;
-  #memory: Promise<ObjectDatabase> | undefined;
+  #memory: ObjectDatabase | undefined;
 
-  #database(): Promise<ObjectDatabase> {
-    this.#memory ??= openIn(this.ctx.storage, { schemas: [NOTE] });
+  async #database(): Promise<ObjectDatabase> {
+    this.#memory ??= await openIn(this.ctx.storage, { schemas: [NOTE] });
     return this.#memory;
   }
 
@@ -34,6 +34,15 @@ export class Agent extends DurableObject {
       answers.push(hits.map(({ id, relevance }) => [id, relevance] as const));
     }
     return answers;
+  }
+
+  /** How many notes are there of four that two databases of this object wrote in turns. */
+  async crowd(): Promise<number> {
+    const open = (): Promise<ObjectDatabase> => openIn(this.ctx.storage, { schemas: [NOTE] });
+    const both = await Promise.all([open(), open()]);
+    for (const [at, { id, fields }] of NOTES.slice(0, 4).entries())
+      await both[at % 2]?.group("crowd").put(NOTE, id, fields);
+    return await (await open()).group("crowd").count(NOTE);
   }
 
   async rest(): Promise<readonly boolean[]> {
@@ -62,7 +71,7 @@ export class Agent extends DurableObject {
 
 interface Call {
   readonly agent: string;
-  readonly verb: "remember" | "recall" | "rest" | "forget" | "backup" | "tables";
+  readonly verb: "remember" | "recall" | "crowd" | "rest" | "forget" | "backup" | "tables";
 }
 
 /** Calls an agent. */

@@ -57,6 +57,10 @@ test("agents of one isolate share a core and nothing else; what is theirs is lef
   expect(await ask("bob", "recall")).toEqual(found);
 });
 
+test("databases of one object write beside each other", async () => {
+  expect(await ask("crowd", "crowd")).toBe(4);
+});
+
 test("a backup is a bookmark of the platform's own", async () => {
   await ask("keeper", "remember");
   // This runtime has the same for every moment: what a restoration gives is tested over a stand-in (object-backup.test.ts).

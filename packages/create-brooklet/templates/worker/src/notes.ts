@@ -13,10 +13,11 @@ const REST_MS = 5_000;
 
 /** The notes of one user, in an object of their own: nothing of anybody else is in reach. */
 export class Notes extends DurableObject {
-  #opened?: Promise<ObjectDatabase>;
+  #opened?: ObjectDatabase;
 
-  #database(): Promise<ObjectDatabase> {
-    this.#opened ??= openIn(this.ctx.storage, { schemas: [note] });
+  /** The database, and no promise, is kept: where it could not be opened, the next call tries again. */
+  async #database(): Promise<ObjectDatabase> {
+    this.#opened ??= await openIn(this.ctx.storage, { schemas: [note] });
     return this.#opened;
   }
 

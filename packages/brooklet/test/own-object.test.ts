@@ -1,0 +1,37 @@
+/** A database in an object, over a stand-in of its storage: opened more than once, and again where that failed. */
+import { expect, test } from "vitest";
+import { int, openIn, schema, text } from "../src/durable-object.ts";
+import { StandInStorage } from "./object-storage.ts";
+
+const note = schema("note", { body: text(), n: int() });
+
+test("databases of one storage lose nothing that the others wrote, and close apart", async () => {
+  const storage = new StandInStorage();
+  const both = await Promise.all([openIn(storage, { schemas: [note] }), openIn(storage, { schemas: [note] })]);
+  const put = async (at: number, id: number): Promise<void> => {
+    await both[at % 2]?.group("me").put(note, `${id}`, { body: `number ${id}`, n: id });
+  };
+  for (let n = 0; n < 6; n += 1) await put(n, n);
+  await both[0].close();
+  await put(1, 6);
+  const third = await openIn(storage, { schemas: [note] });
+  expect([await both[1].group("me").count(note), await third.group("me").count(note)]).toEqual([7, 7]);
+  await Promise.all([both[1].close(), third.close()]);
+  // From what is stored, as nobody has it in memory.
+  const last = await openIn(storage, { schemas: [note] });
+  for (let n = 0; n < 7; n += 1) expect(await last.group("me").get(note, `${n}`)).toMatchObject({ n });
+  await last.close();
+});
+
+test("an object whose schemas were refused opens with others, and writes beside who had it open", async () => {
+  const storage = new StandInStorage();
+  const first = await openIn(storage, { schemas: [note] });
+  await first.group("me").put(note, "1", { body: "red", n: 1 });
+  const other = schema("note", { body: text(), n: text() });
+  await expect(openIn(storage, { schemas: [other] })).rejects.toThrow("The schemas were not deployed");
+  const again = await openIn(storage, { schemas: [note] });
+  await again.group("me").put(note, "2", { body: "red", n: 2 });
+  await first.group("me").put(note, "3", { body: "red", n: 3 });
+  expect(await again.group("me").count(note)).toBe(3);
+  await Promise.all([first.close(), again.close()]);
+});
