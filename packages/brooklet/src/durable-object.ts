@@ -81,7 +81,7 @@ const OPTIONS = {
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   embedders: CHECKS.settings,
-  models: CHECKS.settings,
+  models: CHECKS.models,
   languageModel: CHECKS.settings,
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof OpenInOptions, Check>>;

@@ -95,7 +95,7 @@ const OPTIONS = {
   shardBytes: CHECKS.count,
   embedders: CHECKS.settings,
   files: CHECKS.settings,
-  models: CHECKS.settings,
+  models: CHECKS.models,
   languageModel: CHECKS.settings,
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof OpenOptions, Check>>;

@@ -1,6 +1,7 @@
 /** Options of `open` and `serve`, checked where they are given: what is wrong with one fails no later call. */
 import { type AnySchema, invalidArgument, refuseUnknown } from "@brooklet/client";
 import { documentNameProblem } from "@brooklet/wire";
+import type { ModelOptions } from "./node/application-embedders.ts";
 
 /** What an option has to be, as the end of "give …", if this value is not that. */
 export type Check = (value: unknown) => string | undefined;
@@ -13,6 +14,7 @@ type OptionKind =
   | "textOrListener"
   | "work"
   | "settings"
+  | "models"
   | "count"
   | "buckets"
   | "key"
@@ -47,6 +49,7 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   textOrListener: unless((value) => isText(value) || isFunction(value), "the name of a file, or a function"),
   work: unless((value) => isFunction(value) || isObject(value), "a function or an object"),
   settings: unless(isObject, "an object with settings"),
+  models: (value) => checkOptions("models", value, MODELS),
   key: unless(
     (value) => isText(value) || isFunction(value) || value instanceof Uint8Array,
     "a key of 256 bits, as brooklet key makes one, or a function that gives it",
@@ -66,13 +69,20 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   schemas: unless((value) => Array.isArray(value) && value.every(isSchema), "a list of schemas made with schema()"),
 };
 
+const MODELS = {
+  embedders: unless(Array.isArray, "a list of embedders"),
+  modelFolder: CHECKS.text,
+  modelCache: CHECKS.text,
+  onNotice: CHECKS.listener,
+} satisfies Readonly<Record<keyof ModelOptions, Check>>;
+
 /** Throws what is wrong with the options of a call. What is required has to be there. */
 export function checkOptions(
   call: string,
   options: unknown,
   checks: Readonly<Record<string, Check>>,
   required: Readonly<Record<string, string>> = {},
-): void {
+): undefined {
   if (typeof options !== "object" || options === null) throw invalidArgument(`${call} takes an object of options`);
   refuseUnknown(call, options, Object.keys(checks));
   for (const [name, value] of Object.entries(options)) {

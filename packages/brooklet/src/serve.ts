@@ -198,7 +198,7 @@ const OPTIONS = {
   cacheBytes: CHECKS.count,
   shardBytes: CHECKS.count,
   keepRemovesSeconds: CHECKS.count,
-  models: CHECKS.settings,
+  models: CHECKS.models,
   modelOrigins: CHECKS.texts,
   secrets: CHECKS.settings,
   reranker: CHECKS.work,

@@ -124,6 +124,9 @@ describe("what is wrong with an option is told by the call that is given it", ()
     [{ schemas: [note], threads: -1 }, "threads is -1: give a whole number from 0 on"],
     [{ schemas: [note], cacheBytes: Number.NaN }, "cacheBytes is NaN: give a whole number from 0 on"],
     [{ schemas: [note], onProblem: "log" }, 'onProblem is "log": give a function'],
+    [{ schemas: [note], models: { folder: "x" } }, "models has no option 'folder'"],
+    [{ schemas: [note], models: { embedders: 5 } }, "embedders is 5: give a list of embedders"],
+    [{ schemas: [note], files: { "a.onnx": 5 } }, "a.onnx is 5: give a text"],
     [{ schemas: [note], languageModel: {} }, "languageModel needs the `url` of an endpoint and the `model` there"],
   ])("open: %#", async (options, message) => {
     await expect(open(options as never)).rejects.toMatchObject(refused(message));
@@ -138,6 +141,7 @@ describe("what is wrong with an option is told by the call that is given it", ()
   });
 
   test.each<[object, string]>([
+    [{ port: 0, models: { modelFolder: 5 } }, "modelFolder is 5: give a text that is not empty"],
     [{ prt: 1 }, "serve has no option 'prt'; did you mean 'port'?"],
     [{ port: 70_000 }, "port is 70000: give a port, 0 to 65535"],
     [{ port: 0, threads: 1.5 }, "threads is 1.5: give a whole number from 0 on"],
@@ -174,6 +178,8 @@ describe("what is wrong with an option is told by the call that is given it", ()
     const db = await open({ schemas: [note] });
     onTestFinished(() => db.close());
     const alice = db.group("alice");
+    await expect(db.deploy([note], { remov: true } as never)).rejects.toThrow("did you mean 'remove'?");
+    await expect(db.deploy([note], { remove: "no" } as never)).rejects.toThrow('remove is "no": give true or false');
     const unknown = { conditon: "false" } as never;
     await expect(alice.put(note, "1", { body: "a" }, unknown)).rejects.toThrow("did you mean 'condition'?");
     await expect(alice.feed(note, [], { concurrency: 0 })).rejects.toThrow("concurrency is 0: give 1 or more");

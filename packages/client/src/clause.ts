@@ -2,7 +2,7 @@
  * What callers write piece by piece in a callback: conditions, selections, filters, terms. A piece that was made there and
  * is no part of what the callback gave back is an error: `a && b` compiles, and is `b`.
  */
-import { invalidArgument } from "./error.ts";
+import { excerpt, invalidArgument } from "./error.ts";
 
 /** A clause is known by it, also one of another copy of this package. */
 const MARKER: unique symbol = Symbol.for("brooklet.Clause");
@@ -62,14 +62,10 @@ export function clauseText(kind: string, place: string, write: () => unknown): s
 /** The text of what has to be a clause of this kind: `false` and nothing at all are no conditions. */
 export function textOfClause(kind: string, place: string, given: unknown): string {
   if (isClause(given) && given.kind === kind) return String(given);
-  const what = given instanceof Promise ? "a promise" : typeof given === "function" ? "a function" : excerpt(given);
+  const what = given instanceof Promise ? "a promise" : excerpt(given);
   throw invalidArgument(`${place} is ${what}, which is no ${kind}: write one with the fields it is given`);
 }
 
 function isClause(given: unknown): given is Clause {
   return typeof given === "object" && given !== null && (given as { [MARKER]?: unknown })[MARKER] === true;
-}
-
-function excerpt(given: unknown): string {
-  return typeof given === "object" && given !== null ? "an object" : String(JSON.stringify(given) ?? given);
 }

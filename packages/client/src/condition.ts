@@ -1,6 +1,6 @@
 /** What documents have to fulfil, as YQL. Conditions are values: they are combined, printed, and used again. */
-import { Clause } from "./clause.ts";
-import { invalidArgument } from "./error.ts";
+import { Clause, textOfClause } from "./clause.ts";
+import { excerpt, invalidArgument } from "./error.ts";
 
 /**
  * A condition on documents. `String(…)` gives its YQL. Conditions are joined by their methods: to JavaScript's `&&`, `||`
@@ -30,7 +30,7 @@ export class Condition extends Clause<"condition"> {
 
   /** Whatever does not fulfil this one. */
   not(): Condition {
-    return new Condition(`!(${this})`);
+    return not(this);
   }
 }
 
@@ -88,13 +88,18 @@ export function anyOf(...conditions: readonly Condition[]): Condition {
  * ```
  */
 export function not(condition: Condition): Condition {
-  return condition.not();
+  return new Condition(`!(${joined("not", [condition])})`);
 }
 
 function joinConditions(operator: "and" | "or", conditions: readonly Condition[]): Condition {
   const [first] = conditions;
-  if (first !== undefined && conditions.length === 1) return first;
-  return new Condition(`(${conditions.join(` ${operator} `)})`);
+  const text = joined(operator, conditions, ` ${operator} `);
+  return first !== undefined && conditions.length === 1 ? first : new Condition(`(${text})`);
+}
+
+/** @internal The texts of conditions: nothing else becomes part of one. */
+export function joined(place: string, conditions: readonly Condition[], separator = ", "): string {
+  return conditions.map((it) => textOfClause("condition", `what ${place} takes`, it)).join(separator);
 }
 
 /** Values that can be compared with. */
@@ -108,7 +113,8 @@ const INT32_MAX = 2 ** 31 - 1;
  */
 export function literal(value: Literal): string {
   if (typeof value === "bigint") return `${value}L`;
-  if (typeof value !== "number") return JSON.stringify(value);
+  if (typeof value === "string" || typeof value === "boolean") return JSON.stringify(value);
+  if (typeof value !== "number") throw invalidArgument(`${excerpt(value)} cannot be compared with`);
   if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be compared with: give a finite number`);
   if (Number.isInteger(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) {
     return Math.abs(value) > INT32_MAX ? `${value}L` : String(value);

@@ -6,7 +6,7 @@
 import { decodeBase64, encodeBase64, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
 import { shownId } from "./document-id.ts";
 import { type DocumentPlace, documentSet } from "./document-request.ts";
-import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
+import { demandKind, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { exchange } from "./exchange.ts";
 import { type Hit, readResult, wholeRoot } from "./hit/result.ts";
 import { type Query, query } from "./query.ts";
@@ -116,6 +116,7 @@ function checkOptions(options: Readonly<Record<string, unknown>>, pageSize: numb
     if (options[name] !== undefined) throw invalidArgument(`a cursor takes no '${name}': ${reason}`);
   }
   refuseUnknown("a cursor", options, OPTIONS);
+  if (options["fields"] !== undefined) demandKind("fields", options["fields"], "a list");
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= PAGE_SIZE_MAX))
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   if (options["near"] === undefined || options["matchBy"] === "words") return;

@@ -1,6 +1,6 @@
 /** Several documents by their ids. */
 import { type DocumentPlace, get, pathOf } from "./document-request.ts";
-import { invalidArgument, refuseUnknown } from "./error.ts";
+import { demandKind, invalidArgument, refuseUnknown } from "./error.ts";
 import type { GetManyOptions } from "./request-options.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { StoredOf } from "./schema/infer.ts";
@@ -19,6 +19,7 @@ export async function getMany<Fields extends FieldMap>(
   const { concurrency = GETS_AT_ONCE, ...request } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1))
     throw invalidArgument(`concurrency is ${concurrency}: give a whole number, 1 or more`);
+  demandKind("ids", ids, "a list");
   // What cannot be an id is told before anything is asked.
   for (const id of ids) pathOf(place, schema, id);
   const found: (StoredOf<Fields> | undefined)[] = ids.map(() => undefined);

@@ -1,9 +1,9 @@
 /** Requests about single documents of one group: what they are addressed to, and how their answers are read. */
 import type { DocumentFound, UnsharedBytes } from "@brooklet/wire";
 import { type DocumentSet, givenId } from "./document-id.ts";
-import { BrookletError, refuseUnknown, unexpectedAnswer } from "./error.ts";
+import { BrookletError, FLAG, type Kind, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
-import type { CreateOptions, GetOptions, UpdateOptions } from "./request-options.ts";
+import { CONSISTENCY, type CreateOptions, type GetOptions, type UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { StoredOf } from "./schema/infer.ts";
@@ -21,13 +21,14 @@ export interface DocumentPlace {
 /** What writes the changes of an update, and conditions of writes, and tells of those that were not met. */
 export type WriteLanguage = typeof import("./write-language.ts");
 
-const WRITE_OPTIONS = Object.keys({
-  cluster: true,
+const WRITE_OPTIONS = {
+  cluster: "a text",
   condition: true,
-  create: true,
-  paths: true,
+  create: FLAG,
+  paths: "an object",
   signal: true,
-} satisfies Readonly<Record<keyof UpdateOptions, true>>);
+} satisfies Readonly<Record<keyof UpdateOptions, Kind>>;
+const GET_OPTIONS = { consistency: CONSISTENCY, cluster: "a text", signal: true } as const;
 
 /** The documents of a schema in a group. */
 export function documentSet(schema: AnySchema, group: string): DocumentSet {
@@ -105,9 +106,11 @@ export async function storedFields(
   place: DocumentPlace,
   schema: AnySchema,
   id: string,
-  { signal, consistency, cluster }: GetOptions,
+  options: GetOptions,
   fieldSet?: string,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
+  refuseUnknown("a read", options, GET_OPTIONS);
+  const { signal, consistency, cluster } = options;
   const target = targetOf(place, schema, id, [
     fieldSet && `fieldSet=${fieldSet}`,
     said("consistency", consistency),

@@ -92,10 +92,37 @@ export function unexpectedAnswer(message: string): BrookletError {
  * refuseUnknown("my search", options, ["limit", "offset"]);
  * ```
  */
-export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
+export function refuseUnknown(what: string, given: object, known: readonly string[] | Kinds): void {
   if (typeof given !== "object" || given === null) throw invalidArgument(`${what} takes an object, and not ${given}`);
-  for (const name of Object.keys(given))
-    if (!known.includes(name)) throw invalidArgument(`${what} has no option '${name}'${suggestion(name, known)}`);
+  const names = Array.isArray(known) ? (known as readonly string[]) : Object.keys(known);
+  for (const [name, value] of Object.entries(given)) {
+    if (!names.includes(name)) throw invalidArgument(`${what} has no option '${name}'${suggestion(name, names)}`);
+    if (value !== undefined) demandKind(name, value, (known as Kinds)[name]);
+  }
+}
+
+/** What an option may be: anything, something of a kind, or one of these. */
+export type Kind = true | "a text" | "a list" | "an object" | "a function" | readonly unknown[];
+/** @internal What options may be, by their names. */
+export type Kinds = Readonly<Record<string, Kind>>;
+/** What is so or not. */
+export const FLAG: Kind = [true, false];
+
+/** Refuses what is not of a kind. */
+export function demandKind(name: string, value: unknown, kind: Kind = true): void {
+  if (kind === true || (typeof kind === "string" ? kindOf(value) === kind : kind.includes(value))) return;
+  throw invalidArgument(`${name} is ${excerpt(value)}: give ${[kind].flat().join(" or ")}`);
+}
+
+const KINDS: Readonly<Record<string, string>> = { string: "a text", object: "an object", function: "a function" };
+
+function kindOf(value: unknown): string {
+  return Array.isArray(value) ? "a list" : (value !== null && KINDS[typeof value]) || String(value);
+}
+
+/** A value in a sentence. */
+export function excerpt(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : kindOf(value);
 }
 
 /** @internal What a room below refuses, as the error of this package. */

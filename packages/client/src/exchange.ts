@@ -79,7 +79,7 @@ const UNREACHABLE_ATTEMPTS = 3;
 /** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503), and that is safe. */
 export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
   const { signal } = request;
-  if (signal && !("throwIfAborted" in Object(signal))) throw invalidArgument("signal is no AbortSignal");
+  if (signal !== undefined && !("throwIfAborted" in Object(signal))) throw invalidArgument("signal is no AbortSignal");
   const { attempts } = options.retry;
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -49,9 +49,10 @@ interface GroupsAnswer {
 /** The names of the groups that have documents, each once. */
 export async function* groupNames(
   options: ExchangeOptions,
-  { pageSize = PAGE_SIZE, signal, ...others }: GroupsOptions,
+  asked: GroupsOptions,
 ): AsyncGenerator<string, void, undefined> {
-  refuseUnknown("groups", others, []);
+  refuseUnknown("groups", asked, ["pageSize", "signal"]);
+  const { pageSize = PAGE_SIZE, signal } = asked;
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= PAGE_SIZE_MAX))
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   let continuation: string | undefined;
@@ -92,9 +93,10 @@ export async function clearGroup(
 export async function eraseGroup(
   exchangeOptions: ExchangeOptions,
   group: string,
-  { signal, ...others }: RequestOptions,
+  options: RequestOptions,
 ): Promise<EraseReceipt> {
-  refuseUnknown("erase", others, []);
+  refuseUnknown("erase", options, ["signal"]);
+  const { signal } = options;
   const target = `/brooklet/v1/groups/${pathSegment(group, exchangeOptions.keepsDotSegments)}`;
   const { json } = await exchange(exchangeOptions, { method: "DELETE", target, signal, isRepeatable: true }).catch(
     (error) => withoutGroups(error, "erase a group"),

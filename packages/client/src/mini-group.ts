@@ -252,9 +252,10 @@ export class MiniGroup {
     written: Query<AnySchema, Fields, Features, Grouped>,
     options: RequestOptions = {},
   ): Promise<SearchResult<Fields, Features> & Grouped> {
+    if (!Object(written).toJSON) throw invalidArgument("run takes what query() makes");
     return await readResult(
       written,
-      await wireResult(this.place, written.toJSON(), options.signal, hasBigints(written.schema)),
+      await wireResult(this.place, written.toJSON(), options?.signal, hasBigints(written.schema)),
     );
   }
 }

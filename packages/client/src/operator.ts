@@ -1,7 +1,7 @@
 /** The operators of the query language that stand for themselves, and the words, phrases and annotations they are made of. */
-import { Clause } from "./clause.ts";
-import { Condition, literal } from "./condition.ts";
-import { invalidArgument } from "./error.ts";
+import { Clause, textOfClause } from "./clause.ts";
+import { Condition, joined, literal } from "./condition.ts";
+import { demandKind, invalidArgument } from "./error.ts";
 
 /** What may be said of a word beside the word itself. */
 export interface TermOptions {
@@ -104,6 +104,7 @@ export function equiv(...words: readonly (string | Term)[]): Term {
  * ```
  */
 export function alternatives(words: Readonly<Record<string, number>>): Term {
+  demandKind("alternatives", words, "an object");
   const entries = Object.entries(words).map(([form, exactness]) => `${literal(form)}: ${fraction(exactness)}`);
   if (entries.length === 0) throw invalidArgument("alternatives need words");
   return new Term(`alternatives({${entries.join(", ")}})`);
@@ -117,8 +118,14 @@ function fraction(value: number): string {
 
 /** @internal Words as arguments. */
 export function terms(what: string, words: readonly (string | Term)[], least: number): string {
+  demandKind(what, words, "a list");
   if (words.length < least) throw invalidArgument(`${what} needs ${least === 1 ? "words" : `${least} words at least`}`);
-  return words.map((it) => String(typeof it === "string" ? word(it) : it)).join(", ");
+  return words.map(termText).join(", ");
+}
+
+/** @internal A word or a term in a condition: nothing else becomes part of it. */
+export function termText(given: string | Term): string {
+  return typeof given === "string" ? String(word(given)) : textOfClause("term", "a word", given);
 }
 
 /**
@@ -130,7 +137,7 @@ export function terms(what: string, words: readonly (string | Term)[], least: nu
  * ```
  */
 export function rank(first: Condition, ...others: readonly Condition[]): Condition {
-  return new Condition(`rank(${[first, ...others].join(", ")})`);
+  return new Condition(`rank(${joined("rank", [first, ...others])})`);
 }
 
 /**
@@ -145,8 +152,9 @@ export function weakAnd(
   conditions: readonly Condition[],
   options: { readonly targetHits?: number; readonly totalTargetHits?: number } = {},
 ): Condition {
+  demandKind("weakAnd", conditions, "a list");
   if (conditions.length === 0) throw invalidArgument("weakAnd needs conditions");
-  return new Condition(annotate(`weakAnd(${conditions.join(", ")})`, options));
+  return new Condition(annotate(`weakAnd(${joined("weakAnd", conditions)})`, options));
 }
 
 /**
@@ -158,7 +166,7 @@ export function weakAnd(
  * ```
  */
 export function nonEmpty(condition: Condition): Condition {
-  return new Condition(`nonEmpty(${condition})`);
+  return new Condition(`nonEmpty(${joined("nonEmpty", [condition])})`);
 }
 
 /**
@@ -170,7 +178,7 @@ export function nonEmpty(condition: Condition): Condition {
  * ```
  */
 export function labeled(condition: Condition, label: string, score: number): Condition {
-  return new Condition(`labeled(${condition}, ${literal(label)}, ${fraction(score)})`);
+  return new Condition(`labeled(${joined("labeled", [condition])}, ${literal(label)}, ${fraction(score)})`);
 }
 
 /** How a text that someone typed is read. */

@@ -14,11 +14,12 @@ import {
 import { type CellDigits, suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
-import { invalidArgument, refuseUnknown, withOwnErrors } from "./error.ts";
+import { FLAG, invalidArgument, type Kind, refuseUnknown, withOwnErrors } from "./error.ts";
 import type { Facet, FacetsOf } from "./grouping/facet.ts";
 import { CODE, type FacetCode } from "./grouping/grouped.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import { CONTROL_MARKS, type HighlightForm, markedFields } from "./hit/marks.ts";
+import { CONSISTENCY } from "./request-options.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
@@ -68,38 +69,35 @@ export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Featur
 }
 
 /** What both kinds of search may say, as the type has it. */
-const COMMON_OPTIONS = Object.keys({
-  profile: true,
-  inputs: true,
+const COMMON_OPTIONS = {
+  profile: "a text",
+  inputs: "an object",
   limit: true,
   offset: true,
   timeoutMs: true,
-  timing: true,
-  explain: true,
-  highlights: true,
-  partialResults: true,
-  consistency: true,
-} satisfies Readonly<Record<keyof CommonSearchOptions<AnySchema>, true>>);
-const SEARCH_OPTIONS = [
+  timing: FLAG,
+  explain: FLAG,
+  highlights: ["html", "ranges"],
+  partialResults: FLAG,
+  consistency: CONSISTENCY,
+  signal: true,
+} satisfies Readonly<Record<"signal" | keyof CommonSearchOptions<AnySchema>, Kind>>;
+const SEARCH_OPTIONS = {
   ...COMMON_OPTIONS,
-  ...Object.keys({
-    text: true,
-    near: true,
-    matchBy: true,
-    where: true,
-    orderBy: true,
-    collapse: true,
-    fields: true,
-    facets: true,
-    grouping: true,
-    continuations: true,
-    timeZone: true,
-    signal: true,
-  } satisfies Readonly<Record<"signal" | Exclude<keyof AnySearch, keyof CommonSearchOptions<AnySchema>>, true>>),
-];
-const YQL_OPTIONS = [...COMMON_OPTIONS, "parameters", "summary", "signal"];
+  text: true,
+  near: "an object",
+  matchBy: true,
+  where: true,
+  orderBy: true,
+  collapse: true,
+  fields: "a list",
+  facets: "an object",
+  grouping: "an object",
+  continuations: true,
+  timeZone: "a text",
+} satisfies Readonly<Record<"signal" | keyof AnySearch, Kind>>;
+const YQL_OPTIONS = { ...COMMON_OPTIONS, parameters: "an object", summary: "a text" } as const;
 
-const FORMS: readonly HighlightForm[] = ["html", "ranges"];
 const TIMEOUT_MS_DEFAULT = 5_000;
 const LIMIT_DEFAULT = 10;
 
@@ -134,6 +132,9 @@ export function query<
 > {
   refuseUnknown("a search", options, SEARCH_OPTIONS);
   const asked = options as unknown as AnySearch;
+  const { facets, grouping } = asked;
+  for (const it of [...Object.values(facets ?? {}), ...[grouping ?? []].flat()])
+    if (!Object(it)[CODE]) throw invalidArgument("facets are what facet() makes, groupings what grouping() makes");
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? undefined : nearParameters(schema, asked.near);
   const parameters = Object.assign(commonParameters(schema, asked, profileFor(asked, text)), vector);
@@ -145,10 +146,9 @@ export function query<
   const timeZone = zone?.name ?? asked.timeZone;
   if (timeZone !== undefined) parameters["timezone"] = timeZone;
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
-  const { facets, grouping } = asked;
   return {
     ...makeQuery(schema, writeYql(schema, asked, typed, zoneMinutes ?? 0), parameters, hitFields),
-    ...checkHighlights(asked),
+    ...(asked.highlights && { highlights: asked.highlights }),
     ...(facets === undefined ? {} : { facets }),
     ...(grouping === undefined ? {} : { grouping }),
     ...(typed?.note === undefined ? {} : { note: typed.note }),
@@ -178,7 +178,10 @@ export function yqlQuery<
   refuseUnknown("a search in YQL", options, YQL_OPTIONS);
   const parameters = { ...options.parameters, ...commonParameters(schema, options as unknown as AnySearch, "default") };
   if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
-  return { ...makeQuery(schema, yql, parameters, undefined), ...checkHighlights(options) };
+  return {
+    ...makeQuery(schema, yql, parameters, undefined),
+    ...(options.highlights && { highlights: options.highlights }),
+  };
 }
 
 /** A search, once the type checker is done with it. */
@@ -206,12 +209,6 @@ function makeQuery<S extends AnySchema, Fields>(
   return { schema, yql, parameters, hitFields, toString: () => yql, toJSON: () => ({ yql, ...parameters }) };
 }
 
-function checkHighlights({ highlights }: { readonly highlights?: HighlightForm }): Pick<Query, "highlights"> {
-  if (highlights === undefined) return {};
-  if (FORMS.includes(highlights)) return { highlights };
-  throw invalidArgument(`highlights is ${JSON.stringify(highlights)}: give ${FORMS.join(" or ")}`);
-}
-
 function commonParameters(schema: AnySchema, options: AnySearch, profile: string): Record<string, unknown> {
   const { limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
   for (const [name, count] of Object.entries({ limit, offset })) {
@@ -235,6 +232,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
 function collapseParameters({ collapse }: AnySearch): Record<string, unknown> | undefined {
   if (collapse === undefined) return;
   const all = [collapse].flat().map((it) => (typeof it === "string" ? { by: it } : it));
+  for (const each of all) refuseUnknown("collapse", each, ["by", "size"]);
   if (all.length === 0) return;
   const parameters: Record<string, unknown> = { collapsefield: all.map(({ by }) => by).join(",") };
   for (const { by, size = 1 } of all) {
@@ -276,14 +274,15 @@ function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQu
   return asked;
 }
 
-const TEXT_OPTIONS = Object.keys({
+const TEXT_OPTIONS = {
   query: true,
-  match: true,
-  in: true,
+  match: ["any", "all"],
+  in: "a text",
   language: true,
-  asYouType: true,
-  typos: true,
-} satisfies Readonly<Record<keyof TextQuery, true>>);
+  asYouType: FLAG,
+  typos: FLAG,
+} satisfies Readonly<Record<keyof TextQuery, Kind>>;
+const NEAR_OPTIONS = ["field", "input", "vector", "text", "embedder", "targetHits", "distanceMax", "similarityMin"];
 
 /** Refuses a text that says what there is not, or that is to be looked for where there is nothing. */
 export function checkText(schema: AnySchema, text: TextQuery): void {
@@ -299,6 +298,7 @@ export function checkText(schema: AnySchema, text: TextQuery): void {
 }
 
 function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<string, unknown>> {
+  refuseUnknown("near", near, NEAR_OPTIONS);
   const { vector } = near;
   const asked = vector === undefined ? near : { ...near, vector: checkedVector(schema, { ...near, vector }) };
   return withOwnErrors(() => vectorParameters(searchedSchema(schema), asked));

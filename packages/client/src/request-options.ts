@@ -1,5 +1,6 @@
 /** What may be said of requests beside what they are about. */
 
+import type { Kind } from "./error.ts";
 import type { PathChanges } from "./path-change.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { WriteCondition } from "./selection.ts";
@@ -14,6 +15,8 @@ export interface RequestOptions {
  * server knew a moment ago, without waiting for the store. A server with a directory of its own knows everything, and reads alike.
  */
 export type Consistency = "strict" | "eventual";
+/** Both, as options have them. */
+export const CONSISTENCY: Kind = ["strict", "eventual"] satisfies readonly Consistency[];
 
 /** What a read may be given. */
 export interface ReadOptions extends RequestOptions {

@@ -46,10 +46,11 @@ export function encodeUpdate(
   schema: AnySchema,
   id: string,
   changes: object,
-  { paths = {}, create }: { readonly paths?: unknown; readonly create?: boolean },
+  options: { readonly paths?: unknown; readonly create?: boolean },
 ): { readonly fields: object; readonly isRepeatable: boolean } {
   const refuse = (reason: string): Error =>
     invalidArgument(`document '${id}' of schema ${schema.name} cannot be updated: ${reason}`);
+  const { paths = {}, create } = Object(options) as typeof options;
   if (!isObject(changes)) throw refuse("its changes are an object: { year: { assign: 2026 } }");
   const encoded: Record<string, object> = {};
   for (const [name, change] of Object.entries(changes)) {

@@ -4,9 +4,9 @@
  */
 
 import { shownId } from "./document-id.ts";
-import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
+import { BrookletError, demandKind, invalidArgument, type Kind, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
-import type { Consistency } from "./request-options.ts";
+import { CONSISTENCY, type Consistency } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
@@ -55,6 +55,14 @@ export interface VisitedSet<S extends AnySchema> {
 
 const PAGE_SIZE = 500;
 const CLUSTER = "documents";
+const OPTIONS = {
+  where: true,
+  fields: "a list",
+  pageSize: true,
+  consistency: CONSISTENCY,
+  cluster: "a text",
+  signal: true,
+} satisfies Readonly<Record<keyof VisitOptions, Kind>>;
 
 interface VisitAnswer {
   readonly documents?: readonly { readonly id?: unknown; readonly fields?: Readonly<Record<string, unknown>> }[];
@@ -69,7 +77,7 @@ export async function* visit<S extends AnySchema>(
   options: VisitOptions,
 ): AsyncGenerator<VisitedDocument<DocumentOf<S["fields"]>>, void, undefined> {
   const { schema } = set;
-  refuseUnknown("a visit", options, ["where", "fields", "pageSize", "consistency", "cluster", "signal"]);
+  refuseUnknown("a visit", options, OPTIONS);
   const { where, fields, pageSize = PAGE_SIZE, consistency, cluster, signal } = options;
   if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
   const selection = where === undefined ? {} : { selection: conditionText(schema, where, "the selection of a visit") };
@@ -129,6 +137,7 @@ export async function updateWhere<S extends AnySchema>(
   fields: Partial<DocumentInputOf<S["fields"]>>,
   options: SelectedOptions,
 ): Promise<SelectedSummary> {
+  demandKind("fields", fields, "an object");
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const assigned = given.map(([name, value]) => {
     const field = set.schema.fields[name];

@@ -114,7 +114,7 @@ describe("what is no condition is refused, where it was taken for its text", () 
     [false, "where is false"],
     [null, "where is null"],
     ["true", 'where is "true"'],
-    [[year.is(1)], "where is an object"],
+    [[year.is(1)], "where is a list"],
     [() => false, "where is false"],
     [() => undefined, "where is undefined"],
     [async () => year.is(1), "where is a promise"],

@@ -85,7 +85,8 @@ describe("documents", () => {
     const said = server.asked.slice(-5).map(({ body }) => (body as { readonly consistency?: string }).consistency);
     expect(said).toEqual(["eventual", "eventual", "eventual", "eventual", undefined]);
     // @ts-expect-error There are two.
-    await group.get(note, "1", { consistency: "strong" });
+    const third = group.get(note, "1", { consistency: "strong" });
+    await expect(third).rejects.toThrow('consistency is "strong": give strict or eventual');
   });
 
   test("are checked before anything is sent", async () => {

@@ -1,6 +1,6 @@
 /** The application package of some schemas: what a server is deployed with, this one as well as a Vespa. */
 
-import { invalidArgument } from "../error.ts";
+import { demandKind, invalidArgument } from "../error.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import { type ApplicationOptions, type DeployedServices, servicesOf, servicesXml } from "./services.ts";
 
@@ -24,8 +24,10 @@ export function applicationFiles(
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw invalidArgument(`two schemas are called '${twice}'`);
   if (schemas.length === 0) throw invalidArgument("an application needs at least one schema");
+  const given = Object.entries(options.files ?? {});
+  for (const [path, content] of given) if (!(content instanceof Uint8Array)) demandKind(path, content, "a text");
   return new Map<string, string | Uint8Array>([
-    ...Object.entries(options.files ?? {}),
+    ...given,
     ["services.xml", servicesXml(servicesOf(schemas, options, deployed))],
     ["hosts.xml", HOSTS_XML],
     ...schemas.map((schema): [string, string] => [`schemas/${schema.name}.sd`, String(schema)]),

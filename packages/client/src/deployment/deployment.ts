@@ -4,7 +4,7 @@
  * may become of it, so it is refused by name.
  */
 import { type DeployAnswer, pause, waitMs } from "@brooklet/wire";
-import { BrookletError } from "../error.ts";
+import { BrookletError, FLAG, refuseUnknown } from "../error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, type ExchangeRequest, exchange } from "../exchange.ts";
 import type { RequestOptions } from "../request-options.ts";
 import type { AnySchema } from "../schema/schema.ts";
@@ -31,14 +31,17 @@ const TENANT = "/application/v2/tenant/default";
 const CONTENT = `${TENANT}/application/default/environment/prod/region/default/instance/default/content/`;
 const OVERRIDES = "validation-overrides.xml";
 const ATTEMPTS = 10;
+const OPTIONS = { cluster: true, embedders: true, files: true, remove: FLAG, signal: true } as const;
 const DAY_MS = 86_400_000;
 
 /** Deploys schemas beside those that there are, or in their place. */
 export async function deploySchemas(
   to: ExchangeOptions,
   schemas: readonly AnySchema[],
-  { remove = false, signal, ...application }: DeployOptions,
+  options: DeployOptions,
 ): Promise<Deployment> {
+  refuseUnknown("deploy", options, OPTIONS);
+  const { remove = false, signal, ...application } = options;
   const own = applicationFiles(schemas, application);
   // Who says himself what may be lost says all that there is.
   if (remove || own.has(OVERRIDES)) {

@@ -1,6 +1,6 @@
 /** Expressions and aggregations of Vespa's grouping language, with what their values are in TypeScript. */
 import { Clause } from "../clause.ts";
-import { invalidArgument, unexpectedAnswer } from "../error.ts";
+import { demandKind, invalidArgument, unexpectedAnswer } from "../error.ts";
 import { type Comparison, dateOf, secondsOf, wholeBound } from "../schema/point-in-time.ts";
 
 /** Makes a value of what an answer has. */
@@ -214,7 +214,15 @@ function edge(value: number, floating: boolean): string {
 
 function argument(value: GroupingArgument): string {
   if (typeof value === "string") return quote(value);
-  return typeof value === "number" ? numeral(value) : String(value);
+  return typeof value === "number" ? numeral(value) : expressionText("an argument", value);
+}
+
+/** What is no expression does not become one: the text of a caller without types could be anything. */
+export function expressionText(place: string, given: unknown): string {
+  if (given instanceof Object && "read" in given) return String(given);
+  throw invalidArgument(
+    `${place} is ${String(given)}, which is no expression: write one with what the callback is given`,
+  );
 }
 
 function call<Value>(name: string, args: readonly GroupingArgument[], read: ReadValue): GroupingExpression<Value> {
@@ -304,27 +312,30 @@ const aggregations = {
   /** The deviation of the whole population. */
   stddev: (of: GroupingArgument): Aggregation<number> => aggregation("stddev", of),
   /** The least value. */
-  min: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("min", of, of.read),
+  min: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("min", of, of?.read),
   /** The largest value. */
-  max: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("max", of, of.read),
+  max: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("max", of, of?.read),
   /** Values below which these parts of the documents are, each from 0 to 1. */
-  quantiles: (parts: readonly number[], of: GroupingArgument): Aggregation<readonly Quantile[]> =>
-    new Aggregation(`quantiles([${parts.map((part) => numeral(part, true))}], ${argument(of)})`, readQuantiles),
+  quantiles: (parts: readonly number[], of: GroupingArgument): Aggregation<readonly Quantile[]> => {
+    demandKind("what quantiles is given first", parts, "a list");
+    return new Aggregation(`quantiles([${parts.map((part) => numeral(part, true))}], ${argument(of)})`, readQuantiles);
+  },
 };
 
 /** What makes ranges of values. */
 const ranges = {
   /** Ranges of one width. */
   fixedWidth: <Value>(of: GroupingExpression<Value>, width: number): GroupingExpression<GroupingRange<Value>> =>
-    new GroupingExpression(`fixedwidth(${of}, ${numeral(width)})`, of.read),
+    new GroupingExpression(`fixedwidth(${argument(of)}, ${numeral(width)})`, of.read),
   /** The ranges from each edge to the next; floating numbers are compared as such when `floating` says so. */
   predefined: (
     of: GroupingExpression<number>,
     edges: readonly number[],
     options: { readonly floating?: boolean } = {},
   ): GroupingExpression<GroupingRange> => {
+    demandKind("edges", edges, "a list");
     const floating = options.floating ?? edges.some((value) => Number.isFinite(value) && !Number.isInteger(value));
-    return new GroupingExpression(`predefined(${[of, ...buckets(edges, floating)].join(", ")})`, of.read);
+    return new GroupingExpression(`predefined(${[argument(of), ...buckets(edges, floating)].join(", ")})`, of.read);
   },
   /** Ranges one by one, in their order, with or without their ends: of numbers, texts or dates. */
   buckets: <Value extends BucketEnd>(
@@ -333,11 +344,13 @@ const ranges = {
     options: { readonly floating?: boolean } = {},
   ): GroupingExpression<GroupingRange<Value>> => {
     const isFraction = (value: unknown) => typeof value === "number" && !Number.isInteger(value);
+    demandKind("what buckets is given", ranges, "a list");
+    const first = argument(of);
     const hasFraction = of.read === readDate || ranges.some(({ from, to }) => isFraction(from) || isFraction(to));
     const floating = options.floating ?? hasFraction;
     if (ranges.length === 0) throw invalidArgument("buckets need at least one range");
     const texts = ranges.map((range) => bucketText(range, floating));
-    return new GroupingExpression(`predefined(${[of, ...texts].join(", ")})`, of.read);
+    return new GroupingExpression(`predefined(${[first, ...texts].join(", ")})`, of.read);
   },
 };
 
@@ -370,7 +383,7 @@ function bucketText({ from, to, excludeFrom = false, includeTo = false }: Bucket
 const filters = {
   /** The whole value matches a regular expression (RE2). */
   regex: (pattern: string, of: GroupingExpression): GroupingFilter =>
-    new GroupingFilter(`regex(${quote(pattern)}, ${of})`),
+    new GroupingFilter(`regex(${quote(pattern)}, ${argument(of)})`),
   /** From one number up to another; the first is among them unless it is excluded, the other only if it is included. */
   range: (
     from: number,
@@ -384,10 +397,10 @@ const filters = {
     }
     const { excludeFrom = false, includeTo = false } = options;
     const bounds = excludeFrom || includeTo ? `, ${!excludeFrom}, ${includeTo}` : "";
-    return new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of}${bounds})`);
+    return new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${argument(of)}${bounds})`);
   },
   /** A bool is true; anything else is none, and its documents would be in no group. */
-  isTrue: (of: GroupingExpression<boolean>): GroupingFilter => new GroupingFilter(`istrue(${of})`),
+  isTrue: (of: GroupingExpression<boolean>): GroupingFilter => new GroupingFilter(`istrue(${argument(of)})`),
 };
 
 /** Functions of texts and bytes; bytes are in base64. */
@@ -422,11 +435,12 @@ const functions = {
     call("uca", [of, locale, strength], readText),
   /** The element at an index; beyond the ends, the first or last. */
   at: <Value>(array: GroupingExpression<Value>, index: GroupingArgument): GroupingExpression<Value> =>
-    call("array.at", [array, index], array.read),
+    call("array.at", [array, index], array?.read),
   interpolatedLookup: (array: GroupingExpression, of: GroupingArgument): GroupingExpression<number> =>
     call("interpolatedlookup", [array, of], readNumber),
-  sort: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("sort", [array], array.read),
-  reverse: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("reverse", [array], array.read),
+  sort: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("sort", [array], array?.read),
+  reverse: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> =>
+    call("reverse", [array], array?.read),
   relevance: (): GroupingExpression<number> => call("relevance", [], readNumber),
   now: (): GroupingExpression<Date> => call("now", [], readWholeDate),
   /** The part of the document's id that its putter chose. */
@@ -439,7 +453,7 @@ const functions = {
     unit: "km" | "miles" = "km",
   ): GroupingExpression<number> => {
     const [lat, lng] = [numeral(place.lat, true), numeral(place.lng, true)];
-    return new GroupingExpression(`geo_distance(attribute(${of}), ${lat}, ${lng}).${unit}`, readNumber);
+    return new GroupingExpression(`geo_distance(attribute(${argument(of)}), ${lat}, ${lng}).${unit}`, readNumber);
   },
   /** Text of the language as it is, for what is missing here. Never put in it what a user typed. */
   raw: <Value = unknown>(text: string): GroupingExpression<Value> => new GroupingExpression(text, readScalar),

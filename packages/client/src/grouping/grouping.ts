@@ -1,14 +1,15 @@
 /** Groups in groups, written with the whole grouping language, and read with the types of its expressions. */
 import type { Hit as WireHit } from "@brooklet/wire";
 import { textOfClause, withoutLeftovers } from "../clause.ts";
-import { invalidArgument, unexpectedAnswer } from "../error.ts";
+import { demandKind, invalidArgument, unexpectedAnswer } from "../error.ts";
 import type { FoundDocument } from "../hit/found-document.ts";
 import type { Field, FieldMap, ShapeOf } from "../schema/field.ts";
 import { hasWholeSeconds } from "../schema/point-in-time.ts";
-import type { AnySchema } from "../schema/schema.ts";
+import { type AnySchema, demandSchema } from "../schema/schema.ts";
 import { CODE, type GroupingCode } from "./grouped.ts";
 import {
   type Aggregation,
+  expressionText,
   GROUPING_LANGUAGE,
   type GroupingExpression,
   GroupingField,
@@ -200,6 +201,8 @@ export function grouping<
   schema: S,
   write: (fields: GroupingFieldsOf<S["fields"]>, language: GroupingLanguage) => GroupingDefinition<Outputs, Groups>,
 ): Grouping<Outputs, Groups> {
+  demandSchema(schema);
+  demandKind("what grouping is given", write, "a function");
   const fields = Object.entries(schema.fields).map(([name, field]) => [name, groupingField(name, field)]);
   return withoutLeftovers("a grouping", () =>
     groupingOf(write(Object.fromEntries(fields) as GroupingFieldsOf<S["fields"]>, LANGUAGE)),
@@ -277,14 +280,6 @@ function hitsText({ hits, hitsMax }: GroupList["options"]): string[] {
 
 function hitsEach({ hits, summary }: GroupList["options"]): string[] {
   return hits === true ? [`each(output(summary(${summary === undefined ? "" : identifier(summary)})))`] : [];
-}
-
-/** What is no expression does not become one: the text of a caller without types could be anything. */
-function expressionText(place: string, given: unknown): string {
-  if (typeof given === "object" && given !== null && "read" in given) return String(given);
-  throw invalidArgument(
-    `${place} is ${String(given)}, which is no expression: write one with what the callback is given`,
-  );
 }
 
 function count(name: string, value: number): string {

@@ -6,6 +6,7 @@ import { type DocumentPlace, storedFields } from "../document-request.ts";
 import { invalidArgument } from "../error.ts";
 import { wholeRoot } from "../hit/result.ts";
 import { wireResult } from "../hit/search-request.ts";
+import type { RequestOptions } from "../request-options.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import { type AskOptions, checkLanguageModel } from "./answer.ts";
 import { failureOfModel } from "./model-failure.ts";
@@ -26,8 +27,12 @@ export async function groupRetrieval(
       const { children = [] } = wholeRoot(await wireResult(place, parameters, options.signal));
       return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
     },
-    stored: (documentId) => storedFields(place, schema, documentId, options),
+    stored: (documentId) => storedFields(place, schema, documentId, readOf(options)),
   });
+}
+
+function readOf({ signal }: RequestOptions): RequestOptions {
+  return signal === undefined ? {} : { signal };
 }
 
 /** The parts of an answer. */
@@ -51,7 +56,8 @@ export async function* answerParts(
     yield* answer(searched, passages, {
       model,
       history,
-      isStored: async ({ documentId }) => (await storedFields(place, schema, documentId, options)) !== undefined,
+      isStored: async ({ documentId }) =>
+        (await storedFields(place, schema, documentId, readOf(options))) !== undefined,
       ...(instructions === undefined ? {} : { instructions }),
       ...(signal === undefined ? {} : { signal }),
     });

@@ -10,7 +10,7 @@ import {
   type WordSide,
 } from "@brooklet/answers";
 import type { Condition } from "../condition.ts";
-import { invalidArgument, refuseUnknown } from "../error.ts";
+import { demandKind, invalidArgument, type Kind, refuseUnknown } from "../error.ts";
 import { checkedVector, checkText, filterText } from "../query.ts";
 import type { ConditionsOf, NameWith } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
@@ -60,9 +60,9 @@ export interface RetrieveOptions<S extends AnySchema = AnySchema> extends Retrie
   readonly timeoutMs?: number;
 }
 
-const OPTIONS = Object.keys({
+const OPTIONS = {
   where: true,
-  from: true,
+  from: "a list",
   text: true,
   near: true,
   elementScores: true,
@@ -78,7 +78,7 @@ const OPTIONS = Object.keys({
   rerank: true,
   rerankCount: true,
   signal: true,
-} satisfies Readonly<Record<keyof RetrieveOptions, true>>);
+} satisfies Readonly<Record<keyof RetrieveOptions, Kind>>;
 
 /** Searches, and gives the passages for a question. */
 export async function retrievePassages(
@@ -88,7 +88,10 @@ export async function retrievePassages(
   source: RetrievalSource,
 ): Promise<Retrieved> {
   refuseUnknown("a retrieval", options, OPTIONS);
+  demandKind("question", question, "a text");
   const { where, text, near, ...others } = options;
+  for (const [name, side] of Object.entries({ text, near }))
+    if (side !== undefined && side !== false) demandKind(name, side, "an object");
   const request: RetrievalRequest = {
     ...others,
     ...(where === undefined ? {} : { filter: filterText(schema, where) }),

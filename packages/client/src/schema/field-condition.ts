@@ -2,7 +2,7 @@
 
 import { clauseText } from "../clause.ts";
 import { anyOf, Condition, type Literal, literal } from "../condition.ts";
-import { invalidArgument } from "../error.ts";
+import { demandKind, invalidArgument } from "../error.ts";
 import {
   alternatives,
   annotate,
@@ -12,6 +12,7 @@ import {
   type Term,
   type TermOptions,
   terms,
+  termText,
   word,
 } from "../operator.ts";
 import { mapValues, type Position } from "./codec.ts";
@@ -206,7 +207,7 @@ class FieldCondition {
   }
 
   contains(words: string | Term, options?: TermOptions): Condition {
-    return typeof words === "string" ? this.#word(words, options) : this.#leaf(words);
+    return typeof words === "string" ? this.#word(words, options) : this.#leaf(termText(words));
   }
 
   phrase(...words: readonly (string | Term)[]): Condition {
@@ -238,7 +239,7 @@ class FieldCondition {
   }
 
   matches(expression: string): Condition {
-    return new Condition(`${this.#path} matches ${literal(expression)}`);
+    return new Condition(`${this.#field} matches ${literal(expression)}`);
   }
 
   prefix(start: string, options?: TermOptions): Condition {
@@ -261,8 +262,9 @@ class FieldCondition {
   }
 
   in(values: readonly Literal[]): Condition {
+    demandKind("in", values, "a list");
     for (const value of values) checkEqual(this.#path, this.#type, value);
-    return values.length === 0 ? anyOf() : new Condition(`${this.#path} in (${values.map(literal).join(", ")})`);
+    return values.length === 0 ? anyOf() : new Condition(`${this.#field} in (${values.map(literal).join(", ")})`);
   }
 
   lt(bound: number | Date): Condition {
@@ -288,7 +290,7 @@ class FieldCondition {
       this.#bound(isOpen("leftOpen") ? ">" : ">=", low),
       this.#bound(isOpen("rightOpen") ? "<" : "<=", high),
     ];
-    const range = `range(${this.#path}, ${(ends as Literal[]).map(literal).join(", ")})`;
+    const range = `range(${this.#field}, ${(ends as Literal[]).map(literal).join(", ")})`;
     return new Condition(annotate(range, options));
   }
 
@@ -304,9 +306,10 @@ class FieldCondition {
     return this.#weighted("wand", weights, options);
   }
 
-  geoLocation({ lat, lng }: Position, radius: Distance, options?: object): Condition {
+  geoLocation(center: Position, radius: Distance, options?: object): Condition {
+    const { lat, lng } = Object(center) as Position;
     const place = `${literal(lat)}, ${literal(lng)}`;
-    return new Condition(annotate(`geoLocation(${this.#path}, ${place}, ${literal(radius)})`, options));
+    return new Condition(annotate(`geoLocation(${this.#field}, ${place}, ${literal(radius)})`, options));
   }
 
   geoBoundingBox(box: { south: number; west: number; north: number; east: number }): Condition {
@@ -319,6 +322,12 @@ class FieldCondition {
     return new Condition(annotate(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
   }
 
+  /** The field itself. An element by itself has words, and no name to compare a value with. */
+  get #field(): string {
+    if (this.#path) return this.#path;
+    throw invalidArgument("sameElement finds only words in values: ask the field itself");
+  }
+
   #near(name: string, words: readonly (string | Term)[], { not = [], ...options }: NearOptions = {}): Condition {
     const excluded = not.map((it) => `, !${terms(name, [it], 1)}`).join("");
     return this.#leaf(annotate(`${name}(${terms(name, words, 1)}${excluded})`, options));
@@ -326,6 +335,7 @@ class FieldCondition {
 
   #weighted(name: string, weights: Readonly<Record<string, number>>, options?: object): Condition {
     const numbers = isInteger(this.#type);
+    demandKind(name, weights, "an object");
     const pairs = Object.entries(weights).map(([key, weight]) => {
       if (!Number.isInteger(weight)) throw invalidArgument(`the weight ${weight} of '${key}' is not an integer`);
       if (!numbers) return `${literal(key)}: ${weight}`;
@@ -333,7 +343,7 @@ class FieldCondition {
       return `[${Number(key)}, ${weight}]`;
     });
     const list = pairs.join(", ");
-    return new Condition(annotate(`${name}(${this.#path}, ${numbers ? `[${list}]` : `{${list}}`})`, options));
+    return new Condition(annotate(`${name}(${this.#field}, ${numbers ? `[${list}]` : `{${list}}`})`, options));
   }
 
   #word(text: string, options?: object): Condition {
@@ -347,7 +357,7 @@ class FieldCondition {
 
   #compared(comparison: Comparison, value: Literal | Date): Condition {
     const bound = this.#bound(comparison, value);
-    return bound === undefined ? anyOf() : new Condition(`${this.#path} ${comparison} ${literal(bound)}`);
+    return bound === undefined ? anyOf() : new Condition(`${this.#field} ${comparison} ${literal(bound)}`);
   }
 
   /** What a value is compared with; nothing if none can be equal to it. */
@@ -392,6 +402,7 @@ function unequal(path: string, value: unknown, words: string): Error {
 /** What lists, sets and maps offer for their elements. */
 function elementConditions(path: string, inside: () => object, type?: DataType, hasWords?: boolean) {
   const sameElement = (condition: (element: FieldCondition) => Condition, options?: object): Condition => {
+    demandKind("sameElement", condition, "a function");
     const element = clauseText("condition", `sameElement of '${path}'`, () => condition(inside() as FieldCondition));
     return new Condition(`${path} contains ${annotate(`sameElement(${element})`, options)}`);
   };

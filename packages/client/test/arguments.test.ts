@@ -1,0 +1,109 @@
+/** Calls of programs without types: what is no argument is a sentence before anything is sent, and nothing is left out silently. */
+import { describe, expect, test } from "vitest";
+import {
+  array,
+  BrookletError,
+  connect,
+  type Group,
+  grouping,
+  int,
+  query,
+  schema,
+  string,
+  text,
+  vector,
+} from "../src/index.ts";
+import { fakeServer } from "./fake-server.ts";
+
+const note = schema("note", {
+  title: text(),
+  size: int(),
+  tags: array(string()),
+  numbers: array(int()),
+  vec: vector(2),
+});
+
+/** A group, to programs without types. */
+type Loose = { readonly [Name in keyof Group]: (...given: unknown[]) => Promise<unknown> };
+type Conditions = Readonly<Record<string, Readonly<Record<string, (...given: unknown[]) => unknown>>>>;
+type Language = Readonly<Record<string, (...given: unknown[]) => unknown>>;
+
+async function messageOf(work: (group: Loose) => unknown): Promise<string> {
+  const server = fakeServer(() => [200, { root: { children: [], fields: { totalCount: 0 } }, documents: [] }]);
+  const error: unknown = await (async () =>
+    work(connect({ url: "http://server", fetch: server.fetch }).group("alice") as unknown as Loose))().catch(
+    (reason: unknown) => reason,
+  );
+  if (!BrookletError.is(error)) throw new Error(`no error of the package: ${String(error)}`);
+  expect([error.code, server.asked]).toEqual(["INVALID_ARGUMENT", []]);
+  return error.message;
+}
+
+const where = (write: (it: Conditions) => unknown) => (group: Loose) => group.search(note, { where: write });
+const output = (write: (g: Language, it: Readonly<Record<string, unknown>>) => unknown) => () =>
+  grouping(note, ((it: Readonly<Record<string, unknown>>, g: Language) => ({ output: { a: write(g, it) } })) as never);
+const takesList = 'fields is "title": give a list';
+
+test.each<readonly [(group: Loose) => unknown, string]>([
+  [(group) => group.getMany(note, "ab"), 'ids is "ab": give a list'],
+  [(group) => group.getMany(note), "ids is undefined: give a list"],
+  [(group) => group.get(note, "1", null), "a read takes an object"],
+  [(group) => group.get(note, "1", { fields: ["title"] }), "a read has no option 'fields'"],
+  [(group) => group.exists(note, "1", { group: "b" }), "a read has no option 'group'"],
+  [(group) => group.run({}), "run takes what query() makes"],
+  [(group) => group.run(), "run takes what query() makes"],
+  [(group) => group.update(note, "1", {}, null), "a write takes an object"],
+  [(group) => group.remove(note, "1", { cluster: 5 }), "cluster is 5: give a text"],
+  [(group) => group.updateWhere(note, "true", null), "fields is null: give an object"],
+  [(group) => group.updateWhere(note, "true", 5), "fields is 5"],
+  [(group) => group.erase(null), "erase takes an object"],
+  [(group) => group.search(note, { signal: null }), "signal is no AbortSignal"],
+  [(group) => group.search(note, { fields: "title" }), takesList],
+  [(group) => group.page(note, { fields: "title" }), takesList],
+  [(group) => (group.visit(note, { fields: "title" }) as unknown as AsyncGenerator).next(), takesList],
+  [(group) => group.search(note, { inputs: 5 }), "inputs is 5: give an object"],
+  [(group) => group.search(note, { facets: 5 }), "facets is 5: give an object"],
+  [(group) => group.search(note, { facets: { a: "title" } }), "facets are what facet() makes"],
+  [(group) => group.search(note, { grouping: {} }), "groupings what grouping() makes"],
+  [(group) => group.search(note, { profile: null }), "profile is null: give a text"],
+  [(group) => group.search(note, { explain: "yes" }), 'explain is "yes": give true or false'],
+  [(group) => group.search(note, { consistency: "new" }), "give strict or eventual"],
+  [(group) => group.search(note, { collapse: null }), "collapse takes an object"],
+  [(group) => group.search(note, { near: null }), "near is null: give an object"],
+  [(group) => group.search(note, { near: { field: "vec", vector: [1, 2], hits: 5 } }), "near has no option 'hits'"],
+  [(group) => group.search(note, { text: { query: "a", match: "x" } }), 'match is "x": give any or all'],
+  [(group) => group.search(note, { text: { query: "a", in: 5 } }), "in is 5: give a text"],
+  [(group) => group.searchYql(note, "select * from note", { parameters: "a" }), 'parameters is "a": give an object'],
+  [(group) => group.retrieve(note, 5), "question is 5: give a text"],
+  [(group) => group.retrieve(note, "a", { near: true }), "near is true: give an object"],
+  [(group) => group.retrieve(note, "a", { text: true }), "text is true: give an object"],
+  [(group) => group.retrieve(note, "a", { from: "title" }), 'from is "title": give a list'],
+  [where((it) => it["numbers"]?.["sameElement"]?.((e: never) => (e as Conditions[string])["is"]?.(3))), "sameElement"],
+  [
+    where((it) => it["numbers"]?.["sameElement"]?.((e: never) => (e as Conditions[string])["in"]?.([3]))),
+    "sameElement",
+  ],
+  [where((it) => it["tags"]?.["sameElement"]?.()), "sameElement is undefined: give a function"],
+  [where((it) => it["tags"]?.["in"]?.("a")), 'in is "a": give a list'],
+  [where((it) => it["tags"]?.["weightedSet"]?.()), "weightedSet is undefined: give an object"],
+  [where((it) => it["title"]?.["near"]?.("a")), 'near is "a": give a list'],
+  [where((it) => it["title"]?.["alternatives"]?.()), "alternatives is undefined: give an object"],
+  [where((it) => it["title"]?.["prefix"]?.()), "undefined cannot be compared with"],
+  [where((it) => it["title"]?.["contains"]?.(["a"])), "a word is a list, which is no term"],
+  [output((g) => g["quantiles"]?.(0.5)), "what quantiles is given first is 0.5: give a list"],
+  [output((g, it) => g["quantiles"]?.([0.5], [it["size"]])), "an argument is"],
+  [output((g) => g["max"]?.()), "an argument is undefined"],
+  [() => grouping(note, {} as never), "what grouping is given is an object: give a function"],
+])("%s", async (work, message) => {
+  expect(await messageOf(work)).toContain(message);
+});
+
+describe("nothing but conditions becomes part of one", () => {
+  test.each(["true", { toString: () => "true" }, [note.conditions.size.is(1)], undefined])("%s", (given) => {
+    const loose = given as never;
+    expect(() => query(note, { where: (it) => it.size.is(1).or(loose) })).toThrow("which is no condition");
+    expect(() => query(note, { where: (it) => it.size.is(1).and(loose) })).toThrow("which is no condition");
+    if (typeof given !== "string")
+      expect(() => query(note, { where: (it) => it.title.phrase(loose) })).toThrow("which is no term");
+  });
+});
