@@ -1,6 +1,8 @@
 /** A page that waits for the database of another, and takes it over: what the other one still says counts. */
+import { BrookletError } from "@brooklet/client";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { channelOf, type Envelope, type FromOwner, OWNER, type ToOwner } from "../src/browser/messages.ts";
+import { NoStorage } from "../src/browser/own-worker.ts";
 import { storedPlace } from "../src/browser/place.ts";
 
 const NAME = "place test";
@@ -22,7 +24,11 @@ class SlowWorker {
     if (message.kind === "close") this.onmessage?.({ data: { kind: "closed" } });
   }
 
-  terminate(): void {}
+  isEnded = false;
+
+  terminate(): void {
+    this.isEnded = true;
+  }
 }
 
 /** A page that is served by another, and the lock that it waits for. */
@@ -58,7 +64,7 @@ async function served() {
     readonly message: ToOwner & { readonly number: number };
   };
   await grant();
-  return { answered, begin, say: (told: FromOwner) => say(told, from), number: message.number };
+  return { place, answered, begin, say: (told: FromOwner) => say(told, from), number: message.number };
 }
 
 test("an answer of the page before that comes when its lock is gone already is taken", async () => {
@@ -78,4 +84,29 @@ test("what the page before did not take any more is asked of this page's own wor
     data: { kind: "answer", number, status: 204, headers: {}, body: new ArrayBuffer(0) },
   });
   expect((await answered).status).toBe(204);
+});
+
+test("a page whose worker does not start is closed nevertheless, and what waits for it fails undone", async () => {
+  const { place, answered, say, number } = await served();
+  say({ kind: "moved", number });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const closing = place.close([answered]);
+  const failed = expect(answered).rejects.toMatchObject({ code: "CLOSED", outcome: "not_applied" });
+  await vi.advanceTimersByTimeAsync(10_000);
+  await failed;
+  await closing;
+  expect(SlowWorker.last?.isEnded).toBe(true);
+});
+
+test.each([
+  ["SecurityError", NoStorage],
+  ["InvalidStateError", BrookletError],
+])("a lock that the browser refuses with %s is told as our own", async (name, kind) => {
+  const request = (): Promise<void> => Promise.reject(new DOMException("refused", name));
+  vi.stubGlobal("navigator", { locks: { request } });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const opened = storedPlace(NAME, { cacheBytes: 0, assets: {}, onProblem: () => undefined });
+  await expect(opened).rejects.toThrow(kind);
 });

@@ -101,6 +101,13 @@ export class Link {
     this.#pending.clear();
   }
 
+  /** Has fail what nobody was sent: nothing was done of it. */
+  drop(reason: unknown): void {
+    for (const [number, { sentTo, fail }] of this.#pending) {
+      if (sentTo === undefined && this.#pending.delete(number)) fail(reason);
+    }
+  }
+
   #send(pending: Pending): void {
     if (this.#owner === undefined) return;
     pending.sentTo = this.#owner.id;

@@ -91,8 +91,7 @@ export async function open(options: BrowserOpenOptions): Promise<BrowserDatabase
   const close = (): Promise<void> => {
     closing ??= (async () => {
       closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
-      await Promise.allSettled(underWay);
-      await place.close();
+      await place.close(underWay);
     })();
     return closing;
   };

@@ -25,6 +25,8 @@ export interface OwnWorkerOptions {
   readonly receive: (message: FromOwner) => void;
   /** Told of failures that no call sees. */
   readonly onProblem: (problem: unknown) => void;
+  /** Ends a worker that has not started yet; one that has is closed. */
+  readonly late?: AbortSignal;
   /** Told when the worker cannot go on. */
   readonly onEnd: (reason: BrookletError) => void;
 }
@@ -46,12 +48,13 @@ export class OwnWorker {
 
   /** Starts one; it serves when the promise is kept. */
   static async start(options: OwnWorkerOptions): Promise<OwnWorker> {
-    const { stored, cacheBytes, assets, receive, onProblem, onEnd } = options;
+    const { stored, cacheBytes, assets, receive, onProblem, onEnd, late } = options;
     const worker = startScript(assets.worker);
     const own = new OwnWorker(worker);
     try {
       await new Promise<void>((resolve, reject) => {
         let ended: (reason: BrookletError) => void = reject;
+        late?.addEventListener("abort", () => reject(late.reason as Error));
         worker.onerror = (event) => {
           event.preventDefault?.();
           ended(brokenScript(event.message));

@@ -2,10 +2,10 @@
  * Where a page's database is: in memory of its own, or in the browser's storage, where one page at a time has it. That page holds a
  * lock; the others reach it over a channel and wait for the lock, so that one of them goes on with the database when it is let go.
  */
-import type { BrookletError } from "@brooklet/client";
+import { BrookletError } from "@brooklet/client";
 import { Link } from "./link.ts";
 import { channelOf, type Envelope, EVERYBODY, type FromOwner, OWNER, type ToOwner } from "./messages.ts";
-import { type BrowserAssets, OwnWorker, type OwnWorkerOptions } from "./own-worker.ts";
+import { type BrowserAssets, NoStorage, OwnWorker, type OwnWorkerOptions } from "./own-worker.ts";
 import { browser, openChannel } from "./platform.ts";
 
 /** What a place is opened with. */
@@ -18,27 +18,33 @@ export interface PlaceOptions {
 /** Where requests are answered. */
 export interface Place {
   readonly link: Link;
-  close(): Promise<void>;
+  /** Lets go of it when these requests are answered. */
+  close(underWay?: Iterable<Promise<unknown>>): Promise<void>;
 }
+
+/** How long a page that is closed waits for a worker that is being started, here or in another page. */
+const START_MS = 10_000;
 
 /** A database of this page alone. */
 export async function memoryPlace(options: PlaceOptions): Promise<Place> {
   const link = new Link();
   const worker = await OwnWorker.start(workerOptions(link, options));
   link.serve({ id: OWNER, send: (message) => worker.send(message) });
-  return { link, close: () => worker.close() };
+  const close = async (underWay: Iterable<Promise<unknown>> = []): Promise<void> => {
+    await Promise.allSettled(underWay);
+    await worker.close();
+  };
+  return { link, close };
 }
 
 /** A database of the browser's storage. Kept when somebody has it: this page, or another. */
 export async function storedPlace(name: string, options: PlaceOptions): Promise<Place> {
   const link = new Link();
   const id = crypto.randomUUID();
-  const channel = openChannel(channelOf(name));
+  const channel = permitted(() => openChannel(channelOf(name)));
   const end = new AbortController();
-  let letGo = (): void => undefined;
-  const isClosed = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
+  const late = new AbortController();
+  const { isClosed, letGo } = closing();
   let worker: OwnWorker | undefined;
   let own: Promise<void> | undefined;
   let isServed = false;
@@ -63,7 +69,7 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
           given.onEnd(reason);
           letGo();
         };
-        worker = await OwnWorker.start({ ...given, onEnd, stored: { name, owner: id } });
+        worker = await OwnWorker.start({ ...given, onEnd, late: late.signal, stored: { name, owner: id } });
         const started = worker;
         link.serve({ id, send: (message) => started.send(message) });
       })();
@@ -71,7 +77,7 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
         await own;
       } catch (error) {
         link.fail(error);
-        if (isServed) options.onProblem(error);
+        if (isServed && !late.signal.aborted) options.onProblem(error);
         reject(error);
         return;
       }
@@ -79,14 +85,17 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
       await isClosed;
     };
     lock(name, end.signal, have).catch((error: unknown) => {
-      if (!end.signal.aborted) reject(error);
+      if (!end.signal.aborted) reject(refusalOf(error));
     });
     channel.postMessage({ to: OWNER, from: id, message: { kind: "hello" } satisfies ToOwner });
   });
-  const close = async (): Promise<void> => {
+  const close = async (underWay: Iterable<Promise<unknown>> = []): Promise<void> => {
+    // One that is being started has to be there before it can be closed; one that does not start keeps nobody waiting.
+    const timer = setTimeout(() => giveUp(link, late), START_MS);
+    await Promise.allSettled(underWay);
     end.abort();
-    // One that is being started has to be there before it can be closed.
     await own?.catch(() => undefined);
+    clearTimeout(timer);
     await worker?.close();
     channel.close();
     letGo();
@@ -98,6 +107,38 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
     await close();
     throw error;
   }
+}
+
+/** What the lock is held for, and how that ends. */
+function closing(): { readonly isClosed: Promise<void>; readonly letGo: () => void } {
+  let letGo = (): void => undefined;
+  const isClosed = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  return { isClosed, letGo: () => letGo() };
+}
+
+/** Ends a worker that does not start, and what waits for one. */
+function giveUp(link: Link, late: AbortController): void {
+  const reason = new BrookletError("CLOSED", "The database was closed before its worker had started");
+  late.abort(reason);
+  link.drop(reason);
+}
+
+/** What a browser does for this page, if it may. */
+function permitted<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** Why there is no lock or channel: frames of other sites and private windows may have none, and then nothing is kept. */
+function refusalOf(error: unknown): Error {
+  const { name, message } = error as Error;
+  if (name === "SecurityError") return new NoStorage(`the browser lets this page keep nothing (${message})`);
+  return new BrookletError("CANNOT_START", `The database cannot be had: ${message}`, { cause: error });
 }
 
 function lock(name: string, signal: AbortSignal, have: () => Promise<void>): Promise<void> {

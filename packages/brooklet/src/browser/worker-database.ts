@@ -66,15 +66,16 @@ export class WorkerDatabase {
   /** Finishes what is under way, and lets go of what is stored. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await Promise.all([...this.#underWay.values()].map(({ done }) => done));
+    // Whatever became of them: files that are not let go are nobody's until the page is gone.
+    await Promise.allSettled([...this.#underWay.values()].map(({ done }) => done));
     await this.#cluster.close();
   }
 
   async #answer({ number, url, method, headers, body }: Ask, signal: AbortSignal, reply: Reply): Promise<void> {
-    const answer = await this.#gateway.answer(url, { method, headers, body, signal });
-    const bytes = await answer.arrayBuffer().catch(() => undefined);
+    const answer = await this.#gateway.answer(url, { method, headers, body, signal }).catch(() => undefined);
+    const bytes = await answer?.arrayBuffer().catch(() => undefined);
     if (signal.aborted) return;
-    if (bytes === undefined) {
+    if (answer === undefined || bytes === undefined) {
       const cut = new TextEncoder().encode(
         '{"message":"The answer was cut off","code":"INTERNAL","outcome":"unknown"}',
       );
