@@ -162,6 +162,9 @@ describe("what is wrong with an option is told by the call that is given it", ()
   test.each<[object | undefined, string]>([
     [{}, "connect needs `url`, such as http://localhost:8080"],
     [{ url: "localhost" }, "'localhost' is no address: give one like http://localhost:8080"],
+    [{ url: "http://x", fetch: 5 }, "fetch is 5: give a function"],
+    [{ url: "http://x", headers: "a: b" }, 'headers is "a: b": give an object'],
+    [{ url: "http://x", token: 5 }, "token is 5: give a function"],
     [{ url: "http://x", ur: 1 }, "connect has no option 'ur'; did you mean 'url'?"],
     [
       { url: "http://x", retry: { attempts: Number.NaN } },

@@ -1,6 +1,7 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
 import type { LanguageModel } from "@brooklet/answers";
 import type { Deployment, DeployOptions } from "./deployment/deployment.ts";
+import type { Kinds } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { Group } from "./group.ts";
 import type { GroupsOptions } from "./group-list.ts";
@@ -116,7 +117,7 @@ function configOf(options: ConnectOptions): ExchangeOptions {
   return options.configUrl === undefined ? to : { ...to, url: baseUrl(options.configUrl) };
 }
 
-const OPTIONS = [...SERVER_OPTIONS, "configUrl", "languageModel"];
+const OPTIONS: Kinds = { ...SERVER_OPTIONS, configUrl: true, languageModel: true };
 
 /** What is wrong is told here, not by the first call. */
 function checkOptions(options: ConnectOptions): void {

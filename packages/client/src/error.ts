@@ -93,7 +93,7 @@ export function unexpectedAnswer(message: string): BrookletError {
  * ```
  */
 export function refuseUnknown(what: string, given: object, known: readonly string[] | Kinds): void {
-  if (typeof given !== "object" || given === null) throw invalidArgument(`${what} takes an object, and not ${given}`);
+  demandKind(what, given, "an object");
   const names = Array.isArray(known) ? (known as readonly string[]) : Object.keys(known);
   for (const [name, value] of Object.entries(given)) {
     if (!names.includes(name)) throw invalidArgument(`${what} has no option '${name}'${suggestion(name, names)}`);

@@ -108,7 +108,9 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   if (sent.body !== null) headers["content-type"] = contentType;
   // A name of dots, as only `pathSegment` writes it: the platform before a server at the edge would take it for a step of the path.
   if (target.includes("/%2E")) headers["x-brooklet-target"] = (options.url + target).replace(/^\w+:\/\/[^/]+/, "");
-  const init = { method, headers, signal: signal ?? null, ...sent };
+  // What is written would be read at another address, by 302, and that taken for done.
+  const redirect = method === "GET" ? "follow" : "manual";
+  const init = { method, headers, signal: signal ?? null, redirect, ...sent } as const;
   let status: number;
   let text: string;
   let cause: unknown;

@@ -134,7 +134,7 @@ export function query<
   const asked = options as unknown as AnySearch;
   const { facets, grouping } = asked;
   for (const it of [...Object.values(facets ?? {}), ...[grouping ?? []].flat()])
-    if (!Object(it)[CODE]) throw invalidArgument("facets are what facet() makes, groupings what grouping() makes");
+    if (!Object(it)[CODE]) throw invalidArgument("facets are made by facet(), groupings by grouping()");
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? undefined : nearParameters(schema, asked.near);
   const parameters = Object.assign(commonParameters(schema, asked, profileFor(asked, text)), vector);

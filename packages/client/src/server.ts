@@ -1,6 +1,6 @@
 /** Where a server is, and how it is reached: what every client is made with. */
 import type { UnsharedBytes } from "@brooklet/wire";
-import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
+import { BrookletError, demandKind, invalidArgument, type Kind, type Kinds, refuseUnknown } from "./error.ts";
 import { type ExchangeOptions, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
 import type { RequestOptions } from "./request-options.ts";
 
@@ -69,26 +69,24 @@ async function bearer(token: ServerOptions["token"]): Promise<string> {
 }
 
 /** The names of these options. */
-export const SERVER_OPTIONS: readonly string[] = Object.keys({
+export const SERVER_OPTIONS: Kinds = {
   url: true,
-  fetch: true,
+  fetch: "a function",
   keepsDotSegments: true,
   bytesOf: true,
   key: true,
   token: true,
-  headers: true,
+  headers: "an object",
   retry: true,
   closed: true,
-} satisfies Readonly<Record<keyof ServerOptions, true>>);
+} satisfies Readonly<Record<keyof ServerOptions, Kind>>;
 
 /** What is wrong is told here, not by the first call. */
-export function checkServerOptions(what: string, options: ServerOptions, known: readonly string[]): void {
-  if (typeof options !== "object" || options === null) throw invalidArgument("connect takes an object of options");
+export function checkServerOptions(what: string, options: ServerOptions, known: Kinds): void {
   refuseUnknown(what, options, known);
   if (options.url === undefined) throw invalidArgument("connect needs `url`, such as http://localhost:8080");
   const { retry = {}, key, token = key } = options;
-  if (token !== undefined && typeof token !== "string" && typeof token !== "function")
-    throw invalidArgument(`token is ${String(token)}: give a text or a function`);
+  if (token !== undefined && typeof token !== "string") demandKind("token", token, "a function");
   refuseUnknown("retry", retry, Object.keys(RETRY_DEFAULT));
   for (const [name, value] of Object.entries(retry)) {
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
@@ -98,7 +96,8 @@ export function checkServerOptions(what: string, options: ServerOptions, known: 
 
 /** An address without slashes at its end. */
 export function baseUrl(url: string): string {
-  if (!/^https?:\/\/[^/?#]/.test(url))
+  // What follows a question mark would take every path for its own, and a name with a password would stand in errors.
+  if (!/^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/.test(url))
     throw invalidArgument(`'${url}' is no address: give one like http://localhost:8080`);
-  return url.replace(/\/+$/, "");
+  return String(url).replace(/\/+$/, "");
 }

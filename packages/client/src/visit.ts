@@ -160,7 +160,7 @@ export async function massAnswers(
   options: SelectedOptions,
   body?: string,
 ): Promise<SelectedSummary> {
-  refuseUnknown("an operation on what is selected", options, ["cluster", "signal"]);
+  refuseUnknown("what is done to a selection", options, ["cluster", "signal"]);
   const { cluster = CLUSTER, signal } = options;
   let selected = 0;
   const parameters = { cluster, selection: where };

@@ -510,7 +510,16 @@ test("schemas are deployed as a zip, and its warnings are returned", async () =>
   expect([...bytes.subarray(0, 4)]).toEqual([0x50, 0x4b, 3, 4]);
 });
 
-test.each(["localhost:8080", "ftp://x", "http://"])("%j is no address", (address) => {
+const NO_ADDRESSES = [
+  "localhost:8080",
+  "ftp://x",
+  "http://",
+  "http://x/?a=b",
+  "http://x#a",
+  "http://a:b@x",
+  "http://x ",
+];
+test.each(NO_ADDRESSES)("%j is no address", (address) => {
   expect(() => connect({ url: address })).toThrow("is no address: give one like http://localhost:8080");
 });
 
