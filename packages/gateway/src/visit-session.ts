@@ -25,6 +25,8 @@ export interface PageLimits {
   readonly documentsMax: number;
   readonly bytesMax: number;
   readonly timeoutMs: number;
+  /** Nobody waits for it any more. */
+  readonly gone?: AbortSignal | undefined;
 }
 
 /** A page, and how far the visit is after it. */
@@ -95,7 +97,7 @@ export class VisitSession {
 
   #begin(
     bucketVisit: BucketVisit,
-    { documentsMax, bytesMax, timeoutMs }: PageLimits,
+    { documentsMax, bytesMax, timeoutMs, gone }: PageLimits,
   ): NonNullable<BucketVisit["pending"]> {
     const { visit, key, isEventual = false } = this.#plan;
     const { bucket, ...from } = bucketVisit.position;
@@ -107,7 +109,7 @@ export class VisitSession {
       ...(isEventual && { isEventual }),
       ...(key === undefined ? {} : { key }),
     };
-    const pending = this.#access.visit(visit, step, timeoutMs).then((page) => ({ bucketVisit, page }));
+    const pending = this.#access.visit(visit, step, timeoutMs, gone).then((page) => ({ bucketVisit, page }));
     // It may never be asked for: then its failure is nobody's.
     pending.catch(() => undefined);
     return pending;

@@ -55,6 +55,29 @@ test("a reader that does not read stops a stream, and its place is free when it 
   await expect.poll(async () => (await fetch(url)).status).toBe(200);
 });
 
+test.each(["", "&stream=true"])(
+  "a visit that finds nothing ends when its caller goes, and its place is free%s",
+  async (how) => {
+    let begun = 0;
+    const visit = async (_visit: unknown, _step: unknown, _timeoutMs: number, gone?: AbortSignal): Promise<object> => {
+      begun += 1;
+      if (begun > 1) return { documents: 0, body: new Uint8Array() };
+      await new Promise((resolve) => gone?.addEventListener("abort", resolve));
+      return { documents: 0, body: new Uint8Array(), next: { partition: 1, after: "" } };
+    };
+    const cluster = { ...fakeCluster(), buckets: 1, visit } as FakeCluster;
+    const server = await startServer(cluster, { port: 0, limits: { visits: { running: 1, queued: 0, waitMs: 10 } } });
+    onTestFinished(() => server.close(0));
+    const url = `http://127.0.0.1:${server.port}/document/v1/?cluster=mail${how}`;
+    const leaving = new AbortController();
+    const left = fetch(url, { signal: leaving.signal }).then((answer) => answer.text());
+    left.catch(() => undefined);
+    await expect.poll(() => begun).toBe(1);
+    leaving.abort();
+    await expect.poll(async () => (await fetch(url)).status).toBe(200);
+  },
+);
+
 test("a reader that reads gets everything", async () => {
   const { cluster } = large();
   const server = await startServer(cluster, { port: 0 });

@@ -158,7 +158,7 @@ export class ObjectStoreCluster implements Cluster {
   evaluate: Required<Cluster>["evaluate"] = (...asked) => this.#inner.evaluate(...asked);
   feed: Cluster["feed"] = (input, options) => this.#inner.feed(input, options);
   checkVisit: Cluster["checkVisit"] = (visit, operation) => this.#inner.checkVisit(visit, operation);
-  visit: Cluster["visit"] = (visit, step, timeoutMs) => this.#inner.visit(visit, step, timeoutMs);
+  visit: Cluster["visit"] = (...asked) => this.#inner.visit(...asked);
   applyWhere: Cluster["applyWhere"] = (...asked) => this.#inner.applyWhere(...asked);
   bucketOf: Cluster["bucketOf"] = (key) => this.#inner.bucketOf(key);
   applicationPackage: Cluster["applicationPackage"] = () => this.#inner.applicationPackage();

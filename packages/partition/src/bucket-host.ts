@@ -24,6 +24,7 @@ import {
   storedNotes,
 } from "@brooklet/store";
 import { applyToSelected, type VisitPlace, visitBucket } from "./bucket-visit.ts";
+import type { Gone } from "./cancellation.ts";
 import type {
   Erasure,
   GroupUsage,
@@ -190,8 +191,8 @@ export class BucketHost {
   }
 
   /** Documents of a bucket, in turns between which others are served. */
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return visitBucket(this.#placeOf(step), visit, step, timeoutMs);
+  visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: Gone): Promise<VisitPage> {
+    return visitBucket(this.#placeOf(step), visit, step, timeoutMs, gone);
   }
 
   /** Applies an operation to the documents that a visit selects. */

@@ -107,11 +107,11 @@ function answer(
       queries.forget(call.request);
       return undefined;
     case "visit":
-      return host.visit(call.request.visit, call.request.step, leftMs);
+      return host.visit(call.request.visit, call.request.step, leftMs, gone);
     case "applyWhere":
       return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs);
     case "shard":
-      return host.shards.work(keyOf(call), call.request.task, call.request.given).then((gives) => ({ gives }));
+      return host.shards.work(keyOf(call), call.request.task, call.request.given, gone).then((gives) => ({ gives }));
     case "probe":
       if (call.request.isWanted && !host.isFull) host.probe(call.request.bucket);
       return Promise.resolve({ isFull: host.isFull });

@@ -6,6 +6,7 @@
 
 import { type Engine, type PageFormat, type PartitionPage, Reader, WANTS_EMBEDDINGS } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
+import type { Gone } from "./cancellation.ts";
 import { clock } from "./clock.ts";
 import type {
   MassOperation,
@@ -85,8 +86,9 @@ export async function visitBucket(
   visit: Visit,
   step: VisitStep,
   timeoutMs: number,
+  gone?: Gone,
 ): Promise<VisitPage> {
-  const deadline = Deadline.in(timeoutMs);
+  const deadline = Deadline.in(timeoutMs, clock.now(), gone);
   const bodies: Uint8Array[] = [];
   let documents = 0;
   let bytes = 0;

@@ -299,8 +299,8 @@ export interface Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined>;
   /** Throws what is wrong with a visit, and with what is to be done to its documents, whatever there is to visit. */
   checkVisit(visit: Visit, operation?: MassOperation): Promise<void>;
-  /** Documents of a bucket from a position on, until the step is full or its time is over. */
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
+  /** Documents of a bucket from a position on, until the step is full, its time is over, or nobody waits for it any more. */
+  visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal): Promise<VisitPage>;
   /** Updates or removes the documents a visit selects; the selection is looked at again when each is written. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome>;
   /**

@@ -161,7 +161,7 @@ export class LocalCluster implements Cluster {
       onProblem: onProblem ?? (() => undefined),
     });
     this.#large = new LargeGroups({
-      ask: (name, task, given) => this.#host.shards.work(name, task, given),
+      ask: (...asked) => this.#host.shards.work(...asked),
       threads: [""],
       bucketOf: (name) => bucketOfName(name, storage.buckets),
       shardBytes: options.shardBytes,
@@ -334,9 +334,9 @@ export class LocalCluster implements Cluster {
     visitNowhere(this.#engine, visit, operation);
   }
 
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+  visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal): Promise<VisitPage> {
     return this.#gate.pass(targetOf(step), kindOf(step), timeoutMs, (leftMs) =>
-      this.#large.visit(visit, step, leftMs, (of, ms) => this.#host.visit(visit, of, ms)),
+      this.#large.visit(visit, step, leftMs, (of, ms) => this.#host.visit(visit, of, ms, gone), gone),
     );
   }
 

@@ -273,10 +273,10 @@ export class ThreadCluster implements Cluster {
     visitNowhere(this.#engine, visit, operation);
   }
 
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+  visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal): Promise<VisitPage> {
     const through = (of: VisitStep, ms: number): Promise<VisitPage> =>
-      this.#threadOf(of.bucket).call("visit", () => ({ visit, step: of }), of.key, ms);
-    return this.#large.visit(visit, step, timeoutMs, through);
+      this.#threadOf(of.bucket).call("visit", () => ({ visit, step: of }), of.key, ms, gone);
+    return this.#large.visit(visit, step, timeoutMs, through, gone);
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
@@ -310,10 +310,10 @@ export class ThreadCluster implements Cluster {
     return this.#large.split(name);
   }
 
-  readonly #askShard: AskShard = async (name, task, given) => {
+  readonly #askShard: AskShard = async (name, task, given, gone) => {
     const thread = this.#threadOf(bucketOfName(name, this.buckets));
     const packed = (): CallRequest<"shard"> => ({ task, given });
-    const { gives } = await thread.call("shard", packed, name as PartitionKey, PATIENT_MS);
+    const { gives } = await thread.call("shard", packed, name as PartitionKey, PATIENT_MS, gone);
     return gives as ShardWork[typeof task]["gives"];
   };
 

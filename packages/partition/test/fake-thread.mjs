@@ -10,7 +10,7 @@ import { serveBuckets } from "../dist/threads.js";
 import { FakeEngine } from "./fake-engine.mjs";
 
 const openSql = (path) => betterSqlite3(new Database(path, { timeout: 0 }));
-const { directory, buckets, application } = workerData;
+const { directory, buckets, application, cancelled } = workerData;
 
 serveBuckets({
   port: {
@@ -26,6 +26,7 @@ serveBuckets({
     const stored = { buckets, openBucket: open, application };
     return new BucketHost({ engine: new FakeEngine(), ...stored, surroundings: nodeSurroundings, onProblem });
   },
+  cancelled,
   surroundings: nodeSurroundings,
   onClosed: () => parentPort.close(),
 });

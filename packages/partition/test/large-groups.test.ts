@@ -138,6 +138,27 @@ test("a group in several partitions answers what one partition does, bit for bit
   await compare(reopened(path).cluster);
 });
 
+test("a visit that nobody waits for any more ends where it stands, also in a group in several partitions", async () => {
+  const { cluster, split } = await opened();
+  await feed(cluster, operations().before);
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "",
+    tensorFormat: "",
+    format: "ids",
+  } as const;
+  const bounds = { documentsMax: 5, bytesMax: 1 << 20, from: { partition: 0, after: "" } };
+  const step = { bucket: cluster.bucketOf(KEY), key: KEY, ...bounds };
+  for (const isSplit of [false, true]) {
+    if (isSplit) await split(0);
+    const { next, documents } = await cluster.visit(visit, step, MINUTE_MS, AbortSignal.abort());
+    expect([documents, next?.after]).toEqual([0, ""]);
+    expect((await cluster.visit(visit, { ...step, from: next ?? step.from }, MINUTE_MS)).documents).toBe(5);
+  }
+});
+
 test("the nearest of a group in several partitions are scanned once, and what is told of a search has all of it", {
   timeout: MINUTE_MS * 3,
 }, async () => {

@@ -24,9 +24,9 @@ function threads(
   const storage = DataDirectory.open(path, openSql, 4);
   const problems: unknown[] = [];
   let started = 0;
-  const startThread: ConstructorParameters<typeof ThreadCluster>[0]["startThread"] = (application) => {
+  const startThread: ConstructorParameters<typeof ThreadCluster>[0]["startThread"] = (application, cancelled) => {
     started += 1;
-    const workerData = { directory: storage.path, buckets: storage.buckets, application };
+    const workerData = { directory: storage.path, buckets: storage.buckets, application, cancelled };
     const worker = new Worker(new URL("fake-thread.mjs", import.meta.url), { workerData });
     let failure: unknown;
     worker.on("error", (error) => {
@@ -97,6 +97,23 @@ test("the caller keeps its bytes, even where they are a part of a larger buffer"
   expect(await cluster.partition("g:a").apply(request, 60_000)).toEqual({ status: 200 });
   expect(new TextDecoder().decode(whole)).toBe('xx{"v":1}yy');
   expect(await all(cluster, "g:a")).toEqual({ a: { v: 1 } });
+});
+
+test("a thread hears that nobody waits for a visit any more", async () => {
+  const { cluster } = threads();
+  await put(cluster.partition("g:a"), "a", 1);
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "",
+    tensorFormat: "",
+    format: "ids",
+  } as const;
+  const bounds = { documentsMax: 5, bytesMax: 1 << 20, from: { partition: 0, after: "" } };
+  const step = { bucket: cluster.bucketOf("g:a"), key: "g:a", ...bounds } as const;
+  expect((await cluster.visit(visit, step, 60_000, AbortSignal.abort())).documents).toBe(0);
+  expect((await cluster.visit(visit, step, 60_000)).documents).toBe(1);
 });
 
 test("refusals cross with all their fields", async () => {

@@ -211,11 +211,11 @@ export class Authority {
   }
 
   /** Documents of all groups of a bucket, or of one. */
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+  visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal): Promise<VisitPage> {
     this.#checkKey(step.key);
     this.#checkTypes(visit.types);
     if (step.key !== undefined) this.#bounds.rates?.take(step.key);
-    const visited = (): Promise<VisitPage> => this.#cluster.visit(visit, step, timeoutMs);
+    const visited = (): Promise<VisitPage> => this.#cluster.visit(visit, step, timeoutMs, gone);
     return step.key === undefined ? this.#noted("visit", visited) : visited();
   }
 

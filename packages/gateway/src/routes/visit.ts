@@ -23,6 +23,7 @@ export interface VisitRequest {
   readonly traceLevel: number;
   /** When it was asked for. */
   readonly arrivedMs: number;
+  /** Nobody waits for it any more: it ends, and gives its place to another. */
   readonly gone: AbortSignal | undefined;
 }
 
@@ -38,7 +39,7 @@ export function sessionMs(timeoutMs: number): number {
 
 /** Visits until there are enough documents, or nothing more, or the time is over. */
 export async function visitOnce(request: VisitRequest, context: GatewayContext): Promise<Reply> {
-  const { session, pathId, timeoutMs, arrivedMs } = request;
+  const { session, pathId, timeoutMs, arrivedMs, gone } = request;
   const { limits } = context;
   const wanted = Math.min(request.wanted, limits.visitDocuments);
   const endMs = arrivedMs + sessionMs(timeoutMs);
@@ -49,8 +50,8 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
   try {
     while (session.progress !== undefined && failure === undefined && documents < wanted && bytes < limits.visitBytes) {
       const leftMs = endMs - performance.now();
-      if (leftMs <= 0) break;
-      const bounds = { documentsMax: wanted - documents, bytesMax: limits.visitBytes - bytes, timeoutMs: leftMs };
+      if (leftMs <= 0 || gone?.aborted === true) break;
+      const bounds = { documentsMax: wanted - documents, bytesMax: limits.visitBytes - bytes, timeoutMs: leftMs, gone };
       const page = await session.next(bounds, false).catch((error: unknown) => failedPage(error, documents > 0));
       if (page === undefined) break;
       if ("status" in page) {
@@ -200,12 +201,18 @@ class StreamRun {
   }
 
   async *pages(): AsyncGenerator<SessionPage> {
-    const { session, wanted, timeoutMs, arrivedMs } = this.#request;
+    const { session, wanted, timeoutMs, arrivedMs, gone } = this.#request;
     const { visitPartBytes, visitPartMs } = this.#context.limits;
     const endMs = arrivedMs + sessionMs(timeoutMs);
     while (session.progress !== undefined && this.documents < wanted && performance.now() < endMs) {
+      if (gone?.aborted === true) return;
       try {
-        const bounds = { documentsMax: wanted - this.documents, bytesMax: visitPartBytes, timeoutMs: visitPartMs };
+        const bounds = {
+          documentsMax: wanted - this.documents,
+          bytesMax: visitPartBytes,
+          timeoutMs: visitPartMs,
+          gone,
+        };
         const page = await session.next(bounds, wanted === 2 ** 31 - 1);
         this.documents += page.documents;
         yield page;

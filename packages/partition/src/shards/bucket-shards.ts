@@ -5,6 +5,7 @@
  */
 import type { Load, ShardBits } from "@brooklet/core";
 import { type Bucket, StoreError } from "@brooklet/store";
+import type { Gone as Caller } from "../cancellation.ts";
 import type {
   Answer,
   Erasure,
@@ -124,6 +125,7 @@ export type AskShard = <Task extends ShardTask>(
   name: string,
   task: Task,
   given: ShardWork[Task]["with"],
+  gone?: AbortSignal,
 ) => Promise<ShardWork[Task]["gives"]>;
 
 /** Where shards stand. */
@@ -133,7 +135,7 @@ export interface ShardHost {
   bucketFor(name: string): Bucket;
   partition(name: string): Partition;
   shard(name: string): ShardStore;
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
+  visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: Caller): Promise<VisitPage>;
   erasePartition(name: string): Erasure;
   usage(name: string): GroupUsage;
   /** Tells the operator. */
@@ -183,11 +185,12 @@ export class BucketShards {
     for (const name of names) if (isShardName(name)) this.#met.add(name);
   }
 
-  /** Does what is asked of a shard. */
+  /** Does what is asked of a shard; a visit ends when nobody waits for it any more. */
   async work<Task extends ShardTask>(
     name: string,
     task: Task,
     given: ShardWork[Task]["with"],
+    gone?: Caller,
   ): Promise<ShardWork[Task]["gives"]> {
     const tasks: { readonly [One in ShardTask]: (with_: ShardWork[One]["with"]) => Promise<ShardWork[One]["gives"]> } =
       {
@@ -202,7 +205,7 @@ export class BucketShards {
           this.#asked(name, made, () => this.#host.partition(name).get(request, timeoutMs), isMoved),
         visit: ({ made, visit, step, timeoutMs }) =>
           this.steady(name, made, () =>
-            this.#host.visit(visit, { ...step, bucket: -1, key: name as PartitionKey, isShard: true }, timeoutMs),
+            this.#host.visit(visit, { ...step, bucket: -1, key: name as PartitionKey, isShard: true }, timeoutMs, gone),
           ),
         record: async () => this.#record(name),
         met: async () => this.#takeMet(),

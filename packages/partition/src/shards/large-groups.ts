@@ -174,6 +174,7 @@ export class LargeGroups {
     step: VisitStep,
     timeoutMs: number,
     through: (step: VisitStep, timeoutMs: number) => Promise<VisitPage>,
+    gone?: AbortSignal,
   ): Promise<VisitPage> {
     const deadline = Deadline.in(timeoutMs);
     const { large, ...page } = await through(step, timeoutMs);
@@ -181,7 +182,7 @@ export class LargeGroups {
     if (page.documents > 0 || page.damage !== undefined) return page;
     const { next: from } = page;
     const bounds = { from, documentsMax: step.documentsMax, bytesMax: step.bytesMax };
-    const visiting = this.#visiting(large, bounds, deadline);
+    const visiting = this.#visiting(large, bounds, deadline, gone);
     try {
       const { next, ...of } = await visitShards(this.#maps, large, visit, bounds, visiting);
       return { ...of, ...after(step, from, next) };
@@ -414,12 +415,14 @@ export class LargeGroups {
     key: PartitionKey,
     bounds: Omit<VisitStep, "bucket" | "key">,
     deadline: Deadline,
+    gone?: AbortSignal,
   ): (shard: ShardName, visit: Visit) => Promise<ShardAnswer<VisitPage>> {
     const step = { ...bounds, from: { partition: 0, after: bounds.from.after } };
     return (shard, visit) =>
-      this.#answered(key, shard, (name, { made }) =>
-        this.#options.ask(name, "visit", { made, visit, step, timeoutMs: Math.max(deadline.remainingMs, 1) }),
-      );
+      this.#answered(key, shard, (name, { made }) => {
+        const given = { made, visit, step, timeoutMs: Math.max(deadline.remainingMs, 1) };
+        return this.#options.ask(name, "visit", given, gone);
+      });
   }
 
   /** What a shard says, or that it has not got what is asked for. */
