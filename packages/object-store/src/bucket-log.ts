@@ -11,40 +11,7 @@ import { collectLog } from "./log-collection.ts";
 import { encodeFrame, type Framed } from "./log-object.ts";
 import { readAhead } from "./log-part.ts";
 import { openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
-import type { ObjectLog } from "./object-store.ts";
-
-/** What a log is about: it holds what was applied, and can be begun anew. */
-export interface Replica {
-  /** Forgets everything, and begins with a snapshot or with nothing. */
-  begin(snapshot: Framed | undefined): Promise<void>;
-  /** There is a newer snapshot, of a state that was applied already: what is read from here on is read of that one. */
-  rebase(snapshot: Framed | undefined): void;
-  /** Applies what another wrote. */
-  apply(records: Framed): Promise<void>;
-  /**
-   * Everything that was applied until now, taken in this turn; the promise settles when all that it names is stored. Nothing:
-   * nothing changed since the last that was kept.
-   */
-  capture(): Promise<Framed> | undefined;
-  /** A snapshot with what was captured is stored. What is stored and no longer named by it can go. */
-  kept(): void;
-}
-
-/** How a log is worked on. */
-export interface BucketLogOptions {
-  readonly log: ObjectLog;
-  /** The name of the log in the store. */
-  readonly name: string;
-  /** A name that no other process has, nor had. */
-  readonly writer: string;
-  readonly replica: Replica;
-  /** Waits before a request that failed is made again. */
-  readonly pause: (attempt: number) => Promise<void>;
-  /** Told of failures that no caller sees. */
-  readonly onProblem: (error: unknown) => void;
-  /** Bytes of the log after which a snapshot is taken; 16 MiB by default. */
-  readonly snapshotBytes?: number;
-}
+import type { BucketLogOptions } from "./replica.ts";
 
 const SNAPSHOT_BYTES = 16 << 20;
 /** Objects of the log after which a snapshot is taken however small they are: who takes over has to read them one by one. */
@@ -89,6 +56,10 @@ export class BucketLog {
   #won = 0;
   #followed = 0;
   #ownership: Waiter[] = [];
+  #seals: (Waiter & { readonly application: number })[] = [];
+  /** The highest number of an application that a seal says. */
+  #application = 0;
+  #settling: Promise<void> | undefined;
   #freshness: Waiter[] = [];
   #running: Promise<void> | undefined;
   #epoch = 0;
@@ -156,6 +127,14 @@ export class BucketLog {
     return this.#isOwner ? Promise.resolve() : this.#wait((waiter) => this.#ownership.push(waiter));
   }
 
+  /**
+   * Settles when this gateway owns the bucket with all in it, and no other takes it over before the application of this number is stored;
+   * rejects with `Fenced` if one of a later number is about to be.
+   */
+  seal(application: number): Promise<void> {
+    return this.#wait((waiter) => this.#seals.push({ ...waiter, application }));
+  }
+
   /** Settles when everything that was acknowledged before the call, by anybody, is here. */
   fresh(): Promise<void> {
     return this.#wait((waiter) => this.#freshness.push(waiter));
@@ -210,8 +189,12 @@ export class BucketLog {
   }
 
   #hasWork(): boolean {
-    const isWanted = this.#ownership.length > 0 || this.#freshness.length > 0 || this.#isBroken;
+    const isWanted = this.#wantsOwnership || this.#freshness.length > 0 || this.#isBroken || this.#seals.length > 0;
     return !this.#isClosed && (isWanted || (this.#isOwner && this.#pending.length > 0) || this.#wantsSnapshotNow());
+  }
+
+  get #wantsOwnership(): boolean {
+    return this.#ownership.length > 0 && this.#settling === undefined;
   }
 
   #wantsSnapshotNow(): boolean {
@@ -235,7 +218,8 @@ export class BucketLog {
   async #step(): Promise<void> {
     if (this.#isBroken) return await this.#forget("unknown");
     if (!this.#isBegun) await this.#begin();
-    if (!this.#isOwner && this.#ownership.length > 0) return await this.#claim();
+    if (this.#seals[0] !== undefined) return await this.#sealFor(this.#seals[0]);
+    if (!this.#isOwner && this.#wantsOwnership) return await this.#claim();
     const asked = this.#freshness.splice(0);
     try {
       if (!this.#isOwner) await this.#follow();
@@ -253,8 +237,9 @@ export class BucketLog {
 
   /** Reads the snapshot; the log is followed from there. */
   async #begin(): Promise<void> {
-    const { upTo, frame } = await this.#snapshotNow();
+    const { upTo, frame, application } = await this.#snapshotNow();
     await this.#options.replica.begin(frame);
+    this.#application = Math.max(this.#application, application);
     this.#next = upTo + 1;
     this.#isBegun = true;
     this.#isFollowed = false;
@@ -275,6 +260,7 @@ export class BucketLog {
         continue;
       }
       for (const { written, frame, bytes } of objects) {
+        this.#application = Math.max(this.#application, written.application ?? 0);
         if (written.records.length > 0) {
           // Noted before: what is read in the meantime is neither the old state nor the new.
           this.#followed += 1;
@@ -296,10 +282,13 @@ export class BucketLog {
   }
 
   /** Seals the end of the log: whoever wrote there before cannot any more. */
-  async #claim(): Promise<void> {
+  async #claim(application?: number): Promise<void> {
     await this.#follow();
+    if (application === undefined && this.#isUnsettled()) return;
+    if (application !== undefined && application < this.#application)
+      return this.#seals.splice(0).forEach(({ reject }) => void reject(new Fenced("not_applied")));
     const at = this.#next;
-    const outcome = await this.#append({ records: [], isSeal: true }, []);
+    const outcome = await this.#append({ records: [], isSeal: true, ...(application && { application }) }, []);
     if (outcome !== "won") return;
     // A place that was taken and collected meanwhile is free again, and behind the log: only the snapshot tells. The seal stays: another may
     // have followed it, and collected the log behind it.
@@ -309,6 +298,34 @@ export class BucketLog {
     this.#isOwner = true;
     this.#confirmed = this.#submitted;
     for (const { resolve } of this.#ownership.splice(0)) resolve();
+    if (application !== undefined) this.#sealed(application);
+  }
+
+  /** Whether what is written here might be decided by an application that is about to be replaced. Goes on when it is not. */
+  #isUnsettled(): boolean {
+    this.#settling = this.#options
+      .settled?.(this.#application)
+      ?.catch((error: unknown) => this.#ownership.splice(0).forEach(({ reject }) => void reject(error)))
+      .finally(() => {
+        this.#settling = undefined;
+        this.#run();
+      });
+    return this.#settling !== undefined;
+  }
+
+  /** Seals the end of the log for an application that is about to be stored, whoever owns the bucket. */
+  async #sealFor({ application }: { readonly application: number }): Promise<void> {
+    if (!this.#isOwner) return await this.#claim(application);
+    await this.#verify();
+    if (!this.#isOwner) return;
+    const outcome = await this.#append({ records: [], isSeal: true, application }, []);
+    if (outcome !== "won") return await this.#forget(outcome === "taken" ? "not_applied" : "unknown");
+    this.#sealed(application);
+  }
+
+  #sealed(application: number): void {
+    this.#application = application;
+    for (const { resolve } of this.#seals.splice(0)) resolve();
   }
 
   /** Writes what was submitted, as much as one object holds. */
@@ -348,7 +365,7 @@ export class BucketLog {
 
   /** Puts an object at the end of the log, however often it has to be asked for. */
   async #append(
-    what: { readonly records: readonly unknown[]; readonly isSeal?: true },
+    what: Omit<Written, "writer" | "nonce">,
     blobs: readonly Uint8Array[],
   ): Promise<"won" | "taken" | "unknown"> {
     const { log, name, writer } = this.#options;
@@ -448,7 +465,7 @@ export class BucketLog {
     const stored = await this.#again(() => log.snapshot(name));
     const before = await openSnapshot(stored);
     if (before.upTo > upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
-    const bytes = await encodeFrame({ value: { upTo, writer, state: value }, blobs });
+    const bytes = await encodeFrame({ value: { upTo, writer, application: this.#application, state: value }, blobs });
     const outcome = await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag));
     if (outcome === "taken") {
       // An answer that was lost: it may be ours that is there.
@@ -475,7 +492,7 @@ export class BucketLog {
     const { asked = [] } = this.#captured ?? {};
     this.#captured = undefined;
     const others = [...this.#freshness.splice(0), ...this.#wantsSnapshot.splice(0), ...asked];
-    const waiters = [...this.#ownership.splice(0), ...others];
+    const waiters = [...this.#ownership.splice(0), ...this.#seals.splice(0), ...others];
     for (const { reject } of waiters) reject(error);
     for (const { waiter } of this.#confirmations.splice(0)) waiter.reject(error);
   }

@@ -15,7 +15,6 @@ import {
   writeNextNumbers,
 } from "@brooklet/store";
 import { BlockCache, Outdated, type StoredBlocks } from "./block-cache.ts";
-import type { Replica } from "./bucket-log.ts";
 import {
   type Directory,
   type DirectoryEntry,
@@ -28,6 +27,7 @@ import {
 import { decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
 import type { ObjectFiles } from "./object-store.ts";
 import { decodeRecord, type LogRecord, type SegmentFile } from "./record.ts";
+import type { Replica } from "./replica.ts";
 
 export { Outdated } from "./block-cache.ts";
 

@@ -8,6 +8,8 @@ export interface Written {
   /** Tells one object of a writer from another. */
   readonly nonce: number;
   readonly isSeal?: true;
+  /** Of a seal: who writes behind it has the application of this number, or knows that there will be another in its place (0033). */
+  readonly application?: number;
   readonly records: readonly unknown[];
 }
 
@@ -35,17 +37,20 @@ export interface Snapshot {
   readonly upTo: number;
   /** Who wrote that place. */
   readonly writer: string | undefined;
+  /** The highest number of an application that a seal until there says. */
+  readonly application: number;
   readonly frame: Framed | undefined;
 }
 
 /** Reads a snapshot; without one the log begins with its first place. */
 export async function openSnapshot(stored: TaggedBytes | undefined): Promise<Snapshot> {
-  if (stored === undefined) return { upTo: -1, writer: undefined, frame: undefined };
+  if (stored === undefined) return { upTo: -1, writer: undefined, application: 0, frame: undefined };
   const { value, blobs } = await decodeFrame(stored.bytes);
-  const { upTo, writer, state } = (value ?? {}) as Readonly<Record<"upTo" | "writer" | "state", unknown>>;
+  type Said = Readonly<Record<"upTo" | "writer" | "application" | "state", unknown>>;
+  const { upTo, writer, application = 0, state } = (value ?? {}) as Said;
   if (!Number.isSafeInteger(upTo) || typeof writer !== "string")
     throw damagedError("a snapshot does not say up to where it goes");
-  return { upTo: upTo as number, writer, frame: { value: state, blobs } };
+  return { upTo: upTo as number, writer, application: Number(application), frame: { value: state, blobs } };
 }
 
 /** Whether bytes are the same. */

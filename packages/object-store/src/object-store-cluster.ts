@@ -20,10 +20,10 @@ import {
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
-import { closeBucket, closeInTime } from "./close.ts";
+import { makeTurns, type Settling, settle, writtenByAll } from "./deployments.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
-import { begunInTime, certain, isOutdated, meaningOf, unlessFenced } from "./outcomes.ts";
+import { begunInTime, certain, closeBucket, closeInTime, isOutdated, meaningOf, unlessFenced } from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
 import { encodeRecord } from "./record.ts";
 import {
@@ -38,7 +38,6 @@ import {
 } from "./store-records.ts";
 import { backupsOf, HeldFiles, removeOldSnapshots } from "./store-snapshot.ts";
 import { removeStrayFiles } from "./stray-files.ts";
-import { makeTurns } from "./turns.ts";
 
 /** How a cluster over an object store is opened. */
 export interface ObjectStoreClusterOptions
@@ -106,6 +105,7 @@ export class ObjectStoreCluster implements Cluster {
   readonly #peers: Peers | undefined;
   #application: StoredApplication | undefined;
   readonly #held: HeldFiles;
+  readonly #settling: Settling;
   #files = 0;
   readonly #deploying = makeTurns();
   #closing: Promise<void> | undefined;
@@ -119,6 +119,11 @@ export class ObjectStoreCluster implements Cluster {
       pass: (target, kind, timeoutMs, work) => this.#passInTime(target, kind, timeoutMs, work),
       hold: (key) => this.#bucketAt(this.#numberOf(key)).replica.hold(key),
       maintains: (bucket) => this.#buckets.get(bucket)?.log.isOwner === true,
+      written: (own) => {
+        const logs = Array.from({ length: about.buckets }, (_, number) => this.#bucketAt(number).log);
+        const application = this.#number + 1;
+        return writtenByAll(own, { logs, application, settle: (number) => settle(number, this.#settling, 0) });
+      },
       elsewhere: (key) => this.#peers?.writerOf(this.#numberOf(key))?.(key),
     };
     this.#inner = new LocalCluster({
@@ -130,11 +135,15 @@ export class ObjectStoreCluster implements Cluster {
     });
     const { surroundings, peers, store, onProblem = () => undefined } = options;
     const again = againWith(this.#wait);
+    const [{ files }, now] = [store, surroundings.sharedMs];
+    this.#settling = {
+      newest: () => this.#takeNewest(),
+      put: (application) => putApplication(store, application, this.#writer, again),
+      now,
+      wait: this.#wait,
+    };
     this.#held = new HeldFiles(store, again);
-    if (peers !== undefined) {
-      const [files, now] = [store.files, surroundings.sharedMs];
-      this.#peers = new Peers({ files, name: this.#writer, port: peers, again, now });
-    }
+    this.#peers = peers && new Peers({ files, name: this.#writer, port: peers, again, now });
     this.#endLooking = [
       surroundings.every(APPLICATION_MS, () => void this.#look().catch(onProblem)),
       surroundings.every(STRAY_MS, () => void this.removeStrayFiles().catch(unlessFenced(onProblem))),
@@ -170,6 +179,11 @@ export class ObjectStoreCluster implements Cluster {
 
   get secret(): Uint8Array {
     return this.#about.secret;
+  }
+
+  /** The number of the application that is served. */
+  get #number(): number {
+    return this.#application?.number ?? 0;
   }
 
   /** What was asked of the store until now. */
@@ -214,17 +228,11 @@ export class ObjectStoreCluster implements Cluster {
   checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
     this.#look().then(() => this.#inner.checkDeployment(applicationPackage));
 
-  applicationNumber: Cluster["applicationNumber"] = () => this.#look().then(() => this.#application?.number ?? 0);
+  applicationNumber: Cluster["applicationNumber"] = () => this.#look().then(() => this.#number);
 
   async #deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
     await this.#takeNewest();
-    const before = this.#application;
-    const report = await this.#inner.deploy(applicationPackage, base);
-    const stored = this.#application;
-    if (stored === undefined || stored === before) return report;
-    if (await putApplication(this.#options.store, stored, this.#writer, againWith(this.#wait))) return report;
-    await this.#takeNewest();
-    throw deploymentUnderWay();
+    return await this.#inner.deploy(applicationPackage, base);
   }
 
   /** Serves what another gateway has deployed, if anything. */
@@ -232,11 +240,14 @@ export class ObjectStoreCluster implements Cluster {
     if (this.#closing === undefined) await this.#deploying(() => this.#takeNewest());
   }
 
-  async #takeNewest(): Promise<void> {
-    const newest = await readNewest(this.#options.store, this.#application?.number ?? 0, againWith(this.#wait));
-    if (newest === undefined || newest === this.#application || this.#closing !== undefined) return;
+  /** Serves the newest application. Nothing: there is none, or nothing is served any more. */
+  async #takeNewest(): Promise<StoredApplication | undefined> {
+    const newest = await readNewest(this.#options.store, this.#number, againWith(this.#wait));
+    if (this.#closing !== undefined) return undefined;
+    if (newest === undefined || newest === this.#application) return this.#application;
     this.#application = newest;
     this.#inner.restore(newest);
+    return newest;
   }
 
   /** Removes files that servers which were killed left in buckets that are this one's, and snapshots whose time is over. How many files. */
@@ -353,6 +364,8 @@ export class ObjectStoreCluster implements Cluster {
         for (const { log } of shared) await log.confirmed();
         await Promise.all(proofs);
         if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied");
+        // Who owns a bucket no more may have refused for that alone, or by an application that is none any more.
+        if (kind === "write" && unwritten.some(({ log }) => !log.isOwner)) throw new Fenced("not_applied");
         // What another wrote until this was asked was not here yet when it was read.
         if (!isEventual && unwritten.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
         return result;
@@ -382,7 +395,7 @@ export class ObjectStoreCluster implements Cluster {
       const replica = shared.find(({ replica: one }) => one.isWarm(key))?.replica;
       if (replica === undefined) return false;
       const { number, application } = replica.store.state(key);
-      return number !== 0 && application !== (this.#application?.number ?? 0);
+      return number !== 0 && application !== this.#number;
     });
   }
 
@@ -435,6 +448,7 @@ export class ObjectStoreCluster implements Cluster {
       name: `bucket/${number}`,
       writer: this.#writer,
       replica,
+      settled: (application) => (application > this.#number ? settle(application, this.#settling) : undefined),
       pause: (attempt) => this.#wait(pauseMs(attempt)),
       onProblem,
     });
@@ -461,7 +475,7 @@ export class ObjectStoreCluster implements Cluster {
       store: (segment, blocks) => replica.storeBlocks(segment, blocks),
       lose: (error) => log.lose(error),
     });
-    partitions.application = this.#application?.number ?? 0;
+    partitions.application = this.#number;
     return partitions;
   }
 
@@ -473,7 +487,11 @@ export class ObjectStoreCluster implements Cluster {
       secret,
       openBucket: (number) => ({ ...this.#bucketAt(number).replica.sql, close: () => undefined }),
       readApplication: () => this.#application,
-      storeApplication: (application) => {
+      storeApplication: async (application) => {
+        if (!(await this.#settling.put(application))) {
+          await this.#takeNewest();
+          throw deploymentUnderWay();
+        }
         this.#application = application;
       },
       close: () => undefined,

@@ -1,8 +1,9 @@
-/** What a caller is told where a bucket was taken over, or the store took too long: above all, whether anything was done. */
+/** What a caller is told where a bucket was taken over, or the store took too long: above all, whether anything was done; and how a cluster is closed. */
 import { ServiceError } from "@brooklet/core";
 import type { GateKind } from "@brooklet/partition";
+import { StoreError } from "@brooklet/store";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
-import { Outdated } from "./bucket-replica.ts";
+import { type BucketReplica, Outdated } from "./bucket-replica.ts";
 
 /** What is certain of work in which a bucket was taken over: nothing, if something of this gateway was won since it began. */
 export function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Fenced {
@@ -79,4 +80,24 @@ export function unlessFenced(tell: (error: unknown) => void): (error: unknown) =
   return (error) => {
     if (!(error instanceof Fenced) && !isOutdated(error)) tell(error);
   };
+}
+
+/** How long a step of closing takes at most, unless somebody says otherwise. */
+const CLOSE_MS = 10_000;
+
+/** Waits for one step; why it was not done, or not in time, is told. */
+export async function closeInTime(
+  step: Promise<unknown>,
+  closeMs: number | undefined = CLOSE_MS,
+  onProblem: (problem: unknown) => void = () => undefined,
+): Promise<void> {
+  const late = (): Error => new StoreError("io", "the object store does not answer: it is not waited for any more");
+  await inTime(step, closeMs, late).catch(onProblem);
+}
+
+/** Settles when nothing is asked of the store any more for a bucket. */
+export async function closeBucket(bucket: { readonly log: BucketLog; readonly replica: BucketReplica }): Promise<void> {
+  await bucket.log.close();
+  // Whoever owns the bucket looks for what is left.
+  await bucket.replica.removed().catch(() => undefined);
 }

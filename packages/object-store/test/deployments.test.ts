@@ -1,6 +1,106 @@
+import { nodeSurroundings } from "@brooklet/partition/node";
 import { expect, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { ObjectStore } from "../src/object-store.ts";
+import type { ObjectStoreCluster, ObjectStoreClusterOptions } from "../src/object-store-cluster.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
+
+const OTHER = packageOf({ note: NOTE.replace("seen type int", "seen type array<int>") });
+/** Long enough for whatever does not wait to be done. */
+const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
+
+/** Two servers over one memory, of which the first deploys. `before` is called before its application is stored, or its logs are read. */
+async function pair(
+  before: (call: "application" | "read") => Promise<void>,
+  options: Partial<ObjectStoreClusterOptions> = {},
+): Promise<readonly [ObjectStoreCluster, ObjectStoreCluster, ObjectMemory]> {
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  const log: ObjectStore["log"] = {
+    ...store.log,
+    append: async (name, place, bytes) => {
+      if (name === "application" && place > 1) await before("application");
+      return await store.log.append(name, place, bytes);
+    },
+    read: async (name, place) => {
+      if (name.startsWith("bucket/")) await before("read");
+      return await store.log.read(name, place);
+    },
+  };
+  const { cluster: one } = await openCluster({ ...store, log });
+  await one.deploy(packageOf({ note: NOTE }));
+  const { cluster: two } = await openCluster(memoryObjectStore(memory), options);
+  for (const name of ["alice", "bob", "carol"]) await put(two, name, "1", { title: "a note" });
+  return [one, two, memory];
+}
+
+test("what another server writes while a deployment is stored is decided by that", async () => {
+  const late: Promise<unknown>[] = [];
+  const [one, two] = await pair(async (call) => {
+    if (call !== "application") return;
+    for (const [group, seen] of [
+      ["alice", 5],
+      ["bob", [6]],
+      ["carol", 7],
+    ] as const)
+      late.push(put(two, group, "2", { title: "a note", seen }).catch((error: unknown) => error));
+    await turns();
+  });
+  const { warnings } = await one.deploy(OTHER);
+  expect(warnings).toContainEqual(expect.stringMatching(/Field 'seen'.* no stored document has a value/));
+  const refused = expect.objectContaining({ status: 400 });
+  expect(await Promise.all(late)).toEqual([refused, 200, refused]);
+  expect(await get(one, "bob", "2")).toEqual({ title: "a note", seen: [6] });
+});
+
+test("what another server writes while a deployment looks refuses it, and nothing waits for that afterwards", async () => {
+  let isLooking = false;
+  const [one, two] = await pair(async (call) => {
+    if (call !== "read" || !isLooking) return;
+    isLooking = false;
+    await put(two, "alice", "2", { title: "a note", seen: 5 });
+  });
+
+  const deployed = one.deploy(OTHER);
+  isLooking = true;
+  await expect(deployed).rejects.toThrow(/^field-type-change: Field 'seen'/);
+  expect(await get(one, "alice", "2")).toEqual({ title: "a note", seen: 5 });
+  for (const [at, cluster] of [one, two].entries()) await put(cluster, "bob", `${at}`, { title: "a note", seen: at });
+});
+
+test("a deployment that is not stored in time is given up by who has to write", async () => {
+  let nowMs = 0;
+  let stored!: () => void;
+  const isStored = new Promise<void>((resolve) => {
+    stored = resolve;
+  });
+  let reached!: () => void;
+  const isReached = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  const [one, two] = await pair(
+    async (call) => {
+      if (call !== "application") return;
+      reached();
+      await isStored;
+    },
+    {
+      surroundings: { ...nodeSurroundings, sharedMs: () => nowMs },
+      wait: async (milliseconds) => {
+        nowMs += milliseconds;
+        await new Promise(setImmediate);
+      },
+    },
+  );
+  const deployed = one.deploy(OTHER).catch((error: unknown) => error);
+  await isReached;
+  expect(await put(two, "alice", "2", { title: "a note", seen: 5 })).toBe(200);
+  stored();
+  expect(await deployed).toMatchObject({ code: "DEPLOYMENT_UNDER_WAY", status: 409 });
+  expect(await get(one, "alice", "2")).toEqual({ title: "a note", seen: 5 });
+  await put(one, "alice", "3", { title: "a note", seen: 6 });
+  expect(await get(two, "alice", "3")).toEqual({ title: "a note", seen: 6 });
+});
 
 test("who was taken over from after a deployment answers nothing that is old", async () => {
   const memory = new ObjectMemory();

@@ -1,11 +1,12 @@
 /** Seals that come to places which were written and collected before: they are found there for ever, and count for nobody. */
 import { expect, onTestFinished, test } from "vitest";
-import { BucketLog, type Replica } from "../src/bucket-log.ts";
+import { BucketLog } from "../src/bucket-log.ts";
 import { readBucketState } from "../src/bucket-state.ts";
 import { encodeFrame, type Framed } from "../src/log-object.ts";
 import { openSnapshot } from "../src/log-reader.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectLog } from "../src/object-store.ts";
+import type { Replica } from "../src/replica.ts";
 
 const LOG = "bucket/0";
 

@@ -7,10 +7,11 @@
  */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { BucketLog, Fenced, type Replica } from "../src/bucket-log.ts";
+import { BucketLog, Fenced } from "../src/bucket-log.ts";
 import { decodeFrame, type Framed } from "../src/log-object.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
+import type { Replica } from "../src/replica.ts";
 
 const SEED = Number(process.env["BROOKLET_SEED"] ?? 1);
 const SCHEDULES = Number(process.env["BROOKLET_LOG_SCHEDULES"] ?? 200);

@@ -1,8 +1,9 @@
 /** Who waits for a snapshot of a log is told what came of it, whatever fails. */
 import { expect, onTestFinished, test } from "vitest";
-import { BucketLog, type Replica } from "../src/bucket-log.ts";
+import { BucketLog } from "../src/bucket-log.ts";
 import type { Framed } from "../src/log-object.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import type { Replica } from "../src/replica.ts";
 
 /** A log whose writes wait to be let through, over a replica that is captured so. */
 async function logWith(capture: () => Promise<Framed>) {

@@ -351,6 +351,17 @@ export interface Gate {
   hold(key: string): Promise<() => void>;
   /** Whether this process is to look after a bucket: whether documents are past their time, for one. */
   maintains(bucket: number): boolean;
+  /** What is written while a deployment looks, here and by others, of what is written here alone. */
+  written?(own: WrittenDocuments): WrittenDocuments;
+}
+
+/** What is written while it is looked through what is stored, by all who write. */
+export interface WrittenDocuments {
+  /** Begins: what is written from here on is looked at. */
+  begin(): Promise<void>;
+  /** Which visit selects what was written since then, or since the last call. `holds`: writes wait for another application, or `release`. */
+  selecting(visits: readonly Visit[], holds: boolean): Promise<number | undefined>;
+  release(): Promise<void>;
 }
 
 /**
@@ -370,4 +381,5 @@ export const OPEN_GATE: Gate = {
   pass: (_, __, timeoutMs, work) => work(timeoutMs),
   hold: async () => () => undefined,
   maintains: () => true,
+  written: (own) => own,
 };

@@ -17,7 +17,7 @@ import {
 import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { clock } from "./clock.ts";
-import type { Visit, VisitPage, VisitStep } from "./cluster.ts";
+import type { Visit, VisitPage, VisitStep, WrittenDocuments } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
 import { HELD_LOOK_MS, STORED_LOOK_MS } from "./limits.ts";
 import { type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
@@ -51,7 +51,10 @@ async function completePackage(
 
 /** What decides on a deployment, and where it is stored. */
 export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "modelRunner" | "objections"> {
-  readonly storage: Pick<Storage, "readApplication" | "storeApplication">;
+  readonly storage: Pick<Storage, "readApplication"> & {
+    /** A promise: it is stored, or refused, when that settles. */
+    storeApplication(application: StoredApplication): void | Promise<void>;
+  };
   /** An engine of its own, which validates the package against what is deployed. */
   readonly validator: DeployableEngine;
   readonly documents: StoredDocuments;
@@ -67,18 +70,6 @@ export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "model
 export interface StoredDocuments {
   readonly buckets: number;
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
-}
-
-/** What is written while it is looked through what is stored, in all threads. */
-export interface WrittenDocuments {
-  /** Begins: what is written from here on is looked at. */
-  begin(): Promise<void>;
-  /**
-   * Which visit selects what was written since then, or since it was asked before; nothing: none does. `holds`: writes wait until their
-   * thread has another application, or until `release`.
-   */
-  selecting(visits: readonly Visit[], holds: boolean): Promise<number | undefined>;
-  release(): Promise<void>;
 }
 
 /** What is written in threads; each is asked by a name. */
@@ -127,7 +118,8 @@ export async function prepareDeployment(
     // Nothing is waited for where there is nothing to look for: what the validator has is stored in the turn it has it.
     const warnings = unlessStored.length === 0 ? [] : await demandUnset(unlessStored, setting);
     const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
-    storage.storeApplication(application);
+    const storing = storage.storeApplication(application);
+    if (storing !== undefined) await storing;
     const deployment = { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
     onStored(deployment);
     return deployment;

@@ -35,6 +35,7 @@ export type {
   VisitPage,
   VisitPosition,
   VisitStep,
+  WrittenDocuments,
 } from "./cluster.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";

@@ -403,9 +403,9 @@ export class LocalCluster implements Cluster {
       this.#restored = undefined;
       const same = await reportOfSame(applicationPackage, restored, stored, this.#engine, this.#options);
       if (same !== undefined) return await this.#serve(same);
-      const isFirst = stored === undefined;
-      // Of what several processes write, each knows its own alone.
-      const written = this.#gate === OPEN_GATE ? this.#large.written() : undefined;
+      // Where several processes deploy, none serves what another may have stored something else in the place of.
+      const isFirst = stored === undefined && this.#gate === OPEN_GATE;
+      const written = this.#gate.written?.(this.#large.written());
       const { application, report } = isFirst
         ? await this.#deployFirst(applicationPackage)
         : await prepareDeployment(applicationPackage, { ...this.#setting(makeEngine()), written });

@@ -23,9 +23,10 @@ import type {
   VisitPage,
   VisitPosition,
   VisitStep,
+  WrittenDocuments,
 } from "../cluster.ts";
 import { Deadline } from "../deadline.ts";
-import { type WrittenDocuments, writtenIn } from "../deployment.ts";
+import { writtenIn } from "../deployment.ts";
 import type { EmbeddingHandle } from "../embedding.ts";
 import { DAMAGED, serviceError, tellingOnce } from "../failure.ts";
 import { SPLIT_LOOK_MS } from "../limits.ts";

@@ -1,0 +1,86 @@
+/**
+ * Deployments to a store that several gateways write. What others write while it is looked through what is stored is in the logs; behind the
+ * seals that one puts at their ends before its last look nobody writes who has not the next application, or knows that there is none (0033).
+ */
+import { deploymentUnderWay, type WrittenDocuments } from "@brooklet/partition";
+import { type StoredApplication, StoreError } from "@brooklet/store";
+import type { BucketLog } from "./bucket-log.ts";
+
+/** Work that is done one after the other, in the order it was asked for: does it when what was asked for before is done, whatever came of that. */
+export type Turns = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** Turns of their own: work of others is not waited for. */
+export function makeTurns(): Turns {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => undefined);
+    return done;
+  };
+}
+
+/** How it is waited for an application. */
+export interface Settling {
+  /** Serves the newest that is stored; nothing: there is none, or nothing is served any more. */
+  newest(): Promise<StoredApplication | undefined>;
+  /** Stores one, unless another is there. */
+  put(application: StoredApplication): Promise<boolean>;
+  readonly now: () => number;
+  readonly wait: (milliseconds: number) => Promise<void>;
+}
+
+/** How long it is waited for a deployment that another gateway is about to store, and how often it is looked. */
+const DEPLOYMENT_MS = 5_000;
+const SETTLED_MS = 100;
+
+/** Settles when the application of a number is served here. Who does not store it in time finds what is served stored in its place. */
+export async function settle(number: number, by: Settling, patientMs: number = DEPLOYMENT_MS): Promise<void> {
+  for (const endMs = by.now() + patientMs; ; await by.wait(SETTLED_MS)) {
+    const newest = await by.newest();
+    if (newest === undefined) throw new StoreError("closed", "nothing is written after close()");
+    if (newest.number >= number) return;
+    if (by.now() >= endMs) await by.put({ ...newest, number });
+  }
+}
+
+/** What a deployment that looks works on. */
+export interface LookedStore {
+  readonly logs: readonly BucketLog[];
+  /** The number that the application will have. */
+  readonly application: number;
+  /** Settles when that application is stored, or another in its place. */
+  settle(application: number): Promise<void>;
+}
+
+/** What all gateways write while it is looked, of what is written here alone. */
+export function writtenByAll(own: WrittenDocuments, { logs, application, settle }: LookedStore): WrittenDocuments {
+  let epochs: readonly number[] = [];
+  let isSealed = false;
+  return {
+    begin: async () => {
+      await Promise.all(logs.map((log) => log.fresh()));
+      epochs = logs.map(({ epoch }) => epoch);
+      await own.begin();
+    },
+    selecting: async (visits, holds) => {
+      isSealed ||= holds;
+      await Promise.all(logs.map((log) => (holds ? log.seal(application) : log.fresh())));
+      const found = await own.selecting(visits, holds);
+      // What is here may be less than what was here when it began: it does not tell what was written since.
+      if (found === undefined && logs.some(({ epoch }, at) => epoch !== epochs[at]))
+        throw deploymentUnderWay("Another server took a bucket over while it was looked through; try again");
+      return found;
+    },
+    release: async () => {
+      try {
+        if (isSealed) await settle(application);
+      } catch (error) {
+        // Nothing may be written behind seals of which it is not known what came.
+        for (const log of logs) log.lose(error);
+        throw error;
+      } finally {
+        await own.release();
+      }
+    },
+  };
+}
