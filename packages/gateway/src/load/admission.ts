@@ -129,7 +129,7 @@ export function inPlace(
   const leave = (): void => {
     if (!hasLeft) admission.leave();
     hasLeft = true;
-    gone?.removeEventListener("abort", end);
+    gone?.removeEventListener("abort", onGone);
   };
   const end = async (): Promise<IteratorResult<Uint8Array>> => {
     try {
@@ -138,6 +138,8 @@ export function inPlace(
       leave();
     }
   };
+  // Nobody is left to be told what fails at that end.
+  const onGone = (): void => void end().catch(() => undefined);
   const next = async (): Promise<IteratorResult<Uint8Array>> => {
     try {
       const result = await parts.next();
@@ -148,8 +150,8 @@ export function inPlace(
       throw error;
     }
   };
-  if (gone?.aborted === true) void end();
-  else gone?.addEventListener("abort", end);
+  if (gone?.aborted === true) onGone();
+  else gone?.addEventListener("abort", onGone);
   return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 

@@ -4,14 +4,13 @@
  * Objects that write are listed in a directory first, which tells them; whether the deployment still is under way tells the registry.
  */
 import { ServiceError } from "@brooklet/core";
-import type { Visit, VisitPage, VisitStep } from "../cluster.ts";
+import type { Visit, VisitPage, VisitStep, WrittenDocuments } from "../cluster.ts";
 import {
   type Deployment,
   type DeploymentSetting,
   deploymentUnderWay,
   prepareDeployment,
   type StoredDocuments,
-  type WrittenDocuments,
 } from "../deployment.ts";
 import { WHOLE } from "../shards/shard.ts";
 import { ShardGuard, WaitingGuard } from "../shards/shard-guard.ts";
@@ -66,7 +65,7 @@ function held(): ServiceError {
 export interface FencedSetting extends DeploymentSetting {
   readonly port: ObjectPort;
   readonly documents: StoredDocuments & {
-    visit(visit: Visit, step: VisitStep, timeoutMs: number, fence?: number): Promise<VisitPage>;
+    visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal, fence?: number): Promise<VisitPage>;
   };
 }
 
@@ -90,7 +89,7 @@ export async function deployFenced(applicationPackage: Uint8Array, setting: Fenc
   };
   const fenced: StoredDocuments = {
     buckets: documents.buckets,
-    visit: (...asked) => documents.visit(...asked, after + 1),
+    visit: (visit, step, timeoutMs) => documents.visit(visit, step, timeoutMs, undefined, after + 1),
   };
   const deployment = await prepareDeployment(applicationPackage, { ...setting, written, documents: fenced });
   const { application } = deployment;

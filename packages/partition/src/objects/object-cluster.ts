@@ -256,8 +256,8 @@ export class ObjectCluster implements Cluster {
     visitNowhere(this.#engine, visit, operation);
   }
 
-  async visit(visit: Visit, step: VisitStep, timeoutMs: number, fence?: number): Promise<VisitPage> {
-    const deadline = Deadline.in(timeoutMs);
+  async visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal, fence?: number): Promise<VisitPage> {
+    const deadline = Deadline.in(timeoutMs, clock.now(), gone);
     const pages: VisitPage[] = [];
     let [documents, bytes] = [0, 0];
     let damage: string | undefined;
