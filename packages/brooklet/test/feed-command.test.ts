@@ -71,6 +71,15 @@ test("a feed may be compressed, wherever its bytes are cut", async () => {
   expect(cut.code).not.toBe(0);
 });
 
+test.each([
+  ["a string", 15 << 20, /A string of 15728640 bytes is longer than the limit of 4194304/],
+  ["an operation", 20 << 20, /An operation is longer than 16777216 bytes/],
+])("%s that is too long is told as that", async (_, length, told) => {
+  const { url } = await served();
+  const { code, warned } = await run(["feed", "-", "--url", url], put(1, "x".repeat(length)), 1 << 20);
+  expect([code, warned]).toEqual([1, expect.stringMatching(told)]);
+});
+
 test("what the selection of the content cluster does not let in is counted apart", async () => {
   const app = packageOf();
   const services = readFileSync(join(app, "services.xml"), "utf8");

@@ -15,6 +15,8 @@ import { isRepeatable, nameOf } from "./feed-source.ts";
 /** Where feeds in bulk go. */
 export const FEED_PATH = "/brooklet/v1/feed";
 const WINDOW_BYTES = 1 << 20;
+/** What waits to be sent counts, and where it is more Node refuses even the answer's head: its 10 are less than a few long operations. */
+const SESSION_MEMORY_MB = 512;
 /** Times that an operation is refused for the moment before it has failed. */
 const REFUSALS = 10;
 /** Streams in a row on which nothing is told before the server is given up. */
@@ -172,7 +174,8 @@ class FeedStream {
 
   /** Sends what is queued; what comes of it for good. Throws what sending again does not mend. */
   async *told(): FedBatches {
-    const session = connect(this.#server.url, { settings: { initialWindowSize: WINDOW_BYTES } });
+    const settings = { initialWindowSize: WINDOW_BYTES };
+    const session = connect(this.#server.url, { settings, maxSessionMemory: SESSION_MEMORY_MB });
     const stream = this.#open(session);
     const sending = this.#send(stream).catch((error: unknown) => this.#fail(error));
     try {
