@@ -150,7 +150,7 @@ test("a visit that nobody waits for any more ends where it stands, also in a gro
     format: "ids",
   } as const;
   const bounds = { documentsMax: 5, bytesMax: 1 << 20, from: { partition: 0, after: "" } };
-  const step = { bucket: cluster.bucketOf(KEY), key: KEY, ...bounds };
+  const step = { bucket: cluster.bucketOf(KEY), key: KEY as PartitionKey, ...bounds };
   for (const isSplit of [false, true]) {
     if (isSplit) await split(0);
     const { next, documents } = await cluster.visit(visit, step, MINUTE_MS, AbortSignal.abort());

@@ -256,7 +256,13 @@ export class ObjectCluster implements Cluster {
     visitNowhere(this.#engine, visit, operation);
   }
 
-  async visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal, fence?: number): Promise<VisitPage> {
+  async visit(
+    visit: Visit,
+    step: VisitStep,
+    timeoutMs: number,
+    gone?: AbortSignal,
+    fence?: number,
+  ): Promise<VisitPage> {
     const deadline = Deadline.in(timeoutMs, clock.now(), gone);
     const pages: VisitPage[] = [];
     let [documents, bytes] = [0, 0];
