@@ -2,7 +2,7 @@
  * Renders failures in the shape each interface of Vespa has, with two scalars beside its members: `outcome` (was
  * anything applied?) and `code` (stable, for programs). A defect of ours is told by a reference number only.
  */
-import { ERROR_KINDS, type FailureOutcome, failureOutcome, ServiceError } from "@brooklet/wire";
+import { ERROR_SUMMARIES, type FailureOutcome, failureOutcome, ServiceError } from "@brooklet/wire";
 import { TooSoon } from "./authority/group-rates.ts";
 import { Throttled } from "./authority/throttle.ts";
 import type { WholeReply } from "./call.ts";
@@ -76,7 +76,7 @@ export function searchFailure(error: ServiceError): WholeReply {
     errors: [
       {
         code: error.number,
-        summary: SUMMARIES.get(error.number) ?? "Unspecified error",
+        summary: ERROR_SUMMARIES.get(error.number) ?? "Unspecified error",
         message: error.message,
         // As the core's own errors have it.
         name: error.code,
@@ -126,10 +126,6 @@ const DEPLOY_CODES: Readonly<Partial<Record<ServiceError["code"], string>>> = {
 function outcomeOf(error: ServiceError): FailureOutcome {
   return (error.outcome as FailureOutcome | undefined) ?? failureOutcome(error.status);
 }
-
-const SUMMARIES: ReadonlyMap<number, string> = new Map(
-  Object.values(ERROR_KINDS).map((kind) => [kind.number, kind.summary]),
-);
 
 /** Failures after which the rest of the body is not read, so that the connection cannot go on. */
 const CLOSING: ReadonlySet<number> = new Set([408, 413, 414, 431]);

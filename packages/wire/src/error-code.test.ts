@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { ERROR_KINDS, failureOutcome, ServiceError } from "./index.ts";
+import { ERROR_KINDS, ERROR_SUMMARIES, failureOutcome, ServiceError } from "./index.ts";
 
 interface Row {
   readonly name: string;
@@ -15,7 +15,11 @@ const vector = JSON.parse(
 ) as readonly Row[];
 
 test("the table is the vector, row for row", () => {
-  const rows = Object.entries(ERROR_KINDS).map(([name, kind]) => ({ name, ...kind }));
+  const rows = Object.entries(ERROR_KINDS).map(([name, kind]) => ({
+    name,
+    summary: ERROR_SUMMARIES.get(kind.number),
+    ...kind,
+  }));
   expect(rows).toEqual(vector);
 });
 

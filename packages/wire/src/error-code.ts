@@ -1,6 +1,6 @@
 /**
- * Every kind of failure on the wire: our stable name, Vespa's number and summary (those of `/search/`), and the HTTP
- * status of an answer that is nothing but this failure. The table is a vector (`test-vectors/errors.json`); the core
+ * Every kind of failure on the wire: our stable name, Vespa's number (that of `/search/`), and the HTTP status of an
+ * answer that is nothing but this failure. What Vespa says of a number is apart, since no client asks for it. The table is a vector (`test-vectors/errors.json`); the core
  * has the same one in `crates/task/src/code.rs`.
  */
 
@@ -8,16 +8,14 @@
 export interface ErrorKind {
   /** Vespa's number in `root.errors[].code`. */
   readonly number: number;
-  /** Vespa's text for the number. */
-  readonly summary: string;
   /** HTTP status when there is nothing else to answer. */
   readonly status: number;
   /** Who decides on it: the core (Rust), or the host around it (gateway, partition, store). */
   readonly by: "core" | "host";
 }
 
-const core = (number: number, summary: string, status: number): ErrorKind => ({ number, summary, status, by: "core" });
-const host = (number: number, summary: string, status: number): ErrorKind => ({ number, summary, status, by: "host" });
+const core = (number: number, status: number): ErrorKind => ({ number, status, by: "core" });
+const host = (number: number, status: number): ErrorKind => ({ number, status, by: "host" });
 
 /** The stable name of a failure. */
 export type ErrorCode =
@@ -55,37 +53,37 @@ export type ErrorCode =
 
 /** All failures by name. */
 export const ERROR_KINDS: Readonly<Record<ErrorCode, ErrorKind>> = {
-  NULL_QUERY: core(1, "Null query", 500),
-  ILLEGAL_QUERY: core(3, "Illegal query", 400),
-  INVALID_QUERY_PARAMETER: core(4, "Invalid query parameter", 400),
-  ERROR_IN_REPLY: core(8, "Error in search reply.", 500),
-  TIMED_OUT: core(12, "Timed out", 504),
-  BAD_REQUEST: core(17, "Bad request.", 400),
-  INVALID_DOCUMENT: core(17, "Bad request.", 400),
-  TOO_LARGE: core(17, "Bad request.", 413),
-  INVALID_APPLICATION_PACKAGE: core(17, "Bad request.", 400),
-  UNSUPPORTED: core(4, "Invalid query parameter", 400),
-  CONDITION_NOT_MET: core(17, "Bad request.", 412),
-  STORE_CORRUPT: core(10, "Backend communication error", 500),
-  INTERNAL: core(18, "Internal server error.", 500),
-  UNAUTHENTICATED: host(14, "Client not authenticated.", 401),
-  NOT_FOUND: host(16, "Resource not found.", 404),
-  METHOD_NOT_ALLOWED: host(17, "Bad request.", 405),
-  REQUEST_TIMEOUT: host(17, "Bad request.", 408),
-  DEPLOYMENT_UNDER_WAY: host(17, "Bad request.", 409),
-  TARGET_TOO_LONG: host(17, "Bad request.", 414),
-  UNSUPPORTED_ENCODING: host(17, "Bad request.", 415),
-  HEADERS_TOO_LARGE: host(17, "Bad request.", 431),
-  MISDIRECTED: host(17, "Bad request.", 421),
-  ORIGIN_REFUSED: host(15, "Forbidden.", 403),
-  SCOPE_REFUSED: host(15, "Forbidden.", 403),
-  OVERLOADED: host(17, "Bad request.", 429),
-  UNAVAILABLE: host(0, "No backends in service. Try later", 503),
-  TAIL_FULL: host(10, "Backend communication error", 503),
-  STORE_BUSY: host(10, "Backend communication error", 503),
-  STORE_FAILED: host(10, "Backend communication error", 500),
-  STORE_REFUSED: host(10, "Backend communication error", 500),
-  INSUFFICIENT_STORAGE: host(19, "Insufficient storage", 507),
+  NULL_QUERY: core(1, 500),
+  ILLEGAL_QUERY: core(3, 400),
+  INVALID_QUERY_PARAMETER: core(4, 400),
+  ERROR_IN_REPLY: core(8, 500),
+  TIMED_OUT: core(12, 504),
+  BAD_REQUEST: core(17, 400),
+  INVALID_DOCUMENT: core(17, 400),
+  TOO_LARGE: core(17, 413),
+  INVALID_APPLICATION_PACKAGE: core(17, 400),
+  UNSUPPORTED: core(4, 400),
+  CONDITION_NOT_MET: core(17, 412),
+  STORE_CORRUPT: core(10, 500),
+  INTERNAL: core(18, 500),
+  UNAUTHENTICATED: host(14, 401),
+  NOT_FOUND: host(16, 404),
+  METHOD_NOT_ALLOWED: host(17, 405),
+  REQUEST_TIMEOUT: host(17, 408),
+  DEPLOYMENT_UNDER_WAY: host(17, 409),
+  TARGET_TOO_LONG: host(17, 414),
+  UNSUPPORTED_ENCODING: host(17, 415),
+  HEADERS_TOO_LARGE: host(17, 431),
+  MISDIRECTED: host(17, 421),
+  ORIGIN_REFUSED: host(15, 403),
+  SCOPE_REFUSED: host(15, 403),
+  OVERLOADED: host(17, 429),
+  UNAVAILABLE: host(0, 503),
+  TAIL_FULL: host(10, 503),
+  STORE_BUSY: host(10, 503),
+  STORE_FAILED: host(10, 500),
+  STORE_REFUSED: host(10, 500),
+  INSUFFICIENT_STORAGE: host(19, 507),
 };
 
 /** Whether a name is one of the table. */

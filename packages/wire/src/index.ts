@@ -35,6 +35,7 @@ export {
   failureOutcome,
   isErrorCode,
 } from "./error-code.ts";
+export { ERROR_SUMMARIES } from "./error-summary.ts";
 export type { FeedLine } from "./feed.ts";
 export { BOUNDS, Histogram, type HistogramFigures } from "./histogram.ts";
 export { JsonBytes } from "./json-bytes.ts";
