@@ -3,11 +3,12 @@
  * that of a fusion; their texts are cut into passages, or taken in the chunks they are stored in; near-duplicates folded;
  * and the best taken until the tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
+import { BudgetedText } from "./budgeted-text.ts";
 import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts";
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
 import type { Passage, PassageScores } from "./passage.ts";
-import { BudgetedText, type TokenCounter, tokensAtMost } from "./token-budget.ts";
+import { type TokenCounter, tokensAtMost } from "./token-budget.ts";
 import { wordScores } from "./words.ts";
 
 /** A text of a document, or one element of a list of texts. */
