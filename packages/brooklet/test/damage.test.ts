@@ -142,7 +142,14 @@ test("a flipped bit is an error of its group alone, over HTTP", async () => {
       id: "toplevel",
       relevance: 1,
       fields: { totalCount: 0 },
-      errors: [{ code: 10, summary: "Backend communication error", message: expect.any(String) }],
+      errors: [
+        {
+          code: 10,
+          summary: "Backend communication error",
+          message: expect.any(String),
+          name: "STORE_CORRUPT",
+        },
+      ],
     },
     outcome: "not_applied",
     code: "STORE_CORRUPT",
