@@ -63,11 +63,8 @@ test.skipIf(process.platform === "win32")(
       const own = code.replaceAll("8080", port);
       return `${READS_TYPESCRIPT ? own : own.replaceAll(/\bnode (\w+\.ts)/g, "npx tsx $1")}\necho '${MARK}'`;
     });
-    // The page ends the server with this; jobs have groups of their own, as they have where somebody types.
-    const printed = await typed(
-      ["set -em", "trap 'kill %1 2> /dev/null || true' EXIT", ...lines, "kill %1", "wait"].join("\n"),
-      folder,
-    );
+    // The page ends the server, and what fails before that must not leave it; jobs have groups of their own, as where somebody types.
+    const printed = await typed(["set -em", "trap 'kill %1 2> /dev/null || true' EXIT", ...lines].join("\n"), folder);
     for (const [index, { line, expected, code }] of commands.entries())
       if (expected !== undefined)
         expect([line, code, printed[index], isExpected(expected, printed[index] ?? "")]).toEqual([
