@@ -45,7 +45,8 @@ export async function settle(number: number, by: Settling, patientMs: number = D
 
 /** What a deployment that looks works on. */
 export interface LookedStore {
-  readonly logs: readonly BucketLog[];
+  /** All of them, which are opened only where it is looked. */
+  readonly logs: () => readonly BucketLog[];
   /** The number that the application will have. */
   readonly application: number;
   /** Settles when that application is stored, or another in its place. */
@@ -53,11 +54,13 @@ export interface LookedStore {
 }
 
 /** What all gateways write while it is looked, of what is written here alone. */
-export function writtenByAll(own: WrittenDocuments, { logs, application, settle }: LookedStore): WrittenDocuments {
+export function writtenByAll(own: WrittenDocuments, { logs: all, application, settle }: LookedStore): WrittenDocuments {
+  let logs: readonly BucketLog[] = [];
   let epochs: readonly number[] = [];
   let isSealed = false;
   return {
     begin: async () => {
+      logs = all();
       await Promise.all(logs.map((log) => log.fresh()));
       epochs = logs.map(({ epoch }) => epoch);
       await own.begin();
