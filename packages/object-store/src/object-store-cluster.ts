@@ -120,7 +120,7 @@ export class ObjectStoreCluster implements Cluster {
       hold: (key) => this.#bucketAt(this.#numberOf(key)).replica.hold(key),
       maintains: (bucket) => this.#buckets.get(bucket)?.log.isOwner === true,
       written: (own) => {
-        const logs = (): BucketLog[] => Array.from({ length: about.buckets }, (_, number) => this.#bucketAt(number).log);
+        const logs = () => Array.from({ length: about.buckets }, (_, number) => this.#bucketAt(number).log);
         const application = this.#number + 1;
         return writtenByAll(own, { logs, application, settle: (number) => settle(number, this.#settling, 0) });
       },
