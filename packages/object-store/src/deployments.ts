@@ -2,9 +2,10 @@
  * Deployments to a store that several gateways write. What others write while it is looked through what is stored is in the logs; behind the
  * seals that one puts at their ends before its last look nobody writes who has not the next application, or knows that there is none (0033).
  */
-import { deploymentUnderWay, type WrittenDocuments } from "@brooklet/partition";
+import { deploymentUnderWay, type Surroundings, type WrittenDocuments } from "@brooklet/partition";
 import { type StoredApplication, StoreError } from "@brooklet/store";
 import type { BucketLog } from "./bucket-log.ts";
+import { stepInTime } from "./outcomes.ts";
 
 /** Work that is done one after the other, in the order it was asked for: does it when what was asked for before is done, whatever came of that. */
 export type Turns = <Result>(work: () => Promise<Result>) => Promise<Result>;
@@ -16,6 +17,24 @@ export function makeTurns(): Turns {
     const done = last.then(work);
     last = done.catch(() => undefined);
     return done;
+  };
+}
+
+/** Has work done every so many milliseconds, but not while it is still under way: a store that is silent is asked once. */
+export function makeRounds(
+  every: Surroundings["every"],
+): (milliseconds: number, work: () => Promise<unknown>, onProblem: (error: unknown) => void) => () => void {
+  return (milliseconds, work, onProblem) => {
+    let isUnderWay = false;
+    return every(milliseconds, () => {
+      if (isUnderWay) return;
+      isUnderWay = true;
+      void work()
+        .catch(onProblem)
+        .finally(() => {
+          isUnderWay = false;
+        });
+    });
   };
 }
 
@@ -61,13 +80,13 @@ export function writtenByAll(own: WrittenDocuments, { logs: all, application, se
   return {
     begin: async () => {
       logs = all();
-      await Promise.all(logs.map((log) => log.fresh()));
+      await stepInTime(Promise.all(logs.map((log) => log.fresh())), "not_applied");
       epochs = logs.map(({ epoch }) => epoch);
       await own.begin();
     },
     selecting: async (visits, holds) => {
       isSealed ||= holds;
-      await Promise.all(logs.map((log) => (holds ? log.seal(application) : log.fresh())));
+      await stepInTime(Promise.all(logs.map((log) => (holds ? log.seal(application) : log.fresh()))), "not_applied");
       const found = await own.selecting(visits, holds);
       // What is here may be less than what was here when it began: it does not tell what was written since.
       if (found === undefined && logs.some(({ epoch }, at) => epoch !== epochs[at]))
@@ -76,7 +95,7 @@ export function writtenByAll(own: WrittenDocuments, { logs: all, application, se
     },
     release: async () => {
       try {
-        if (isSealed) await settle(application);
+        if (isSealed) await stepInTime(settle(application), "unknown");
       } catch (error) {
         // Nothing may be written behind seals of which it is not known what came.
         for (const log of logs) log.lose(error);

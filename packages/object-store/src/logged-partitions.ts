@@ -14,7 +14,9 @@ import {
   StoreError,
   type TailEntry,
 } from "@brooklet/store";
-import type { LogRecord, SegmentFile } from "./record.ts";
+import type { BucketLog } from "./bucket-log.ts";
+import type { BucketReplica } from "./bucket-replica.ts";
+import { encodeRecord, type LogRecord, type SegmentFile } from "./record.ts";
 
 /** Where changes go. */
 export interface Journal {
@@ -155,4 +157,25 @@ export class LoggedPartitions implements Partitions {
       throw error;
     }
   }
+}
+
+/** The partitions of a replica as it is now; their changes go to its log. */
+export function partitionsOf(
+  { log, replica }: { readonly log: BucketLog; readonly replica: BucketReplica },
+  application: number,
+): LoggedPartitions {
+  const partitions = new LoggedPartitions(replica.store, {
+    get isOwner() {
+      return log.isOwner;
+    },
+    submit: (record, stored) => {
+      replica.noted(record);
+      const { value, blobs } = encodeRecord(record);
+      log.submit({ value, blobs, ...(stored && { files: stored }) });
+    },
+    store: (segment, blocks) => replica.storeBlocks(segment, blocks),
+    lose: (error) => log.lose(error),
+  });
+  partitions.application = application;
+  return partitions;
 }

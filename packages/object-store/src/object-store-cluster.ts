@@ -20,12 +20,20 @@ import {
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
-import { makeTurns, type Settling, settle, writtenByAll } from "./deployments.ts";
-import { LoggedPartitions } from "./logged-partitions.ts";
+import { makeRounds, makeTurns, type Settling, settle, writtenByAll } from "./deployments.ts";
+import { type LoggedPartitions, partitionsOf } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
-import { begunInTime, certain, closeBucket, closeInTime, isOutdated, meaningOf, unlessFenced } from "./outcomes.ts";
+import {
+  begunInTime,
+  certain,
+  closeBucket,
+  closeInTime,
+  isOutdated,
+  meaningOf,
+  stepInTime,
+  unlessFenced,
+} from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
-import { encodeRecord } from "./record.ts";
 import {
   type About,
   againWith,
@@ -144,10 +152,11 @@ export class ObjectStoreCluster implements Cluster {
     };
     this.#held = new HeldFiles(store, again);
     this.#peers = peers && new Peers({ files, name: this.#writer, port: peers, again, now });
+    const round = makeRounds(surroundings.every);
     this.#endLooking = [
-      surroundings.every(APPLICATION_MS, () => void this.#look().catch(onProblem)),
-      surroundings.every(STRAY_MS, () => void this.removeStrayFiles().catch(unlessFenced(onProblem))),
-      surroundings.every(PEERS_MS, () => void this.#peers?.look().catch(onProblem)),
+      round(APPLICATION_MS, () => this.#look(), onProblem),
+      round(STRAY_MS, () => this.removeStrayFiles(), unlessFenced(onProblem)),
+      round(PEERS_MS, () => this.meet(), onProblem),
     ];
   }
 
@@ -210,8 +219,8 @@ export class ObjectStoreCluster implements Cluster {
     const { log, replica } = this.#bucketAt(this.#numberOf(key));
     try {
       const before = await backupsOf(this.#options.store);
-      await log.collect();
-      await replica.removed();
+      await stepInTime(log.collect(), "unknown");
+      await stepInTime(replica.removed(), "unknown");
       // One that was there before may be on its way out, one that is there now may have been begun before.
       const backups = new Map(
         [...before, ...(await backupsOf(this.#options.store))].map((backup) => [backup.id, backup]),
@@ -242,9 +251,11 @@ export class ObjectStoreCluster implements Cluster {
 
   /** Serves the newest application. Nothing: there is none, or nothing is served any more. */
   async #takeNewest(): Promise<StoredApplication | undefined> {
-    const newest = await readNewest(this.#options.store, this.#number, againWith(this.#wait));
+    const reading = readNewest(this.#options.store, this.#number, againWith(this.#wait));
+    const newest = await stepInTime(reading, "not_applied");
     if (this.#closing !== undefined) return undefined;
-    if (newest === undefined || newest === this.#application) return this.#application;
+    // Of two that ask at once the slower may have read less.
+    if (newest === undefined || newest.number <= this.#number) return this.#application;
     this.#application = newest;
     this.#inner.restore(newest);
     return newest;
@@ -462,21 +473,7 @@ export class ObjectStoreCluster implements Cluster {
 
   /** What the inner cluster has of a bucket: each time that it begins anew, another. */
   #partitionsOf(number: number): LoggedPartitions {
-    const { log, replica } = this.#bucketAt(number);
-    const partitions = new LoggedPartitions(replica.store, {
-      get isOwner() {
-        return log.isOwner;
-      },
-      submit: (record, stored) => {
-        replica.noted(record);
-        const { value, blobs } = encodeRecord(record);
-        log.submit({ value, blobs, ...(stored && { files: stored }) });
-      },
-      store: (segment, blocks) => replica.storeBlocks(segment, blocks),
-      lose: (error) => log.lose(error),
-    });
-    partitions.application = this.#number;
-    return partitions;
+    return partitionsOf(this.#bucketAt(number), this.#number);
   }
 
   /** What the inner cluster takes for its storage: databases that are there already, and an application that is kept elsewhere. */
@@ -488,7 +485,7 @@ export class ObjectStoreCluster implements Cluster {
       openBucket: (number) => ({ ...this.#bucketAt(number).replica.sql, close: () => undefined }),
       readApplication: () => this.#application,
       storeApplication: async (application) => {
-        if (!(await this.#settling.put(application))) {
+        if (!(await stepInTime(this.#settling.put(application), "unknown"))) {
           await this.#takeNewest();
           throw deploymentUnderWay();
         }

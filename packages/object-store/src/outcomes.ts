@@ -54,6 +54,14 @@ export async function begunInTime<Result>(
   });
 }
 
+/** How long the store is waited for where the caller says no time. */
+const STEP_MS = { not_applied: 30_000, unknown: 60_000 };
+
+/** What comes of a step of a deployment or an erasure in time; otherwise its caller is told the outcome. It is not stopped. */
+export async function stepInTime<Result>(step: Promise<Result>, outcome: "not_applied" | "unknown"): Promise<Result> {
+  return await inTime(step, STEP_MS[outcome], () => lateError(outcome));
+}
+
 /** What a caller is told whose time is over. */
 function lateError(outcome: "not_applied" | "unknown"): ServiceError {
   const message = "Timed out while the object store was waited for";

@@ -17,8 +17,9 @@ export const FORK = "fork-begun";
 export const APPLICATION = "application";
 const PAUSE_MS = 20;
 const PAUSE_MAX_MS = 2_000;
-/** Some minute of asking. */
+/** Some minute of asking, where the store says no at once; and where it says nothing. */
 const GIVEN_UP_AFTER = 40;
+const GIVEN_UP_MS = 60_000;
 
 /** Makes a request until it is answered. */
 export type Again = <Result>(ask: () => Promise<Result>) => Promise<Result>;
@@ -123,11 +124,13 @@ async function readApplication(
 /** Asks until there is an answer, as long as that is worth it. */
 export function againWith(wait: (milliseconds: number) => Promise<void>): Again {
   return async (ask) => {
+    const endMs = performance.now() + GIVEN_UP_MS;
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await ask();
       } catch (error) {
-        if (attempt === GIVEN_UP_AFTER) throw new StoreError("io", "the object store does not answer", error);
+        if (attempt === GIVEN_UP_AFTER || performance.now() > endMs)
+          throw new StoreError("io", "the object store does not answer", error);
         await wait(pauseMs(attempt));
       }
     }

@@ -1,10 +1,12 @@
 /** What is told of a write or a deployment stays true, whatever comes later. */
 import type { Embedding } from "@brooklet/core";
 import type { TextEmbedder } from "@brooklet/partition";
+import { nodeSurroundings } from "@brooklet/partition/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
 import { begunInTime } from "../src/outcomes.ts";
+import { againWith } from "../src/store-records.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
 
 const EMBEDDED = `schema note { document note {
@@ -103,6 +105,105 @@ test("servers that begin together over an empty store deploy the same applicatio
   const { cluster: later } = await openCluster(store);
   const served = clusters.filter((_, index) => fulfilled[index] === "fulfilled");
   for (const cluster of served) expect(cluster.application()).toEqual(later.application());
+});
+
+test("a deployment, a check and whoever asks for the application are told in time that the store does not answer", async () => {
+  const memory = new ObjectMemory();
+  const { store, stall } = stalling(memory);
+  const { cluster } = await openCluster(store);
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await put(cluster, "alice", "1", { title: "a note" });
+  const goOn = stall();
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const other = packageOf({ note: NOTE.replace("seen", "read") });
+  const asked = [cluster.deploy(other), cluster.checkDeployment(other), cluster.applicationNumber()];
+  const told = Promise.all(asked.map((one) => one.catch((error: unknown) => error)));
+  for (let step = 0; step < asked.length; step += 1) await vi.advanceTimersByTimeAsync(31_000);
+  const late = expect.objectContaining({ code: "TIMED_OUT", status: 504, outcome: "not_applied" });
+  expect(await told).toEqual([late, late, late]);
+  vi.useRealTimers();
+  goOn();
+  expect(await cluster.applicationNumber()).toBe(1);
+});
+
+test.each(["read", "append"] as const)(
+  "a deployment that changes a type ends in time though the store does not answer a request to %s",
+  async (request) => {
+    const memory = new ObjectMemory();
+    const { store, stall } = stalling(memory);
+    let isSilent = false;
+    let reached = (): void => undefined;
+    const isReached = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    const asked = (call: string): void => {
+      if (!isSilent || call !== request) return;
+      stall();
+      reached();
+    };
+    const log: ObjectStore["log"] = {
+      ...store.log,
+      read: (name, place) => {
+        if (name.startsWith("bucket/")) asked("read");
+        return store.log.read(name, place);
+      },
+      append: (name, place, bytes) => {
+        asked("append");
+        return store.log.append(name, place, bytes);
+      },
+    };
+    const { cluster } = await openCluster({ ...store, log }, { closeMs: 1 });
+    await cluster.deploy(packageOf({ note: NOTE }));
+    isSilent = true;
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const deployed = cluster
+      .deploy(packageOf({ note: NOTE.replace("seen type int", "seen type array<int>") }))
+      .catch((error: unknown) => error);
+    await isReached;
+    await vi.advanceTimersByTimeAsync(31_000);
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(await deployed).toMatchObject({ code: "TIMED_OUT", status: 504 });
+  },
+);
+
+test("a store that does not answer is asked once for what is looked for again and again", async () => {
+  const memory = new ObjectMemory();
+  const { store, stall } = stalling(memory);
+  let [listed, isStalled] = [0, false];
+  const after: ObjectStore["log"]["after"] = (name, place) => {
+    if (isStalled) listed += 1;
+    return store.log.after(name, place);
+  };
+  const rounds: (() => void)[] = [];
+  const surroundings: typeof nodeSurroundings = {
+    ...nodeSurroundings,
+    every: (_, work) => {
+      rounds.push(work);
+      return () => undefined;
+    },
+  };
+  const { cluster } = await openCluster({ ...store, log: { ...store.log, after } }, { surroundings });
+  const goOn = stall();
+  isStalled = true;
+  for (let second = 0; second < 100; second += 1) for (const round of rounds) round();
+  goOn();
+  await cluster.applicationNumber();
+  expect(listed).toBe(2);
+});
+
+test("a request is made again for some minute, however long the store says nothing to each", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let asked = 0;
+  const silent = async (): Promise<never> => {
+    asked += 1;
+    vi.advanceTimersByTime(10_000);
+    throw new Error("no answer");
+  };
+  await expect(againWith(async () => undefined)(silent)).rejects.toMatchObject({ kind: "io" });
+  expect(asked).toBe(7);
 });
 
 test("a check is made against what another gateway has deployed, and deploys nothing", async () => {
