@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { serialize } from "node:v8";
 import type { PeerCall, PeerReply } from "@brooklet/object-store";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { listenToPeers, type PeerListener } from "../src/node/peers.ts";
+import { CALL_BYTES_MAX, listenToPeers, type PeerListener } from "../src/node/peers.ts";
 
 const SECRET = new Uint8Array(32).fill(7);
 const CALL: PeerCall = {
@@ -91,6 +91,16 @@ test("an address where nobody listens, or gateways of another store, did nothing
   expect(await one.port.call(await freeAddress(), CALL)).toBeUndefined();
   expect(await one.port.call(foreign.port.address, CALL)).toBeUndefined();
   expect(foreign.asked).toEqual([]);
+});
+
+test.each([
+  ["is larger than others read", CALL_BYTES_MAX, 200],
+  ["is too large for the other", 1, 413],
+])("a call that %s did nothing", async (_, length, status) => {
+  const one = await gateway();
+  const address = await stranger(async () => ({ status, headers: {}, body: Buffer.from("") }));
+  const call = { ...CALL, load: { operations: new Uint8Array(length) } as never };
+  expect(await one.port.call(address, call)).toBeUndefined();
 });
 
 test.each([

@@ -16,8 +16,8 @@ import {
 import { deserialize, serialize } from "node:v8";
 import type { PeerCall, PeerPort, PeerReply } from "@brooklet/object-store";
 
-/** A call that is larger is not read. */
-const CALL_BYTES_MAX = 64 << 20;
+/** A call that is larger is not read, nor sent: who was asked for it does it. */
+export const CALL_BYTES_MAX: number = 64 << 20;
 const SEAL = "x-brooklet-seal";
 /** What no call before had, so that no reply to one before is taken for this one's. */
 const NONCE = "x-brooklet-nonce";
@@ -102,6 +102,7 @@ class HttpPeers implements PeerListener {
     const begun = this.#begun;
     if (begun === undefined) return Promise.resolve(undefined);
     const bytes = serialize(call);
+    if (bytes.length > CALL_BYTES_MAX) return Promise.resolve(undefined);
     const nonce = randomBytes(16).toString("hex");
     const seal = sealOf(begun.secret, `call ${address} ${nonce}`, bytes);
     const headers = { [SEAL]: seal, [NONCE]: nonce, "content-length": bytes.length };
@@ -124,7 +125,7 @@ const ANSWER_MS = 1_000;
 /** The reply to the call with a seal; nothing if that was refused. */
 async function replyOf(incoming: IncomingMessage, secret: Uint8Array, call: string): Promise<PeerReply | undefined> {
   const body = await bodyOf(incoming);
-  if (incoming.statusCode === FORBIDDEN) return undefined;
+  if (incoming.statusCode === FORBIDDEN || incoming.statusCode === TOO_LARGE) return undefined;
   if (incoming.statusCode !== 200 || body === undefined) throw new Error(`a server answered ${incoming.statusCode}`);
   if (!isSealed(secret, `reply ${call}`, body, String(incoming.headers[SEAL])))
     throw new Error("what answered is none of this store's gateways");
