@@ -87,7 +87,7 @@ export async function readNewest(
     if (last === undefined) return newest;
     const read = await readApplication(store, last, again);
     if (read === undefined) throw damagedError("an application is gone");
-    newest = read.application;
+    newest = read;
     from = last + 1;
   }
 }
@@ -103,22 +103,20 @@ export async function putApplication(
   const frame = await encodeFrame({ value: { number, writer }, blobs: [bytes] });
   if ((await again(() => store.log.append(APPLICATION, number, frame))) === "won") return true;
   const there = await readApplication(store, number, again);
-  // Servers that begin together deploy the same: one of them does it for all.
-  return there !== undefined && (there.writer === writer || sameBytes(there.application.bytes, bytes));
+  // Servers that begin together deploy the same: one of them does it for all. Who asked before for another finds that one.
+  return there !== undefined && sameBytes(there.bytes, bytes);
 }
 
-/** An application, and who deployed it. */
 async function readApplication(
   store: ObjectStore,
   number: number,
   again: Again,
-): Promise<{ readonly application: StoredApplication; readonly writer: unknown } | undefined> {
+): Promise<StoredApplication | undefined> {
   const bytes = await again(() => store.log.read(APPLICATION, number));
   if (bytes === undefined) return undefined;
-  const { value, blobs } = await decodeFrame(bytes);
-  const [stored] = blobs;
+  const [stored] = (await decodeFrame(bytes)).blobs;
   if (stored === undefined) throw damagedError("an application without a package");
-  return { application: { number, bytes: asPackage(stored.slice()) }, writer: (value as { writer?: unknown }).writer };
+  return { number, bytes: asPackage(stored.slice()) };
 }
 
 /** Asks until there is an answer, as long as that is worth it. */

@@ -1,12 +1,13 @@
 /** What is told of a write or a deployment stays true, whatever comes later. */
-import type { Embedding } from "@brooklet/core";
+import { asPackage, type Embedding } from "@brooklet/core";
 import type { TextEmbedder } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
+import type { StoredApplication } from "@brooklet/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
 import { begunInTime } from "../src/outcomes.ts";
-import { againWith } from "../src/store-records.ts";
+import { againWith, putApplication } from "../src/store-records.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
 
 const EMBEDDED = `schema note { document note {
@@ -204,6 +205,19 @@ test("a request is made again for some minute, however long the store says nothi
   };
   await expect(againWith(async () => undefined)(silent)).rejects.toMatchObject({ kind: "io" });
   expect(asked).toBe(7);
+});
+
+test("an application that the same server stored before in its place, and was not told so, is another", async () => {
+  const store = memoryObjectStore();
+  const again = async <Result>(ask: () => Promise<Result>): Promise<Result> => await ask();
+  const [one, other] = [NOTE, NOTE.replace("seen", "read")].map((note) => ({
+    number: 1,
+    bytes: asPackage(packageOf({ note })),
+  }));
+  const stored: boolean[] = [];
+  for (const application of [one, other, one] as StoredApplication[])
+    stored.push(await putApplication(store, application, "the same", again));
+  expect(stored).toEqual([true, false, true]);
 });
 
 test("a check is made against what another gateway has deployed, and deploys nothing", async () => {
