@@ -68,6 +68,24 @@ test("what another server writes while a deployment looks refuses it, and nothin
   for (const [at, cluster] of [one, two].entries()) await put(cluster, "bob", `${at}`, { title: "a note", seen: at });
 });
 
+test("what a server itself writes while it seals the buckets refuses its deployment", async () => {
+  const store = memoryObjectStore();
+  let isSealing = false;
+  const append: ObjectStore["log"]["append"] = async (name, place, bytes) => {
+    if (isSealing && name === "bucket/1") {
+      isSealing = false;
+      await put(cluster, group, "1", { title: "a note", seen: 5 });
+    }
+    return await store.log.append(name, place, bytes);
+  };
+  const { cluster } = await openCluster({ ...store, log: { ...store.log, append } });
+  const group = ["alice", "bob", "carol"].find((name) => cluster.bucketOf(`g:${name}`) === 0) as string;
+  await cluster.deploy(packageOf({ note: NOTE }));
+  isSealing = true;
+  await expect(cluster.deploy(OTHER)).rejects.toThrow(/^field-type-change: Field 'seen'/);
+  expect(await get(cluster, group, "1")).toEqual({ title: "a note", seen: 5 });
+});
+
 test("a deployment that is not stored in time is given up by who has to write", async () => {
   let nowMs = 0;
   let stored!: () => void;

@@ -76,6 +76,8 @@ export interface BucketHostOptions {
   readonly partitions?: PartitionsOf;
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
+  /** Whether those that nobody asks for are looked into for what is gone; so by default. */
+  readonly isSwept?: boolean;
   /** What is kept back on the device for what gives space. */
   readonly reserve?: Reserve | undefined;
   /** Which documents are a partition's, if it is a shard of a large group; what is noted of it by default. */
@@ -131,7 +133,7 @@ export class BucketHost {
       ...(enter && { enter }),
       ...(tailBytesMax !== undefined && { tailBytesMax }),
     });
-    const { buckets, owns = () => true } = options;
+    const { buckets, owns = () => true, isSwept = true } = options;
     this.#meanwhile = new WrittenMeanwhile({
       buckets: Array.from({ length: buckets }, (_, number) => number).filter(owns),
       bucketAt: (number) => this.#bucketAt(number),
@@ -148,7 +150,7 @@ export class BucketHost {
       usage: (name) => this.#usage(name),
       tell: (problem) => this.#tell(problem),
     });
-    this.#unseen = new UnseenBuckets(buckets, owns);
+    this.#unseen = new UnseenBuckets(isSwept ? buckets : 0, owns);
     if (application !== undefined) this.deploy(application);
     this.#endSweeping = options.surroundings.every(SWEEP_MS, () => this.#sweep());
   }

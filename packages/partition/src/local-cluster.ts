@@ -128,7 +128,7 @@ export class LocalCluster implements Cluster {
       application: undefined,
       surroundings,
       // Buckets behind a gate are opened by who uses them.
-      ...(gate && { hold: (key) => gate.hold(key), owns: () => false }),
+      ...(gate && { hold: (key) => gate.hold(key), isSwept: false }),
       ...(partitions && { partitions }),
       reserve: options.reserve,
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
