@@ -129,7 +129,7 @@ export class BucketLog {
 
   /**
    * Settles when this gateway owns the bucket with all in it, and no other takes it over before the application of this number is stored;
-   * rejects with `Fenced` if one of a later number is about to be.
+   * rejects with `Fenced` if another deploys that number, or a later one: it writes behind its seal, and looked at what was before this one's.
    */
   seal(application: number): Promise<void> {
     return this.#wait((waiter) => this.#seals.push({ ...waiter, application }));
@@ -285,8 +285,8 @@ export class BucketLog {
   async #claim(application?: number): Promise<void> {
     await this.#follow();
     if (application === undefined && this.#isUnsettled()) return;
-    if (application !== undefined && application < this.#application)
-      return this.#seals.splice(0).forEach(({ reject }) => void reject(new Fenced("not_applied")));
+    if (application !== undefined && application <= this.#application)
+      return this.#seals.shift()?.reject(new Fenced("not_applied"));
     const at = this.#next;
     const outcome = await this.#append({ records: [], isSeal: true, ...(application && { application }) }, []);
     if (outcome !== "won") return;
@@ -318,6 +318,7 @@ export class BucketLog {
     if (!this.#isOwner) return await this.#claim(application);
     await this.#verify();
     if (!this.#isOwner) return;
+    if (application <= this.#application) return this.#seals.shift()?.reject(new Fenced("not_applied"));
     const outcome = await this.#append({ records: [], isSeal: true, application }, []);
     if (outcome !== "won") return await this.#forget(outcome === "taken" ? "not_applied" : "unknown");
     this.#sealed(application);
@@ -325,7 +326,7 @@ export class BucketLog {
 
   #sealed(application: number): void {
     this.#application = application;
-    for (const { resolve } of this.#seals.splice(0)) resolve();
+    this.#seals.shift()?.resolve();
   }
 
   /** Writes what was submitted, as much as one object holds. */

@@ -4,7 +4,7 @@
  */
 import { deploymentUnderWay, type Surroundings, type WrittenDocuments } from "@brooklet/partition";
 import { type StoredApplication, StoreError } from "@brooklet/store";
-import type { BucketLog } from "./bucket-log.ts";
+import { type BucketLog, Fenced } from "./bucket-log.ts";
 import { stepInTime } from "./outcomes.ts";
 
 /** Work that is done one after the other, in the order it was asked for: does it when what was asked for before is done, whatever came of that. */
@@ -68,15 +68,28 @@ export interface LookedStore {
   readonly logs: () => readonly BucketLog[];
   /** The number that the application will have. */
   readonly application: number;
-  /** Settles when that application is stored, or another in its place. */
-  settle(application: number): Promise<void>;
+  /** Settles when that application is stored, or after that time another in its place. */
+  settle(application: number, patientMs: number): Promise<void>;
 }
 
 /** What all gateways write while it is looked, of what is written here alone. */
 export function writtenByAll(own: WrittenDocuments, { logs: all, application, settle }: LookedStore): WrittenDocuments {
   let logs: readonly BucketLog[] = [];
   let epochs: readonly number[] = [];
-  let isSealed = false;
+  // How long it is waited for what is stored behind seals; nothing: there are none.
+  let patientMs: number | undefined;
+  const seal = (log: BucketLog): Promise<void> =>
+    log.seal(application).catch((error: unknown) => {
+      throw error instanceof Fenced ? deploymentUnderWay() : error;
+    });
+  const sealAll = async (): Promise<void> => {
+    const [first, ...others] = logs;
+    // Of several who deploy one gets past the first; the others wait for what it stores.
+    patientMs = DEPLOYMENT_MS;
+    if (first !== undefined) await stepInTime(seal(first), "not_applied");
+    patientMs = 0;
+    await stepInTime(Promise.all(others.map(seal)), "not_applied");
+  };
   return {
     begin: async () => {
       logs = all();
@@ -85,8 +98,8 @@ export function writtenByAll(own: WrittenDocuments, { logs: all, application, se
       await own.begin();
     },
     selecting: async (visits, holds) => {
-      isSealed ||= holds;
-      await stepInTime(Promise.all(logs.map((log) => (holds ? log.seal(application) : log.fresh()))), "not_applied");
+      if (holds) await sealAll();
+      else await stepInTime(Promise.all(logs.map((log) => log.fresh())), "not_applied");
       const found = await own.selecting(visits, holds);
       // What is here may be less than what was here when it began: it does not tell what was written since.
       if (found === undefined && logs.some(({ epoch }, at) => epoch !== epochs[at]))
@@ -95,7 +108,7 @@ export function writtenByAll(own: WrittenDocuments, { logs: all, application, se
     },
     release: async () => {
       try {
-        if (isSealed) await stepInTime(settle(application), "unknown");
+        if (patientMs !== undefined) await stepInTime(settle(application, patientMs), "unknown");
       } catch (error) {
         // Nothing may be written behind seals of which it is not known what came.
         for (const log of logs) log.lose(error);

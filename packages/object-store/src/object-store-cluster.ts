@@ -130,7 +130,7 @@ export class ObjectStoreCluster implements Cluster {
       written: (own) => {
         const logs = () => Array.from({ length: about.buckets }, (_, number) => this.#bucketAt(number).log);
         const application = this.#number + 1;
-        return writtenByAll(own, { logs, application, settle: (number) => settle(number, this.#settling, 0) });
+        return writtenByAll(own, { logs, application, settle: (number, ms) => settle(number, this.#settling, ms) });
       },
       elsewhere: (key) => this.#peers?.writerOf(this.#numberOf(key))?.(key),
     };

@@ -1,17 +1,23 @@
 /**
  * The protocol of a log under random schedules: requests are late, lost before or after they worked, owners do not know that they
  * were replaced, forget all they have, and collect. Of every schedule it is asked: is each acknowledged write in the log once, is
- * none that was said not to be, and did a read that must not be old see everything acknowledged before it began?
+ * none that was said not to be, did a read that must not be old see everything acknowledged before it began, and did each deployment look at
+ * all that was written by an application before it (docs/decisions/0033), whoever was killed between which steps?
  *
  * A failing run prints its seed; BROOKLET_SEED begins with another, BROOKLET_LOG_SCHEDULES runs more of them (200).
  */
 import { createHash } from "node:crypto";
+import { asPackage } from "@brooklet/core";
+import type { WrittenDocuments } from "@brooklet/partition";
+import type { StoredApplication } from "@brooklet/store";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { BucketLog, Fenced } from "../src/bucket-log.ts";
+import { type Settling, settle, writtenByAll } from "../src/deployments.ts";
 import { decodeFrame, type Framed } from "../src/log-object.ts";
-import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import { type Carry, memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
 import type { Replica } from "../src/replica.ts";
+import { type Again, putApplication, readNewest } from "../src/store-records.ts";
 
 const SEED = Number(process.env["BROOKLET_SEED"] ?? 1);
 const SCHEDULES = Number(process.env["BROOKLET_LOG_SCHEDULES"] ?? 200);
@@ -20,7 +26,14 @@ const STEPS = 50;
 const CLIENTS = 3;
 const END_MS = 60_000;
 
-type Sabotage = "none" | "unconditional" | "blind refusal" | "lazy reads" | "collected seals";
+type Sabotage =
+  | "none"
+  | "unconditional"
+  | "blind refusal"
+  | "lazy reads"
+  | "collected seals"
+  | "no seals"
+  | "seals that nobody heeds";
 
 function randomFrom(seed: number): () => number {
   let state = Math.imul(seed, 2_654_435_761) >>> 0 || 1;
@@ -45,6 +58,9 @@ interface Habits {
   readonly takeovers: number;
   readonly writes: number;
   readonly reads: number;
+  /** And deployments; of these, how many are killed on their way. */
+  readonly deployments?: number;
+  readonly kills?: number;
 }
 
 const CALM: Habits = {
@@ -66,6 +82,9 @@ const LATE: Habits = {
   writes: 0.3,
   reads: 0.4,
 };
+
+/** Applications are deployed, some of them by who is killed at any step of it. */
+const DEPLOYED: Habits = { ...CALM, takeovers: 0.06, writes: 0.5, reads: 0.1, deployments: 0.25, kills: 0.3 };
 
 /** A world whose time goes on when nothing is left to be done now. */
 class World {
@@ -138,14 +157,26 @@ class Numbers implements Replica {
 }
 
 interface Owner {
+  readonly name: string;
   readonly log: BucketLog;
   readonly numbers: Numbers;
+  readonly settling: Settling;
+  /** What it serves. */
+  application: StoredApplication;
+  /** Its writes wait for its deployment. */
+  isHeld: boolean;
+  isDeploying: boolean;
+  /** Nothing that it asks for from here on reaches the store. */
+  isDead: boolean;
 }
 
 function ownerIn(world: World, memory: ObjectMemory, writer: string, sabotage: Sabotage): Owner {
-  const plain = memoryObjectStore(memory, (work) => world.request(work));
+  const carry: Carry = (work) => (owner.isDead ? new Promise(() => undefined) : world.request(work));
+  const plain = memoryObjectStore(memory, carry);
   const append: typeof plain.log.append = (name, place, bytes) =>
-    world.request(() => memory.append(name, place, bytes), world.habits.lateAppends);
+    owner.isDead
+      ? new Promise(() => undefined)
+      : world.request(() => memory.append(name, place, bytes), world.habits.lateAppends);
   const store = sabotaged({ ...plain, log: { ...plain.log, append } }, memory, world, sabotage);
   const numbers = new Numbers();
   const log = new BucketLog({
@@ -158,8 +189,97 @@ function ownerIn(world: World, memory: ObjectMemory, writer: string, sabotage: S
       throw error;
     },
     snapshotBytes: 1 << 30,
+    settled: (application) =>
+      application > owner.application.number && sabotage !== "seals that nobody heeds"
+        ? settle(application, settling)
+        : undefined,
   });
-  return { log, numbers };
+  const again: Again = async (ask) => {
+    for (;;) {
+      try {
+        return await ask();
+      } catch {
+        await world.sleep(5);
+      }
+    }
+  };
+  const settling: Settling = {
+    newest: async () => {
+      const newest = await readNewest(store, owner.application.number, again);
+      if (newest !== undefined && newest.number > owner.application.number) owner.application = newest;
+      return owner.application;
+    },
+    put: (application) => putApplication(store, application, writer, again),
+    now: () => world.now,
+    wait: (milliseconds) => world.sleep(milliseconds),
+  };
+  const owner: Owner = {
+    name: writer,
+    log,
+    numbers,
+    settling,
+    application: NOTHING,
+    isHeld: false,
+    isDeploying: false,
+    isDead: false,
+  };
+  return owner;
+}
+
+/** Before any deployment. */
+const NOTHING: StoredApplication = { number: 0, bytes: asPackage(Uint8Array.of(0)) };
+
+/** What an application has that was stored, and what had been looked at before: nothing that another wrote by one before may be missing there. */
+interface Deployed {
+  readonly number: number;
+  readonly looked: ReadonlySet<number>;
+}
+
+/** A log of which no end is sealed. */
+function unsealed(log: BucketLog): BucketLog {
+  return {
+    fresh: () => log.fresh(),
+    seal: () => log.fresh(),
+    lose: (error: unknown) => log.lose(error),
+    get epoch() {
+      return log.epoch;
+    },
+  } as BucketLog;
+}
+
+/** Deploys an application that nobody else deploys. Throws if it is refused. */
+async function deployIn(owner: Owner, sabotage: Sabotage): Promise<Deployed> {
+  const { number: before } = (await owner.settling.newest()) ?? NOTHING;
+  const number = before + 1;
+  let looked: ReadonlySet<number> = new Set();
+  const own: WrittenDocuments = {
+    begin: async () => undefined,
+    selecting: async (_, holds) => {
+      owner.isHeld ||= holds;
+      looked = new Set(owner.numbers.seen);
+      return undefined;
+    },
+    release: async () => {
+      owner.isHeld = false;
+    },
+  };
+  const written = writtenByAll(own, {
+    logs: () => [sabotage === "no seals" ? unsealed(owner.log) : owner.log],
+    application: number,
+    settle: (wanted, patientMs) => settle(wanted, owner.settling, patientMs),
+  });
+  try {
+    await written.begin();
+    for (const holds of [false, true]) await written.selecting([], holds);
+    const application = { number, bytes: asPackage(new TextEncoder().encode(`${owner.name} ${number}`)) };
+    if (!(await owner.settling.put(application))) throw new Error("another was stored");
+    owner.application = application;
+    owner.isHeld = false;
+    return { number, looked };
+  } catch (error) {
+    await written.release();
+    throw error;
+  }
 }
 
 /** What makes the protocol wrong, if it is looked for. */
@@ -217,6 +337,7 @@ interface Ran {
   readonly reads: number;
   readonly takeovers: number;
   readonly collections: number;
+  readonly deployments: number;
 }
 
 async function schedule(seed: number, sabotage: Sabotage, habits: Habits): Promise<Ran> {
@@ -226,16 +347,23 @@ async function schedule(seed: number, sabotage: Sabotage, habits: Habits): Promi
   const acknowledged = new Map<number, number>();
   const refused: number[] = [];
   const faults: string[] = [];
-  const reached = { reads: 0, takeovers: 0, collections: 0 };
+  const reached = { reads: 0, takeovers: 0, collections: 0, deployments: 0 };
+  /** By which application each number was written; and what each deployment had looked at. */
+  const writtenBy = new Map<number, number>();
+  const deployed: Deployed[] = [];
   let next = 0;
 
-  const write = async ({ log, numbers }: Owner): Promise<void> => {
+  const write = async (owner: Owner): Promise<void> => {
+    const { log, numbers } = owner;
     const written = [next, next + 1];
     next += 2;
     try {
       await log.own();
-      if (!log.isOwner) return;
-      for (const number of written) numbers.seen.add(number);
+      if (!log.isOwner || owner.isHeld) return;
+      for (const number of written) {
+        numbers.seen.add(number);
+        writtenBy.set(number, owner.application.number);
+      }
       log.submit({ value: written, blobs: [] });
     } catch {
       return;
@@ -271,10 +399,26 @@ async function schedule(seed: number, sabotage: Sabotage, habits: Habits): Promi
     if (missed !== undefined)
       faults.push(`${missed} was acknowledged before a read at ${Math.floor(began)} that missed it`);
   };
+  const deploy = async (owner: Owner): Promise<void> => {
+    if (owner.isDeploying) return;
+    owner.isDeploying = true;
+    if (world.random() < (world.habits.kills ?? 0))
+      world.later(300 * world.random(), () => {
+        owner.isDead = true;
+      });
+    await deployIn(owner, sabotage).then(
+      (one) => {
+        deployed.push(one);
+        reached.deployments += 1;
+      },
+      () => undefined,
+    );
+    owner.isDeploying = false;
+  };
   const client = async (): Promise<void> => {
     for (let step = 0; step < STEPS; step += 1) {
       const newest = owners.at(-1);
-      const { newest: share, takeovers, writes, reads } = world.habits;
+      const { newest: share, takeovers, writes, reads, deployments = 0 } = world.habits;
       const owner = world.random() < share ? newest : owners[Math.floor(world.random() * owners.length)];
       if (owner === undefined) return;
       const roll = world.random();
@@ -285,6 +429,7 @@ async function schedule(seed: number, sabotage: Sabotage, habits: Habits): Promi
         await Promise.race([fresh.log.own(), world.sleep(600)]);
       } else if (roll < takeovers + writes) await Promise.race([write(owner), world.sleep(300)]);
       else if (roll < takeovers + writes + reads) await Promise.race([read(owner), world.sleep(500)]);
+      else if (roll < takeovers + writes + reads + deployments) await Promise.race([deploy(owner), world.sleep(400)]);
       else {
         const collected = owner.log.collect().then(
           () => {
@@ -305,6 +450,10 @@ async function schedule(seed: number, sabotage: Sabotage, habits: Habits): Promi
     if (!reachable.has(number)) faults.push(`${number} was acknowledged, and is lost`);
     else if ((found.get(number) ?? 0) > 1) faults.push(`${number} is there ${found.get(number)} times`);
   }
+  for (const { number, looked } of deployed)
+    for (const [written, by] of writtenBy)
+      if (by < number && reachable.has(written) && !looked.has(written))
+        faults.push(`${written} was written by application ${by}, and not looked at before ${number} was stored`);
   for (const number of refused)
     if (reachable.has(number)) faults.push(`${number} was said not to be applied, and is there`);
   return { faults, acknowledged: acknowledged.size, ...reached };
@@ -357,10 +506,11 @@ async function run(
   habits: Habits = CALM,
 ): Promise<{ readonly faulty: number; readonly first: string; readonly sum: Ran }> {
   let [faulty, first] = [0, ""];
-  const sum = { acknowledged: 0, reads: 0, takeovers: 0, collections: 0 };
+  const sum = { acknowledged: 0, reads: 0, takeovers: 0, collections: 0, deployments: 0 };
   for (let seed = SEED; seed < SEED + schedules; seed += 1) {
     const ran = await schedule(seed, sabotage, habits);
-    for (const name of ["acknowledged", "reads", "takeovers", "collections"] as const) sum[name] += ran[name];
+    for (const name of ["acknowledged", "reads", "takeovers", "collections", "deployments"] as const)
+      sum[name] += ran[name];
     if (ran.faults.length === 0) continue;
     faulty += 1;
     first ||= `seed ${seed}: ${ran.faults[0]}`;
@@ -387,15 +537,27 @@ test.each([
   },
 );
 
+test("no deployment misses what was written by an application before it, whoever is killed", {
+  timeout: 300_000,
+}, async () => {
+  const { first, sum } = await run(SCHEDULES, "none", DEPLOYED);
+  expect(first).toBe("");
+  expect(sum.acknowledged).toBeGreaterThan(SCHEDULES * 10);
+  expect(sum.takeovers).toBeGreaterThan(SCHEDULES);
+  expect(sum.deployments).toBeGreaterThan(SCHEDULES);
+});
+
 const WRONG = [
   ["unconditional", 40],
   ["blind refusal", 40],
   ["lazy reads", 80],
   ["collected seals", 150],
+  ["no seals", 40, DEPLOYED],
+  ["seals that nobody heeds", 40, DEPLOYED],
 ] as const;
-for (const [sabotage, schedules] of WRONG) {
+for (const [sabotage, schedules, habits] of WRONG) {
   test(`the simulation finds what is wrong with: ${sabotage}`, { timeout: 300_000 }, async () => {
-    const { faulty } = await run(schedules, sabotage);
+    const { faulty } = await run(schedules, sabotage, habits);
     expect(faulty).toBeGreaterThan(0);
   });
 }
