@@ -268,8 +268,8 @@ test("what a folder cannot take leaves nothing there", async () => {
   expect(readdirSync(place)).toEqual(["taken"]);
 });
 
-/** A target of which the first object waits until it is let go. */
-function held(target: BackupTarget) {
+/** A target that goes on when it is let go: before it puts the first object, or after it has removed it. */
+function held(target: BackupTarget, request: "put" | "remove" = "put") {
   let [begin, letGo] = [(): void => undefined, (): void => undefined];
   const begun = new Promise<void>((done) => {
     begin = done;
@@ -277,14 +277,20 @@ function held(target: BackupTarget) {
   const going = new Promise<void>((done) => {
     letGo = done;
   });
+  const wait = async (name: string): Promise<void> => {
+    if (!name.startsWith("objects/")) return;
+    begin();
+    await going;
+  };
   const put = async (name: string, bytes: Uint8Array): Promise<void> => {
-    if (name.startsWith("objects/")) {
-      begin();
-      await going;
-    }
+    if (request === "put") await wait(name);
     await target.put(name, bytes);
   };
-  return { target: { ...target, put }, begun, letGo };
+  const remove = async (name: string): Promise<void> => {
+    await target.remove(name);
+    if (request === "remove") await wait(name);
+  };
+  return { target: { ...target, put, remove }, begun, letGo };
 }
 
 test("one backup at a time is made to a target, and all that are listed are restored", async () => {
@@ -332,6 +338,22 @@ test.each([
     await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
   },
 );
+
+test("a backup that is taken over from while it removes others removes nothing that the next one stored", async () => {
+  const [data, other, kept] = [await filled(), await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), KEY);
+  const of = { directory: data, openSql: openDatabase, isSealed };
+  await backUp({ ...of, directory: other, objects, keepDays: 1e-9 });
+  const { target, begun, letGo } = held(folderTarget(kept), "remove");
+  const first = backUp({ ...of, objects: new BackupObjects(target, KEY) });
+  first.catch(() => undefined);
+  await begun;
+  const second = await backUp({ ...of, directory: other, objects, isTakenOver: true });
+  letGo();
+  await expect(first).rejects.toThrow("another backup took over");
+  expect((await backupsIn(objects)).map(({ id }) => id)).toContain(second.id);
+  await restore({ objects, path: join(folder(), "restored"), id: second.id, openSql: openDatabase, isSealed });
+});
 
 test("a backup that is ended takes away what it stored, and gives its turn back", async () => {
   const [data, kept] = [await filled(), folder()];

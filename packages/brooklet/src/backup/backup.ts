@@ -87,7 +87,7 @@ async function make(options: BackupOptions, lease: Lease): Promise<BackupReport>
   // Who erases a group from here on is told that this one may have it.
   noteBackup(directory, { ...entry, target: objects.target.name });
   try {
-    return await complete(options, entry, list, additions, lease);
+    return await complete(options, entry, list, additions);
   } catch (error) {
     await giveUp(options, entry, additions, lease).catch(() => undefined);
     throw error;
@@ -99,7 +99,6 @@ async function complete(
   entry: BackupEntry,
   list: readonly BackupEntry[],
   additions: Additions,
-  lease: Lease,
 ): Promise<BackupReport> {
   const { directory, objects } = options;
   const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
@@ -115,8 +114,6 @@ async function complete(
     buckets: buckets.map(({ part }) => part),
   };
   await objects.write(manifestName(entry.id), manifest);
-  // From here on others are changed: the list of all, and what is removed.
-  await lease.demand();
   const all = [...list, entry];
   await objects.write(LIST, all);
   const removed = await unlistExpired(objects, all, entry.takenAt, additions);

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import process from "node:process";
 import { BackupFailure } from "./backup-failure.ts";
+import { LIST } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
 
 /** After so long without a renewal its holder is taken to be gone. */
@@ -53,11 +54,13 @@ export class Lease {
       ...target,
       put: async (name, bytes) => {
         signal?.throwIfAborted();
-        await this.#renew();
+        // Others count on the list; objects that one more stores are in nobody's way.
+        await (name === LIST ? this.demand() : this.#renew());
         await target.put(name, bytes);
       },
       remove: async (name) => {
-        await this.#renew();
+        // Who has it by now may have stored the same again.
+        await this.demand();
         await target.remove(name);
       },
     };
