@@ -169,6 +169,36 @@ test.each(["read", "append"] as const)(
   },
 );
 
+test("a deployment that changes a type goes on when what is stored was brought, however long that took", async () => {
+  const { store, stall } = stalling(new ObjectMemory());
+  let [reads, goOn] = [0, (): void => undefined];
+  let reached = (): void => undefined;
+  const isReached = new Promise<void>((resolve) => {
+    reached = resolve;
+  });
+  const read: ObjectStore["log"]["read"] = (name, place) => {
+    if (name.startsWith("bucket/")) reads += 1;
+    // Both logs are followed once before it is looked.
+    if (reads === 3) {
+      goOn = stall();
+      reached();
+    }
+    return store.log.read(name, place);
+  };
+  const { cluster } = await openCluster({ ...store, log: { ...store.log, read } });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const deployed = cluster.deploy(packageOf({ note: NOTE.replace("seen type int", "seen type array<int>") }));
+  deployed.catch(() => undefined);
+  await isReached;
+  await vi.advanceTimersByTimeAsync(1_100);
+  vi.useRealTimers();
+  goOn();
+  await deployed;
+  expect(await cluster.applicationNumber()).toBe(2);
+});
+
 test("a store that does not answer is asked once for what is looked for again and again", async () => {
   const memory = new ObjectMemory();
   const { store, stall } = stalling(memory);

@@ -2,6 +2,7 @@
  * What is written in the buckets of one thread while a deployment looks through what is stored: which partitions it is in, and that
  * writes wait when the last of it is looked at, so that none is decided by an application that is about to be replaced.
  */
+import { isServiceError } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import { clock } from "../clock.ts";
 import type { PartitionKey, Visit, VisitPage, VisitStep } from "../cluster.ts";
@@ -100,7 +101,12 @@ export async function selectsAny(
   while (from !== undefined) {
     if (clock.now() > endMs) return true;
     const step: VisitStep = { ...where, from, documentsMax: 1, bytesMax: 1 };
-    const page: VisitPage = await stored.visit(visit, step, STORED_STEP_MS);
+    const page: VisitPage | undefined = await stored.visit(visit, step, STORED_STEP_MS).catch((error: unknown) => {
+      // What is stored elsewhere may have to be brought first, which goes on.
+      if (isServiceError(error) && error.code === "TIMED_OUT" && clock.now() <= endMs) return undefined;
+      throw error;
+    });
+    if (page === undefined) continue;
     if (page.documents > 0 || page.damage !== undefined) return true;
     from = page.next;
   }
