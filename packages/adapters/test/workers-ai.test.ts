@@ -263,6 +263,7 @@ test.each([
   ["something else", { data: [] }],
   ["what is not JSON", stream("{")],
   ["nothing", stream("[DONE]")],
+  ["a stream without an end", stream('{"response":"Hel"}')],
 ])("an answer with %s is malformed", async (_, answer) => {
   const { ai } = binding(answer);
   await expect(said(new WorkersAiModel({ ai, model: "m" }))).rejects.toMatchObject({ failure: "malformed" });

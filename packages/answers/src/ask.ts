@@ -150,6 +150,9 @@ Answer with the question alone. If it already can be, repeat it unchanged.`;
 /** Longest question that a rewriting may become. */
 const REWRITTEN_CHARACTERS_MAX = 1_000;
 
+/** Reasons of an end before the end, as OpenAI and as the AI SDK have them. */
+const CUT: ReadonlySet<string> = new Set(["length", "content_filter", "content-filter"]);
+
 /** A follow-up question as one that stands for itself. Without a history, or if the model says nothing of use, as it is. */
 export async function rewrittenQuestion(
   question: string,
@@ -166,6 +169,8 @@ export async function rewrittenQuestion(
   let rewritten = "";
   for await (const event of chat(model, { messages, ...(signal === undefined ? {} : { signal }) })) {
     if (event.type === "token") rewritten += event.text;
+    // What breaks off in the middle is another question.
+    if (event.type === "finish" && CUT.has(event.reason)) return question;
     if (rewritten.length > REWRITTEN_CHARACTERS_MAX) return question;
   }
   return rewritten.trim() === "" ? question : rewritten.trim();

@@ -264,17 +264,24 @@ async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: 
   const limited = new Limited(endpoint);
   if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
   let events = 0;
+  let isOver = false;
   try {
     for await (const event of serverEvents(response.body.pipeThrough(limited.counting(), { signal: watch.signal }))) {
       watch.progress();
-      if (event.data === "[DONE]") return;
+      isOver ||= event.data === "[DONE]";
+      if (event.data === "[DONE]") break;
       events += 1;
-      yield* eventsOf(event, endpoint);
+      for (const said of saidBy(completionOf(event, endpoint).choices?.[0])) {
+        isOver ||= said.type === "finish";
+        yield said;
+      }
     }
   } catch (error) {
     throw failureOf(error, watch);
   }
   if (events === 0) throw new ChatError("malformed", "The language model answered nothing");
+  // A proxy that is tired of waiting may close a stream as if it were complete.
+  if (!isOver) throw new ChatError("malformed", "The answer of the language model broke off: its stream has no end");
 }
 
 function failureOf(error: unknown, watch: Watch): unknown {
@@ -300,14 +307,16 @@ interface Said {
   readonly tool_calls?: readonly { readonly function?: { readonly name?: unknown } }[];
 }
 
-function* eventsOf({ data }: ServerEvent, { apiKey = "" }: ChatEndpoint): Generator<ChatEvent> {
-  const chunk = parseCompletion(data);
-  // Some servers say in every chunk that there is none.
-  if (chunk.error !== undefined && chunk.error !== null) {
-    const said = typeof chunk.error === "string" ? chunk.error : String(chunk.error.message ?? "no reason given");
-    throw new ChatError("refused", `The language model failed: ${withoutSecret(said, apiKey).slice(0, 200)}`);
-  }
-  yield* saidBy(chunk.choices?.[0]);
+/** A chunk of a completion, or a whole one. One that tells of a failure is thrown. */
+function completionOf({ event, data }: ServerEvent, { apiKey = "" }: ChatEndpoint): Completion {
+  const isFailure = event === "error";
+  const completion = parsedCompletion(data) ?? (isFailure ? { error: data } : undefined);
+  if (completion === undefined) throw new ChatError("malformed", "The language model answered what is not JSON");
+  const { error, object, type, message } = completion;
+  // Some servers say in every chunk that there is none; vLLM has what others have in a member beside its word for it.
+  if (!error && !isFailure && object !== "error" && type !== "error") return completion;
+  const said = typeof error === "string" ? error : String((error || { message }).message ?? "no reason given");
+  throw new ChatError("refused", `The language model failed: ${withoutSecret(said, apiKey).slice(0, 200)}`);
 }
 
 function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
@@ -324,16 +333,18 @@ function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
 interface Completion {
   readonly choices?: readonly Choice[];
   readonly error?: { readonly message?: unknown } | string | null;
+  readonly object?: unknown;
+  readonly type?: unknown;
+  readonly message?: unknown;
 }
 
-function parseCompletion(json: string): Completion {
+function parsedCompletion(json: string): Completion | undefined {
   try {
     const value = JSON.parse(json) as Completion | null;
-    if (typeof value === "object" && value !== null) return value;
+    return typeof value === "object" && value !== null ? value : undefined;
   } catch {
-    // Told below.
+    return undefined;
   }
-  throw new ChatError("malformed", "The language model answered what is not JSON");
 }
 
 /** An answer that is not streamed. */
@@ -351,7 +362,7 @@ async function* wholeEvents(response: Response, endpoint: ChatEndpoint, watch: W
   } catch (error) {
     throw failureOf(error, watch);
   }
-  const completion = parseCompletion(text);
+  const completion = completionOf({ event: "message", data: text }, endpoint);
   if (completion.choices?.[0] === undefined)
     throw new ChatError("malformed", "The language model answered without a choice");
   yield* saidBy(completion.choices[0]);

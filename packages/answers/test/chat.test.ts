@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type ChatEndpoint, ChatError, type ChatEvent, chat } from "../src/index.ts";
+import { type ChatEndpoint, ChatError, type ChatEvent, chat, rewrittenQuestion } from "../src/index.ts";
 import { chatServer, chunk, END, says } from "./chat-server.ts";
 
 const MESSAGES = [{ role: "user", content: "Hello" }] as const;
@@ -116,6 +116,49 @@ describe("a language model", () => {
     );
   });
 
+  test.each([
+    ["as vLLM does", 'data: {"object":"error","message":"out of memory","code":500}'],
+    ["by the type of what it says", 'data: {"type":"error","message":"out of memory"}'],
+    ["by an event of that name", 'event: error\ndata: {"message":"out of memory"}'],
+    ["in a text by an event of that name", "event: error\ndata: out of memory"],
+  ])("that fails in the middle of a stream %s is told", async (_, event) => {
+    const server = await chatServer((_asked, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`${chunk("begun")}${event}\n\n${END}`);
+    });
+    const error = await failure(all({ url: server.url, model: "m" }));
+    expect([error.failure, error.message]).toEqual(["refused", "The language model failed: out of memory"]);
+  });
+
+  test("that fails with a status of success is told with its reason", async () => {
+    const server = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(`{"error":{"message":"no such model"}}`);
+    });
+    const error = await failure(all({ url: server.url, model: "m" }));
+    expect([error.failure, error.message]).toEqual(["refused", "The language model failed: no such model"]);
+  });
+
+  test.each([
+    ["in a token", chunk("begun"), "malformed"],
+    ["before a token", "data: [DONE]\n\n", "malformed"],
+    ["with a line that is no event", `${chunk("begun")}{"error":"out of memory"}\n\n`, "malformed"],
+  ])("whose stream ends %s has not answered", async (_, body, expected) => {
+    const server = await chatServer((_asked, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(body);
+    });
+    expect((await failure(all({ url: server.url, model: "m" }))).failure).toBe(expected);
+  });
+
+  test.each([
+    ["a reason", `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: "length" }] })}\n\n`, "length"],
+    ["its last line", "data: [DONE]\n\n", undefined],
+  ])("may end its stream with %s alone", async (_, end, reason) => {
+    const server = await chatServer((_asked, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(chunk("all") + end);
+    });
+    const finish = reason === undefined ? [] : [{ type: "finish", reason }];
+    expect(await all({ url: server.url, model: "m" })).toEqual([{ type: "token", text: "all" }, ...finish]);
+  });
+
   test("that says the key in a stream is told without it", async () => {
     const server = await chatServer((_, response) => {
       const data = JSON.stringify({ error: { message: "the key secret-key is wrong" } });
@@ -180,4 +223,15 @@ describe("a language model", () => {
     );
     expect(server.asked).toHaveLength(2);
   });
+});
+
+test("a question whose rewriting breaks off is asked as it is", async () => {
+  const server = await chatServer((_, response) => {
+    const end = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: "length" }] })}\n\n`;
+    response.writeHead(200, { "content-type": "text/event-stream" }).end(chunk("Is the dep") + end);
+  });
+  const history = [{ role: "user", content: "What about my deposit?" }] as const;
+  expect(await rewrittenQuestion("Is it paid back?", history, { url: server.url, model: "m" })).toBe(
+    "Is it paid back?",
+  );
 });

@@ -64,11 +64,16 @@ export class WorkersAiModel implements ChatModel {
       yield* saidIn(answer);
       return;
     }
+    let isOver = false;
     for await (const { data } of serverEvents(answer as ReadableStream<Uint8Array>)) {
       if (data === "[DONE]") return;
-      yield* saidIn(parseJson(data));
+      for (const event of saidIn(parseJson(data))) {
+        isOver ||= event.type === "finish";
+        yield event;
+      }
     }
     signal.throwIfAborted();
+    if (!isOver) throw new ChatError("malformed", "The answer of the language model broke off: its stream has no end");
   }
 
   async #run(messages: readonly ChatMessage[], signal: AbortSignal): Promise<unknown> {
