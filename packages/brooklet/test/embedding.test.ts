@@ -165,6 +165,20 @@ test.each([
   },
 );
 
+test("an embedder that gives no numbers fails the document, and nothing is stored", async () => {
+  class Overflowing extends HashEmbedder {
+    override async embed(request: Parameters<HashEmbedder["embed"]>[0]): ReturnType<HashEmbedder["embed"]> {
+      const made = await super.embed(request);
+      return made.map((one) => ({ ...one, values: one.values.fill(Number.NaN) }));
+    }
+  }
+  const cluster = await open(0, { embedders: [new Overflowing("e")] }, applicationPackage(SCHEMA));
+  const message = "Embedder 'e' gives a value that is no finite 32-bit number";
+  expect(await put(cluster, 1, { title: "a" })).toMatchObject({ status: 500, message });
+  const asked = { rawPath: "", id: "id:n:note:g=a:1", fieldSet: "", tensorFormat: "" };
+  expect((await cluster.partition("g:a").get(asked, 60_000)).status).toBe(404);
+});
+
 test("what several fields embed alike is embedded once, and an embedder must be named where there are several", async () => {
   const texts: string[] = [];
   class Counting extends HashEmbedder {

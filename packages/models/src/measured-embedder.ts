@@ -1,5 +1,8 @@
-/** An embedder of which is known what it was asked, whatever it is made of: every embedder that schemas and queries name is one. */
-import { Calls } from "@brooklet/wire";
+/**
+ * An embedder of which is known what it was asked, whatever it is made of: every embedder that schemas and queries name is one. What it
+ * gives is looked at here, before any of it is stored.
+ */
+import { Calls, ServiceError } from "@brooklet/wire";
 import type { Embedder, Embedding, EmbedRequest } from "./embedder.ts";
 import { type ModelState, stateOf } from "./model-state.ts";
 
@@ -27,7 +30,12 @@ export class MeasuredEmbedder implements Embedder {
   async embed(request: EmbedRequest): Promise<readonly Embedding[]> {
     const { texts, purpose, deadline } = request;
     const call = { purpose, items: texts.length, signal: deadline.signal };
-    const embeddings = await this.#calls.around(call, () => this.#embedder.embed(request));
+    const embeddings = await this.#calls.around(call, async () => {
+      const given = await this.#embedder.embed(request);
+      const problem = problemOf(given, texts.length);
+      if (problem !== undefined) throw new ServiceError("INTERNAL", `Embedder '${this.id}' gives ${problem}`);
+      return given;
+    });
     const [first] = embeddings;
     if (first?.shape === "vector") this.#seen = first.values.length;
     else if (first?.shape === "rows") this.#seen = first.width;
@@ -52,4 +60,23 @@ export class MeasuredEmbedder implements Embedder {
   close(): Promise<void> {
     return this.#embedder.close();
   }
+}
+
+/** What is wrong with the answer of an embedder, which may be anybody's. */
+function problemOf(given: unknown, count: number): string | undefined {
+  if (!Array.isArray(given)) return "no list of embeddings";
+  if (given.length !== count) return `${given.length} embeddings for ${count} texts`;
+  for (const embedding of given as readonly unknown[]) {
+    const { shape, values, labels } = Object(embedding) as Readonly<Record<string, unknown>>;
+    const isKnown = shape === "vector" || shape === "rows" || shape === "weights";
+    if (!isKnown || !(Array.isArray(values) || ArrayBuffer.isView(values)))
+      return "something that is no embedding: { shape, values }";
+    const numbers = values as Float32Array;
+    if (shape === "weights" && (labels as readonly string[] | undefined)?.length !== numbers.length)
+      return "not a weight for each label";
+    for (let at = 0; at < numbers.length; at += 1)
+      if (typeof numbers[at] !== "number" || !Number.isFinite(Math.fround(numbers[at] as number)))
+        return "a value that is no finite 32-bit number";
+  }
+  return undefined;
 }

@@ -73,6 +73,39 @@ describe("calls of any embedder", () => {
     expect(measured.state().calls[0]).toMatchObject({ failures: { INTERNAL: 1 }, seconds: { count: 2 }, items: 0 });
   });
 
+  const one = { shape: "vector", values: Float32Array.of(1, 0) };
+  test.each([
+    ["no list", undefined, "no list of embeddings"],
+    ["fewer than texts", [one], "1 embeddings for 2 texts"],
+    ["more than texts", [one, one, one], "3 embeddings for 2 texts"],
+    ["bare numbers", [one, [1, 0]], "something that is no embedding: { shape, values }"],
+    ["a hole", [one, undefined], "something that is no embedding: { shape, values }"],
+    ["no number", [one, { ...one, values: Float32Array.of(1, Number.NaN) }], "a value that is no finite 32-bit number"],
+    ["an infinite one", [one, { ...one, values: [1, -Infinity] }], "a value that is no finite 32-bit number"],
+    [
+      "one that is too large",
+      [one, { ...one, values: Float64Array.of(1e300) }],
+      "a value that is no finite 32-bit number",
+    ],
+    ["texts", [one, { ...one, values: ["1", "0"] }], "a value that is no finite 32-bit number"],
+    ["labels alone", [one, { ...one, shape: "weights", labels: ["a"] }], "not a weight for each label"],
+  ])("that give %s are failures of the model", async (_, given, problem) => {
+    const slow = new Slow();
+    const measured = new MeasuredEmbedder(slow);
+    const asked = measured.embed(request("document", ["a", "b"]));
+    slow.asked[0]?.resolve(given as readonly Embedding[]);
+    await expect(asked).rejects.toMatchObject({ code: "INTERNAL", message: `Embedder 'slow' gives ${problem}` });
+    expect(measured.state().calls[1]).toMatchObject({ failures: { INTERNAL: 1 }, items: 0 });
+  });
+
+  test("may give numbers in whatever has them, a part of other memory too", async () => {
+    const slow = new Slow();
+    const asked = new MeasuredEmbedder(slow).embed(request("document", ["a", "b"]));
+    const made = [one, { shape: "vector", values: Float32Array.of(9, 1, 0).subarray(1) }] as const;
+    slow.asked[0]?.resolve(made as readonly Embedding[]);
+    await expect(asked).resolves.toBe(made);
+  });
+
   test("of an endpoint are told as one, with its requests", async () => {
     const send = async (): Promise<Response> =>
       Response.json({ data: [0, 1].map((index) => ({ index, embedding: new Array(WIDTH).fill(1) })) });
