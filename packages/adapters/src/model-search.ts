@@ -2,6 +2,9 @@
 import { type AnySchema, allOf, type Condition, madeVector, type SearchOptions } from "@brooklet/client";
 import type { ModelFilter } from "./model-field.ts";
 
+/** A condition, as a search takes it. */
+export type Where = Condition | ((fields: unknown) => Condition);
+
 /** What a model asks of a search. */
 export interface ModelSearch {
   /** Words to search for; without them, everything that the filter lets through. */
@@ -13,16 +16,17 @@ export interface ModelSearch {
   readonly sort?: string | undefined;
 }
 
-/** The condition of who made the tool and that of the model, both of which hold; nothing where there is neither. */
-export function boundCondition(
-  schema: AnySchema,
-  where: unknown,
-  filter: ModelFilter,
-  filled: unknown,
-): Condition | undefined {
-  const own = typeof where === "function" ? (where(schema.conditions) as Condition) : (where as Condition | undefined);
-  const both = [own, filter.condition(filled)].filter((condition) => condition !== undefined);
-  return both.length === 0 ? undefined : allOf(...both);
+/**
+ * What a search is bound to: the condition of who made the tool and that of the model, both of which hold. It is written where the
+ * search is, which refuses what is no condition: without one the model would see every document.
+ */
+export function boundCondition(where: unknown, filter: ModelFilter, filled: unknown): Where | undefined {
+  if (where === undefined) return filter.condition(filled);
+  return (fields) => {
+    const own = (typeof where === "function" ? where(fields) : where) as Condition;
+    const asked = filter.condition(filled);
+    return asked === undefined ? own : allOf(own, asked);
+  };
 }
 
 /** Options of the search: by words, by the vector that the server makes, and by what fields have to be. */
@@ -34,7 +38,7 @@ export function searchOptions(
   signal: AbortSignal | undefined,
 ): SearchOptions<AnySchema> {
   const vector = query.trim() === "" ? undefined : madeVector(schema);
-  const condition = boundCondition(schema, where, filter, filled);
+  const condition = boundCondition(where, filter, filled);
   return {
     text: query,
     ...(vector === undefined ? {} : { near: { field: vector, text: query } }),

@@ -226,6 +226,11 @@ describe.each(RELEASES)("tools of the AI SDK %i over fields", (_, load) => {
     for (const from of ["2026-13-01", "2026-11-31", "2026-02-29T09:30:00Z"])
       expect(await called("search", search, { filter: { at: { from } } })).toContain("there is no such date");
     expect(await called("search", search, { sort: "size desc" })).toContain("sort");
+    const lost = tools.searchTool({ group, schema: note, where: () => undefined as never });
+    expect(await called("search", lost, { query: "note" })).toContain("where is undefined, which is no condition");
+    expect(() => tools.retrieveTool({ group, schema: note, retrieve: { where } as object })).toThrow(
+      "beside `retrieve`",
+    );
     expect(() => tools.searchTool({ group, schema: note, filters: ["vec"] })).toThrow("cannot filter by 'vec'");
     const plain = tools.searchTool({ group, schema: note, filters: [] });
     const { asked, model } = await callingModel(provider, "search", { query: "note" });

@@ -156,6 +156,7 @@ describe("the store of LlamaIndex.TS", () => {
       [filtered("source", "nin", ["x", "z"]), "b"],
       [filtered("tags", "any", ["p", "z"]), "a"],
       [filtered("tags", "all", ["p", "q"]), "a"],
+      [filtered("tags", "all", []), ""],
       [filtered("tags", "contains", "q"), "ab"],
       [filtered("title", "text_match", "tide"), "a"],
       [filtered("writtenAt", ">", "2026-11-24"), "c"],

@@ -159,6 +159,8 @@ describe("the store of Mastra", () => {
       [{ source: { $in: [] } }, ""],
       [{ tags: "q" }, "ab"],
       [{ tags: { $all: ["p", "q"] } }, "a"],
+      [{ tags: { $all: [] } }, ""],
+      [{ tags: { $not: { $all: [] } } }, "abc"],
       [{ isDraft: true }, "a"],
       [{ writtenAt: { $gt: "2026-11-24" } }, "b"],
       [{ writtenAt: new Date("2026-11-23") }, "a"],
@@ -191,6 +193,8 @@ describe("the store of Mastra", () => {
     await expect(found({ source: null })).rejects.toThrow("'source' is compared with a text, not with null");
     await expect(found({ $or: [] })).rejects.toThrow("'$or' of a filter takes a list of filters");
     await expect(found({ $and: [{}] })).rejects.toThrow("a part of a filter is empty");
+    for (const none of [new Map([["page", 1]]), Promise.resolve({ page: 1 }), /x/])
+      await expect(found(none as unknown as MastraFilter)).rejects.toThrow("a filter is an object of fields");
     let deep: Asked = { page: 1 };
     for (let depth = 0; depth < 30; depth += 1) deep = { $not: deep };
     await expect(found(deep)).rejects.toThrow("operators within operators: 20 at most");

@@ -2,7 +2,7 @@
  * Tools for the AI SDK (`ai`): a model may search one group's documents and retrieve passages of them. The group is bound
  * when the tool is made; nothing the model fills in can name another.
  */
-import type { AnySchema, Group, Passage, RetrieveOptions } from "@brooklet/client";
+import { type AnySchema, type Group, invalidArgument, type Passage, type RetrieveOptions } from "@brooklet/client";
 import { type Tool, tool } from "ai";
 import { z } from "zod";
 import { modelFilter, shownFields } from "../model-field.ts";
@@ -117,6 +117,10 @@ export function retrieveTool<S extends AnySchema>(
   options: RetrieveToolOptions<S>,
 ): Tool<{ question: string; filter?: unknown }, readonly ToolPassage[]> {
   const { group, schema, description = "the user's documents", retrieve } = options;
+  if (retrieve !== undefined && "where" in retrieve)
+    throw invalidArgument(
+      "`where` of a tool stands beside `retrieve`, not in it: a model's filter would take its place",
+    );
   const filter = modelFilter(schema, options.filters);
   const inputSchema = z.object({
     question: z.string().min(1).max(1_000).describe("What to find out"),
@@ -126,7 +130,7 @@ export function retrieveTool<S extends AnySchema>(
     description: `Finds the passages of ${description} that answer a question, numbered to cite them. ${DATA}`,
     inputSchema: inputSchema as unknown as z.ZodType<{ question: string; filter?: unknown }>,
     execute: async ({ question, filter: filled }, { abortSignal }): Promise<readonly ToolPassage[]> => {
-      const where = boundCondition(schema, options.where, filter, filled);
+      const where = boundCondition(options.where, filter, filled);
       const asked: RetrieveOptions<S> = {
         ...retrieve,
         ...(where === undefined ? {} : { where }),

@@ -1,7 +1,7 @@
 /** Documents of a schema that is there: with filters, an order, dates as texts, and no vectors. */
 import type { AnySchema, Group } from "@brooklet/client";
 import { modelFilter, shownFields } from "../model-field.ts";
-import { boundCondition, searchOptions } from "../model-search.ts";
+import { searchOptions } from "../model-search.ts";
 import type { McpDocuments } from "./documents.ts";
 
 /** Which documents, and by what they may be filtered. */
@@ -26,7 +26,7 @@ export function documentsBySchema({ group, schema, filters }: McpTyped): McpDocu
       return found === undefined ? { found: false, fields: {} } : { found: true, fields: shown(found) };
     },
     retrieve: async ({ question, tokens, filter: filled }, signal) => {
-      const where = boundCondition(schema, undefined, filter, filled);
+      const where = filter.condition(filled);
       const asked = { tokens, signal, ...(where === undefined ? {} : { where }) };
       const retrieved = await group.retrieve(schema, question, asked);
       const passages = retrieved.passages.map(({ documentId, field, element, start, end, text, score }, index) => {

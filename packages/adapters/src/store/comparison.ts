@@ -48,8 +48,11 @@ export function comparisonCondition(
       return anyOf(...valuesOf(name, value).map(single));
     case "notIn":
       return not(anyOf(...valuesOf(name, value).map(single)));
-    case "all":
-      return allOf(...valuesOf(name, value).map(single));
+    case "all": {
+      const all = valuesOf(name, value).map(single);
+      // As in MongoDB: a list that was meant to say something says nothing of every document.
+      return all.length === 0 ? anyOf() : allOf(...all);
+    }
     default:
       if (kind === "text" || kind === "truth")
         throw invalidArgument(`'${name}' has no order: it cannot be less or greater`);

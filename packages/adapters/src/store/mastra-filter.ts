@@ -71,6 +71,7 @@ function fieldCondition(schema: AnySchema, name: string, value: unknown, depth: 
   );
 }
 
+/** Whether it is an object of names and values: a map, a promise or an expression has none, and would be no filter at all. */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  return Object.prototype.toString.call(value) === "[object Object]";
 }
