@@ -1,4 +1,7 @@
 /** Embedders of a real runtime over a tiny model: formulas, batches, closing. */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { testEmbedder } from "../src/contract.ts";
 import { deadlineIn, type Purpose } from "../src/embedder.ts";
@@ -116,6 +119,23 @@ describe("refusals", () => {
   });
   test("an output that the model does not have, by the names it has", async () => {
     await expect(embed(recipe(MEAN, { output: "logits" }), ["due"])).rejects.toThrow("it has last_hidden_state");
+  });
+  test.each([
+    ["no vocabulary", "vocab.txt", "<html>\n", /tokenizer .*vocab\.txt cannot be used: it has no number for a token/],
+    ["a cut file", "tokenizer.json", '{"model":', /tokenizer .*tokenizer\.json cannot be used: .*JSON/],
+    ["an empty description", "tokenizer.json", "{}", /tokenizer .*tokenizer\.json cannot be used: /],
+  ])("a tokenizer with %s, by its file", async (_, name, text, message) => {
+    const tokenizer = join(mkdtempSync(join(tmpdir(), "brooklet-tokenizer-")), name);
+    writeFileSync(tokenizer, text);
+    const asked = embed(recipe(MEAN, { tokenizer }), ["due"]);
+    await expect(asked).rejects.toMatchObject({ code: "BAD_REQUEST", message: expect.stringMatching(message) });
+  });
+  test("a tokenizer of another model, by both files", async () => {
+    const tokenizer = join(mkdtempSync(join(tmpdir(), "brooklet-tokenizer-")), "vocab.txt");
+    const others = Array.from({ length: 40 }, (_, word) => `word${word}`);
+    writeFileSync(tokenizer, `${["[UNK]", "[CLS]", "[SEP]", ...others].join("\n")}\n`);
+    const asked = embed(recipe(MEAN, { tokenizer }), ["word39"]);
+    await expect(asked).rejects.toThrow(/The model .*tiny\.onnx with the tokenizer .*vocab\.txt failed: /);
   });
   test("a model that is not there; the next request tries again", async () => {
     const embedder = new OnnxEmbedder({ id: "none", recipe: recipe(MEAN, { model: "nowhere.onnx" }), cores: 1 });

@@ -94,7 +94,8 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
     this.#callers.delete(reply.call);
     if (reply.kind === "done" && reply.tokens !== undefined) this.#onTokens?.(reply.tokens);
     if (reply.kind === "done") caller?.resolve(reply.results);
-    else caller?.reject(new ServiceError(reply.callers ? "BAD_REQUEST" : "INTERNAL", reply.message));
+    else if (reply.callers) caller?.reject(new ServiceError("BAD_REQUEST", reply.message));
+    else caller?.reject(new ServiceError("INTERNAL", `The model ${filesOf(this.#data)} failed: ${reply.message}`));
   }
 }
 
@@ -124,6 +125,11 @@ function modelRefusal(data: SessionData, why: string): ServiceError {
 function threadFailure(data: SessionData, failure: unknown): ServiceError {
   const why = failure instanceof Error ? failure.message : "its thread ended";
   return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${why}`, { cause: failure });
+}
+
+/** What a run is made of: a tokenizer of another model gives numbers that this one has no rows for. */
+function filesOf(data: SessionData): string {
+  return data.kind === "model" ? data.path : `${data.recipe.model} with the tokenizer ${data.recipe.tokenizer}`;
 }
 
 function unusable(data: SessionData): string {

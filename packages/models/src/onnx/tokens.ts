@@ -15,23 +15,31 @@ const PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
 /** A tokenizer that knows its model's limit. */
 export class Tokens {
+  readonly #path: string;
   readonly #encoder: Encoder;
   /** Tokens at most. */
   readonly max: number;
   #punctuation: ReadonlySet<number> | undefined;
 
   constructor(path: string, tokensMax: number) {
+    this.#path = path;
     const text = readFileSync(path, "utf8");
-    const description = path.endsWith(".txt") ? wordPiece(text) : (JSON.parse(text) as Description);
     const Library = tokenizerClass();
-    this.#encoder = new Library(description, {}) as Encoder;
+    let description: Description;
+    try {
+      description = path.endsWith(".txt") ? wordPiece(text) : (JSON.parse(text) as Description);
+      this.#encoder = new Library(description, {}) as Encoder;
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new ServiceError("BAD_REQUEST", `The tokenizer ${path} cannot be used: ${why}`, { cause });
+    }
     const own = description.truncation;
     this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
   }
 
   /** With special tokens; too long a text loses its end, the special tokens stay. */
   withSpecial(text: string, max: number = this.max): number[] {
-    const all = this.#encoder.encode(text, { add_special_tokens: true }).ids;
+    const all = this.#ids(text, true);
     if (all.length <= max) return all;
     const plain = this.plain(text, Number.POSITIVE_INFINITY);
     const special = all.length - plain.length;
@@ -42,8 +50,16 @@ export class Tokens {
 
   /** Without special tokens. */
   plain(text: string, max: number = this.max): number[] {
-    const ids = this.#encoder.encode(text, { add_special_tokens: false }).ids;
+    const ids = this.#ids(text, false);
     return ids.length > max ? ids.slice(0, max) : ids;
+  }
+
+  /** What is no vocabulary gives no number even for what it does not know. */
+  #ids(text: string, hasSpecial: boolean): number[] {
+    const { ids } = this.#encoder.encode(text, { add_special_tokens: hasSpecial });
+    if (ids.every(Number.isInteger)) return ids;
+    const lacking = "it has no number for a token of the text, and none for unknown ones";
+    throw new ServiceError("BAD_REQUEST", `The tokenizer ${this.#path} cannot be used: ${lacking}. Is it the model's?`);
   }
 
   /** The text of one id. */
