@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   array,
+  type BigintConditions,
   bigint,
   bool,
   byte,
@@ -47,6 +48,10 @@ const letter = schema("letter", {
   place: position(),
   vec: vector(2),
   people: array(struct({ name: string(), age: int() }, { name: "person" })),
+  sizes: array(int()),
+  numbers: array(bigint()),
+  times: array(timestamp({ unit: "seconds" })),
+  moments: array(timestamp()),
   counts: map(string(), int()),
 });
 type It = typeof letter.conditions;
@@ -70,6 +75,10 @@ const letterOf = (value: 1 | 2 | 3, name: string, body: string) => ({
   place: { lat: 20 * value, lng: 20 * value },
   vec: [value, 1],
   people: [{ name, age: value }],
+  sizes: [value, value],
+  numbers: [BigInt(value), BigInt(value)],
+  times: [new Date(1_000 * value), new Date(1_000 * value)],
+  moments: [new Date(1_000 * value), new Date(1_000 * value)],
   counts: { [name]: value },
 });
 /** Ada's is the one in the middle. */
@@ -138,6 +147,8 @@ const ofInteger: Asked<IntegerConditions> = {
   dotProduct: (it) => it.dotProduct({ 2: 1 }),
   wand: (it) => it.wand({ 2: 1 }, { targetHits: 3 }),
 };
+const ofBigint: Asked<BigintConditions> = { ...orderOf(1n, 2n, 3n), in: (it) => it.in([2n]) };
+const ofTime = orderOf(new Date(1_000), new Date(2_000), new Date(3_000));
 
 const ASKED: Asked<It> = {
   body: ofText,
@@ -157,11 +168,11 @@ const ASKED: Asked<It> = {
   size: ofInteger,
   bytes: ofInteger,
   level: ofInteger,
-  number: { ...orderOf(1n, 2n, 3n), in: (it) => it.in([2n]) },
+  number: ofBigint,
   part: orderOf(1, 2, 3),
   price: orderOf(1, 2, 3),
   isRead: { is: (it) => it.is(true) },
-  at: orderOf(new Date(1_000), new Date(2_000), new Date(3_000)),
+  at: ofTime,
   place: {
     geoLocation: (it) => it.geoLocation({ lat: 40, lng: 40 }, "5 km"),
     geoBoundingBox: (it) => it.geoBoundingBox({ south: 39, west: 39, north: 41, east: 41 }),
@@ -173,6 +184,10 @@ const ASKED: Asked<It> = {
     sameElement: (it) => it.sameElement((person) => person.name.is("ada").and(person.age.is(2))),
     at: (it) => it.at(0, "ada"),
   },
+  sizes: { ...ofInteger, at: (it) => it.at(1, 2) },
+  numbers: { ...ofBigint, at: (it) => it.at(1, 2n) },
+  times: { ...ofTime, at: (it) => it.at(1, new Date(2_000)) },
+  moments: { ...ofTime, at: (it) => it.at(1, new Date(2_000)) },
   counts: {
     key: ofName,
     value: ofInteger,

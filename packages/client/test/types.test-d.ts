@@ -1,6 +1,9 @@
 import { describe, expectTypeOf, test } from "vitest";
 import {
   type AnySchema,
+  array,
+  bigint,
+  bool,
   connect,
   type Explanation,
   embedding,
@@ -8,9 +11,16 @@ import {
   type Infer,
   type InferInput,
   int,
+  json,
+  oneOf,
+  position,
   query,
+  raw,
   schema,
+  string,
+  struct,
   text,
+  timestamp,
   vector,
 } from "../src/index.ts";
 import { mail } from "./mail.ts";
@@ -105,6 +115,58 @@ describe("searches", () => {
     void (() => query(mail, { where: (it) => it.score.in([1]) }));
     // @ts-expect-error there is no such field
     void (() => query(mail, { where: (it) => it.colour.is("red") }));
+  });
+
+  test("conditions on elements are those that an element can be asked", () => {
+    const { conditions: it } = schema("list", {
+      names: array(string()),
+      texts: array(text()),
+      states: array(oneOf("open", "done")),
+      sizes: array(int()),
+      ids: array(bigint()),
+      times: array(timestamp()),
+      flags: array(bool()).optional(),
+      places: array(position()),
+      files: array(raw()),
+      facts: array(json()),
+      people: array(struct({ age: int(), tags: array(string()) })),
+    });
+    it.names.sameElement((name) => name.is("a").or(name.prefix("b"), name.fuzzy("c")));
+    it.texts.sameElement((part) => part.contains("a").and(part.phrase("b", "c"), part.prefix("d"), part.text("e")));
+    it.states.sameElement((state) => state.is("open"));
+    it.people.sameElement((person) => person.age.gt(1).and(person.age.in([2]), person.tags.at(0, "a")));
+    it.names.at(0, "a").and(it.sizes.at(0, 1), it.flags.at(0, true), it.ids.at(0, 1n), it.states.at(0, "done"));
+    it.times.at(0, new Date()).and(it.people.at(0, "a"));
+    void (() => {
+      // @ts-expect-error an element by itself has words, and no name to compare a value with
+      it.names.sameElement((name) => name.in(["a"]));
+      // @ts-expect-error nor to look for an expression in
+      it.texts.sameElement((part) => part.matches("a"));
+      // @ts-expect-error nor to have weights
+      it.names.sameElement((name) => name.weightedSet({ a: 1 }));
+      // @ts-expect-error it is none of the values
+      it.states.sameElement((state) => state.is("closed"));
+      // @ts-expect-error numbers have no words: the list itself is asked
+      it.sizes.sameElement((size) => size.is(1));
+      // @ts-expect-error nor have truth values
+      it.flags.sameElement((flag) => flag.is(true));
+      // @ts-expect-error nor have places
+      it.places.sameElement((place) => place.geoLocation({ lat: 1, lng: 2 }, "1 km"));
+      // @ts-expect-error bytes are not searched
+      it.files.sameElement(() => it.sizes.is(1));
+      // @ts-expect-error JSON neither
+      it.facts.at(0, "a");
+      // @ts-expect-error a name is no number
+      it.names.at(0, 1);
+      // @ts-expect-error a number is no name
+      it.sizes.at(0, "a");
+      // @ts-expect-error it is none of the values
+      it.states.at(0, "closed");
+      // @ts-expect-error a number is no point in time
+      it.times.at(0, 1);
+      // @ts-expect-error a place is no number
+      it.places.at(0, 1);
+    });
   });
 
   test("profiles, vectors and orders are the schema's own", () => {

@@ -2,7 +2,13 @@
 import { arrayCodec, INT, mapValues, objectCodec, partOf, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
 import { type Field, type FieldDefinition, type FieldMap, type FieldShape, makeField, type ShapeOf } from "./field.ts";
-import type { ElementConditions, IndexConditions, MapConditions } from "./field-condition.ts";
+import type {
+  ElementConditions,
+  IndexConditions,
+  MapConditions,
+  PositionConditions,
+  WordsOf,
+} from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
 
 type Collection<Output, Input, Conditions, Kind extends FieldShape["kind"] = "other"> = Field<{
@@ -14,11 +20,24 @@ type Collection<Output, Input, Conditions, Kind extends FieldShape["kind"] = "ot
   readonly conditions: Conditions;
 }>;
 
+/** What lists offer beside what their elements do. */
+type ListConditions<Words, Value> = IndexConditions<Value> &
+  ([Words] extends [never] ? unknown : ElementConditions<Words>);
+
+/** What lists offer. Places and bytes have no more than each of them has; a struct at a place is asked for what any member is. */
+type ArrayConditions<Shape extends FieldShape> = Shape["kind"] extends "text" | "sortable"
+  ? Shape["conditions"] & ListConditions<WordsOf<Shape["conditions"]>, Shape["output"]>
+  : unknown extends Shape["conditions"]
+    ? unknown
+    : Shape["conditions"] extends PositionConditions
+      ? Shape["conditions"]
+      : Shape["conditions"] & ListConditions<Shape["conditions"], string | number | boolean>;
+
 /** A list. */
 export type ArrayField<Element extends Field> = Collection<
   readonly ShapeOf<Element>["output"][],
   readonly ShapeOf<Element>["input"][],
-  ShapeOf<Element>["conditions"] & ElementConditions<ShapeOf<Element>["conditions"]> & IndexConditions,
+  ArrayConditions<ShapeOf<Element>>,
   "array"
 >;
 

@@ -174,7 +174,17 @@ export interface VectorConditions {
   nearestNeighbor(options?: NearestOptions): Condition;
 }
 
-/** Conditions on one element of a list, set or map. */
+/**
+ * What `sameElement` asks of one element that is no struct: by itself it has words, and no name to compare a value with. `never` for
+ * elements without words.
+ */
+export type WordsOf<Conditions> = Conditions extends ValueConditions
+  ? Omit<Conditions, "in" | "matches" | keyof WeightedConditions<string>>
+  : Conditions extends { is(value: string): Condition }
+    ? Pick<Conditions, "is">
+    : never;
+
+/** Conditions on one element of a list or map. */
 export interface ElementConditions<Element> {
   /** Has one element that fulfils all of it. */
   sameElement(
@@ -184,9 +194,9 @@ export interface ElementConditions<Element> {
 }
 
 /** Conditions on the elements of a list by their numbers. */
-export interface IndexConditions {
+export interface IndexConditions<Value> {
   /** The element of this number, from 0, is this value. */
-  at(index: number, value: string | number | boolean): Condition;
+  at(index: number, value: Value): Condition;
 }
 
 /** Conditions on maps. */
@@ -400,16 +410,18 @@ function unequal(path: string, value: unknown, words: string): Error {
 }
 
 /** What lists, sets and maps offer for their elements. */
-function elementConditions(path: string, inside: () => object, type?: DataType, hasWords?: boolean) {
+function elementConditions(path: string, inside: () => object, type: DataType, hasWords?: boolean) {
   const sameElement = (condition: (element: FieldCondition) => Condition, options?: object): Condition => {
     demandKind("sameElement", condition, "a function");
     const element = clauseText("condition", `sameElement of '${path}'`, () => condition(inside() as FieldCondition));
     return new Condition(`${path} contains ${annotate(`sameElement(${element})`, options)}`);
   };
-  const at = (index: number, value: string | number | boolean): Condition => {
+  const at = (index: number, value: Literal | Date): Condition => {
     if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is no number of an element`);
-    if (type !== undefined) checkEqual(path, type, value);
-    if (typeof value !== "string" || hasWords) return new Condition(`${path}[${index}] = ${literal(value)}`);
+    const numbered = `${path}[${index}]`;
+    if (typeof value !== "string") return new FieldCondition(numbered, type).is(value);
+    checkEqual(path, type, value);
+    if (hasWords) return new Condition(`${numbered} = ${literal(value)}`);
     return sameElement((element) => element.is(value), { elementFilter: [index] });
   };
   return { sameElement, at };
@@ -434,7 +446,7 @@ export function conditionsOf(path: string, type: DataType, hasWords?: boolean): 
     }
     case "map": {
       const inside = () => ({ key: conditionsOf("key", type.key), value: conditionsOf("value", type.value) });
-      const { sameElement } = elementConditions(path, inside);
+      const { sameElement } = elementConditions(path, inside, type);
       return {
         key: conditionsOf(below("key"), type.key),
         value: conditionsOf(below("value"), type.value),
