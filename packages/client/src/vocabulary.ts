@@ -124,6 +124,7 @@ export {
   type FieldShape,
   float,
   int,
+  type KeyField,
   long,
   type Optional,
   type Plain,

@@ -8,11 +8,13 @@ import {
   type InferInput,
   int,
   json,
+  map,
   oneOf,
   schema,
   text,
   timestamp,
   vector,
+  weightedSet,
 } from "../src/index.ts";
 
 const task = schema(
@@ -82,6 +84,11 @@ test("conditions, selections and changes are of these types", () => {
     schema("s", { title: text(), at: timestamp() }, { expires: { after: "a month", of: "at" } });
     // @ts-expect-error: it is none of the values
     oneOf("a", "b").default("c");
+    map(int(), weightedSet(oneOf("a", "b")));
+    // @ts-expect-error: a bigint is no key of an object
+    weightedSet(bigint());
+    // @ts-expect-error: nor is a point in time
+    map(timestamp(), int());
     // @ts-expect-error: of relevance there is no page
     group.cursor(task, { orderBy: { by: "title" } });
   };

@@ -1,7 +1,15 @@
 /** Fields that hold several values: lists, weighted sets, maps, and structs. */
 import { arrayCodec, INT, mapValues, objectCodec, partOf, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
-import { type Field, type FieldDefinition, type FieldMap, type FieldShape, makeField, type ShapeOf } from "./field.ts";
+import {
+  type Field,
+  type FieldDefinition,
+  type FieldMap,
+  type FieldShape,
+  type KeyField,
+  makeField,
+  type ShapeOf,
+} from "./field.ts";
 import type {
   ElementConditions,
   IndexConditions,
@@ -72,7 +80,7 @@ export type WeightedSetField<Element extends Field> = Collection<
  * await alice.put(user, "u1", { interests: { sailing: 80, chess: 20 } });
  * ```
  */
-export function weightedSet<Element extends Field>(element: Element): WeightedSetField<Element> {
+export function weightedSet<Element extends KeyField>(element: Element): WeightedSetField<Element> {
   const { type, indexing, settings, values } = element.definition;
   const definition = {
     type: { kind: "weightedset", element: type } as const,
@@ -99,7 +107,7 @@ export type MapField<Key extends Field, Value extends Field> = Collection<
  * await alice.put(note, "n1", { labels: { colour: "red" } });
  * ```
  */
-export function map<Key extends Field, Value extends Field>(key: Key, value: Value): MapField<Key, Value> {
+export function map<Key extends KeyField, Value extends Field>(key: Key, value: Value): MapField<Key, Value> {
   const definition: FieldDefinition = {
     type: { kind: "map", key: key.definition.type, value: value.definition.type },
     indexing: ["summary"],

@@ -107,6 +107,9 @@ export type Plain<Kind extends FieldShape["kind"], Value, Conditions, Input = Va
   readonly conditions: Conditions;
 }>;
 
+/** A field whose values can be the keys of an object. */
+export type KeyField = Field<FieldShape & { readonly output: string | number }>;
+
 /** @internal Makes a field; its shape is said by the maker. */
 export function makeField<F extends Field>(definition: FieldDefinition, codec: Codec, isOptional = false): F {
   const field: Field = {
