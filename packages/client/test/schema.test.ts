@@ -335,6 +335,11 @@ describe("what cannot be a schema is refused with the reason", () => {
       "'from' cannot be the name of a field: the word is reserved",
     ],
     [
+      "another, of queries",
+      () => schema("a", { as: int() }),
+      "'as' cannot be the name of a field: the word is reserved",
+    ],
+    [
       "a field set",
       () => schema("a", { subject: text() }, { fieldsets: { all: ["subjekt" as "subject"] } }),
       "fieldset 'all' has 'subjekt', which is no field; did you mean 'subject'?",

@@ -78,7 +78,7 @@ const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** Names that mean something else in schema files, in queries, or in answers. */
 const RESERVED: ReadonlySet<string> = new Set(
   (
-    "index position relevancy and asc contains false from in null or timeout true " +
+    "index position relevancy and as asc contains false from in null or timeout true " +
     "documentid sddocname matchfeatures summaryfeatures rankfeatures"
   ).split(" "),
 );
