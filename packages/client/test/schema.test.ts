@@ -4,6 +4,8 @@ import { applicationFiles } from "../src/deployment/application.ts";
 import {
   array,
   BrookletError,
+  chunks,
+  embedding,
   int,
   map,
   oneOf,
@@ -338,6 +340,16 @@ describe("what cannot be a schema is refused with the reason", () => {
       "another, of queries",
       () => schema("a", { as: int() }),
       "'as' cannot be the name of a field: the word is reserved",
+    ],
+    [
+      "a part that the server should make",
+      () => schema("a", { lines: array(struct({ body: text(), vec: embedding({ from: "body", model: "m" }) })) }),
+      "'lines' of schema a has a part that the server should make: only fields of the schema itself are made of others",
+    ],
+    [
+      "one of a map",
+      () => schema("a", { body: text(), parts: map(string(), struct({ cut: chunks("body") })) }),
+      "'parts' of schema a has a part that the server should make",
     ],
     [
       "a field set",

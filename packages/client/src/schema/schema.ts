@@ -106,7 +106,7 @@ export function schema<
   const own: ProfileMap = options.profiles ?? {};
   const profiles = profilesOf(fields, own, options);
   const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
-  const documentFields = Object.fromEntries(Object.entries(fields).filter(([, field]) => !isMade(field)));
+  const documentFields = Object.fromEntries(Object.entries(fields).filter(([, { definition }]) => !isMade(definition)));
   const codec = objectCodec(documentFields);
   const conditions = mapValues(fields, ({ definition: { type, indexing } }, field) =>
     conditionsOf(field, type, indexing.includes("index")),
@@ -166,15 +166,16 @@ export function demandSchema(given: AnySchema): void {
 
 /** Whether values of a schema are integers that a number would round. */
 export function hasBigints({ fields }: AnySchema): boolean {
-  return Object.values(fields).some(({ definition }) => isExact(definition));
+  return Object.values(fields).some(({ definition }) => hasPart(definition, ({ isExact }) => isExact === true));
 }
 
-function isExact(definition: FieldDefinition): boolean {
-  return definition.isExact === true || Object.values(definition.members ?? {}).some(isExact);
+/** Whether something is so of a field, or of a part of it. */
+function hasPart(field: FieldDefinition, is: (part: FieldDefinition) => boolean): boolean {
+  return is(field) || Object.values(field.members ?? {}).some((part) => hasPart(part, is));
 }
 
-function isMade({ definition }: Field): boolean {
-  return definition.made !== undefined;
+function isMade({ made }: FieldDefinition): boolean {
+  return made !== undefined;
 }
 
 /** What a field is made of must be texts of the document. */
@@ -182,6 +183,10 @@ function checkSources(name: string, fields: FieldMap): void {
   const isText = ({ definition: { type } }: Field): boolean => type.kind === "primitive" && type.name === "string";
   const texts = Object.keys(fields).filter((source) => fields[source] !== undefined && isText(fields[source]));
   for (const [field, { definition }] of Object.entries(fields)) {
+    if (Object.values(definition.members ?? {}).some((part) => hasPart(part, isMade)))
+      throw invalidArgument(
+        `'${field}' of schema ${name} has a part that the server should make: only fields of the schema itself are made of others`,
+      );
     const strangers = definition.made?.from.filter((source) => !texts.includes(source)) ?? [];
     if (strangers.length === 0) continue;
     const stranger = String(strangers[0]);
