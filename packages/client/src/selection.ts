@@ -8,7 +8,7 @@ import { Condition } from "./condition.ts";
 import { invalidArgument } from "./error.ts";
 import type { Position } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
-import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
+import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { Selection, selectionLiteral } from "./selection-clause.ts";
@@ -94,15 +94,18 @@ type MemberSelections<Struct> = {
   readonly [Name in keyof Struct]-?: SelectionsOfValue<NonNullable<Struct[Name]>>;
 };
 
+/** What a field with this shape offers: nothing if the server makes it, which is no part of a stored document. */
+type SelectionsOfShape<Shape extends FieldShape> = [Shape["input"]] extends [never]
+  ? never
+  : Shape["inHits"] extends true
+    ? Shape["kind"] extends "json"
+      ? AnySelections
+      : SelectionsOfValue<Shape["output"]>
+    : AnySelections;
+
 /** What a condition is given. */
 export type SelectionsOf<Fields extends FieldMap> = {
-  readonly [Name in keyof Fields]: Fields[Name] extends Field
-    ? ShapeOf<Fields[Name]>["inHits"] extends true
-      ? ShapeOf<Fields[Name]>["kind"] extends "json"
-        ? AnySelections
-        : SelectionsOfValue<ShapeOf<Fields[Name]>["output"]>
-      : AnySelections
-    : never;
+  readonly [Name in keyof Fields]: Fields[Name] extends Field ? SelectionsOfShape<ShapeOf<Fields[Name]>> : never;
 };
 
 /** A condition of a write: a selection written field by field, or its text. */

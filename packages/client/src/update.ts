@@ -20,18 +20,20 @@ export type Calculate =
   | { readonly multiply: number }
   | { readonly divide: number };
 
-/** Changes of a field with this shape. */
-export type ChangeOf<Shape extends FieldShape> = Assign<Shape> | OtherChangeOf<Shape>;
-
-type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "vector" | "json"
+/** Changes of a field with this shape; none of one that the server makes. */
+export type ChangeOf<Shape extends FieldShape> = [Shape["input"]] extends [never]
   ? never
-  : [Shape["output"]] extends [number]
+  : Assign<Shape> | OtherChangeOf<Shape>;
+
+type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "sortable"
+  ? [Shape["output"]] extends [number]
     ? Calculate
-    : [Shape["output"]] extends [readonly unknown[]]
-      ? { readonly add: Shape["input"] } | { readonly remove: Shape["input"] }
-      : [Shape["output"]] extends [Readonly<Record<string, number>>]
-        ? { readonly add: Shape["input"] } | { readonly remove: readonly string[] }
-        : never;
+    : never
+  : Shape["kind"] extends "array"
+    ? { readonly add: Shape["input"] } | { readonly remove: Shape["input"] }
+    : Shape["kind"] extends "weighted"
+      ? { readonly add: Shape["input"] } | { readonly remove: readonly string[] }
+      : never;
 
 /** What an update changes, field by field; fields that are not named stay as they are. */
 export type UpdateOf<Fields extends FieldMap> = {

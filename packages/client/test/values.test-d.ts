@@ -2,7 +2,10 @@
 import { expectTypeOf, test } from "vitest";
 import * as z from "zod";
 import {
+  array,
   bigint,
+  chunks,
+  embedding,
   type Group,
   type Infer,
   type InferInput,
@@ -11,6 +14,9 @@ import {
   map,
   oneOf,
   schema,
+  string,
+  struct,
+  tensor,
   text,
   timestamp,
   vector,
@@ -52,6 +58,40 @@ test("documents have unions, bigints, what JSON is said to be, and defaults", ()
   expectTypeOf<Pick<InferInput<typeof task>, "priority">>().toEqualTypeOf<{
     readonly priority?: "low" | "high" | undefined;
   }>();
+});
+
+test("what is added to, computed with or asked of a document is what can be", () => {
+  const note = schema("note", {
+    body: text(),
+    tags: array(string()).optional(),
+    labels: weightedSet(string()),
+    counts: map(string(), int()),
+    size: struct({ width: int(), height: int() }),
+    dense: tensor("float", { x: 2 }),
+    sparse: tensor("float", { word: "mapped" }),
+    pieces: chunks("body"),
+    vec: embedding({ from: "body", model: "m" }),
+  });
+  () => {
+    void group.update(note, "1", { tags: { add: ["a"] }, labels: { add: { a: 1 } } });
+    void group.update(note, "1", { tags: { remove: ["a"] }, labels: { remove: ["a"] }, counts: { assign: { a: 1 } } });
+    // @ts-expect-error: entries of maps are changed by their paths
+    void group.update(note, "1", { counts: { add: { a: 1 } } });
+    // @ts-expect-error: and removed so
+    void group.update(note, "1", { counts: { remove: ["a"] } });
+    // @ts-expect-error: a struct is no set
+    void group.update(note, "1", { size: { add: { width: 1, height: 1 } } });
+    // @ts-expect-error: a tensor is no list
+    void group.update(note, "1", { dense: { add: [1, 2] } });
+    // @ts-expect-error: and no set
+    void group.update(note, "1", { sparse: { remove: ["a"] } });
+    // @ts-expect-error: the server makes it
+    void group.update(note, "1", { pieces: { assign: null } });
+    // @ts-expect-error: it is no part of a stored document
+    void group.removeWhere(note, (it) => it.pieces.isSet());
+    // @ts-expect-error: nor is this
+    void group.removeWhere(note, (it) => it.vec.isUnset());
+  };
 });
 
 test("conditions, selections and changes are of these types", () => {
