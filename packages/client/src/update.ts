@@ -37,7 +37,7 @@ type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "sortable"
 
 /** What an update changes, field by field; fields that are not named stay as they are. */
 export type UpdateOf<Fields extends FieldMap> = {
-  readonly [Name in keyof Fields]?: Fields[Name] extends Field ? ChangeOf<ShapeOf<Fields[Name]>> : never;
+  readonly [Name in keyof Fields]?: (Fields[Name] extends Field ? ChangeOf<ShapeOf<Fields[Name]>> : never) | undefined;
 };
 
 /**

@@ -75,6 +75,8 @@ test("what is added to, computed with or asked of a document is what can be", ()
   () => {
     void group.update(note, "1", { tags: { add: ["a"] }, labels: { add: { a: 1 } } });
     void group.update(note, "1", { tags: { remove: ["a"] }, labels: { remove: ["a"] }, counts: { assign: { a: 1 } } });
+    // What is undefined is no change, as it is no field of a document that is put.
+    void group.update(note, "1", { tags: undefined });
     // @ts-expect-error: entries of maps are changed by their paths
     void group.update(note, "1", { counts: { add: { a: 1 } } });
     // @ts-expect-error: and removed so
