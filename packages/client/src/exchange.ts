@@ -161,6 +161,9 @@ async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | un
   }
 }
 
+/** What platforms say of a connection over which nothing was sent. */
+const NEVER_OPEN = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
+
 /** The error of an answer that did not come. */
 export function unreachable(url: string, cause: unknown): BrookletError {
   // Who sends in place of the platform's fetch may know better.
@@ -168,7 +171,7 @@ export function unreachable(url: string, cause: unknown): BrookletError {
   const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
   const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
   return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running?`, {
-    outcome: inner?.code === "ECONNREFUSED" ? "not_applied" : "unknown",
+    outcome: NEVER_OPEN.test(String(inner?.code)) ? "not_applied" : "unknown",
     cause,
   });
 }

@@ -412,18 +412,22 @@ describe("failures", () => {
     expect(tries).toBe(4);
   });
 
-  test("a connection that was refused is tried twice more, whatever was to be written", async () => {
-    let tries = 0;
-    const fetch = (): Promise<Response> => {
-      tries += 1;
-      return Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }));
-    };
-    const writing = client({ fetch })
-      .group("alice")
-      .update(counter, "1", { count: { increment: 1 } });
-    await expect(writing).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
-    expect(tries).toBe(3);
-  });
+  const unopened = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+  test.each(unopened)(
+    "a connection that never was is tried twice more, whatever was to be written: %s",
+    async (code) => {
+      let tries = 0;
+      const fetch = (): Promise<Response> => {
+        tries += 1;
+        return Promise.reject(new TypeError("fetch failed", { cause: { code } }));
+      };
+      const writing = client({ fetch })
+        .group("alice")
+        .update(counter, "1", { count: { increment: 1 } });
+      await expect(writing).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
+      expect(tries).toBe(3);
+    },
+  );
 
   describe("a token", () => {
     const withToken = (token: unknown) => {
