@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { COMPATIBILITY_FLAGS } from "../src/node/workerd.ts";
 
 const FOLDER: string = fileURLToPath(new URL("../", import.meta.url));
 /** Nobody listens there. */
@@ -54,6 +55,7 @@ test("what is uploaded is the bundle, with its objects, within the limit of a fr
 test("tests run with the platform's behaviour of the day that is deployed", () => {
   const configured = readFileSync(join(FOLDER, "wrangler.jsonc"), "utf8");
   const [, day] = /"compatibility_date": "([\d-]+)"/.exec(configured) ?? [];
+  expect(configured).toContain(`"compatibility_flags": ${JSON.stringify(COMPATIBILITY_FLAGS)}`);
   for (const source of ["src/node/workerd.ts", "../../tools/worker.mjs"])
     expect(readFileSync(join(FOLDER, source), "utf8")).toContain(`"${day}"`);
 });

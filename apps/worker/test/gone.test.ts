@@ -39,10 +39,11 @@ function begun(
   target: string,
   headers: readonly string[],
   said = "",
+  method = "POST",
 ): (isThere: () => Promise<boolean>) => Promise<void> {
   const socket = net.connect(Number(url.port), url.hostname);
   socket.on("error", () => undefined).resume();
-  socket.write([`POST ${target} HTTP/1.1`, "Host: worker", ...headers, "", said].join("\r\n"));
+  socket.write([`${method} ${target} HTTP/1.1`, "Host: worker", ...headers, "", said].join("\r\n"));
   return async (isThere) => {
     await expect.poll(isThere).toBe(true);
     socket.resetAndDestroy();
@@ -88,6 +89,25 @@ test("a feed whose answer nobody reads gives its place back", async () => {
     await leave(async () => (await figure(running)) === 1);
     await expect.poll(() => figure(running)).toBe(0);
   }
+});
+
+test.each([
+  ["GET", ""],
+  ["GET", "&stream=true"],
+  ["PUT", ""],
+  ["DELETE", ""],
+  ["POST", "&destinationCluster=documents"],
+])("%s of many documents ends when its caller goes, and gives its place back%s", async (method, more) => {
+  const client = await connect({ url: url.origin, schemas: [note] });
+  await client.group("endless").put(note, "1", { title: "red" });
+  const running = 'admission_running{queue="visits"}';
+  const body = method === "PUT" ? '{"fields":{}}' : "";
+  const target = `/document/v1/note/note/docid/?cluster=documents&selection=true${more}`;
+  const leave = begun(target, [`Content-Length: ${body.length}`], body, method);
+  await leave(async () => (await figure(running)) === 1);
+  await expect.poll(() => figure(running)).toBe(0);
+  // Nobody else is to look through it.
+  await client.group("endless").erase();
 });
 
 test("what is written while a deployment changes a type is refused until it is stored, and decided by it then", async () => {

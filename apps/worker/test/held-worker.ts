@@ -1,10 +1,32 @@
 /** The Worker with a registry that answers when it is told to: what `gone.test.ts` runs. */
+import type { ObjectReply } from "@brooklet/partition/objects";
 import type { StoredApplication } from "@brooklet/store";
+import { Group as ServedGroup } from "../src/group.ts";
 import { Registry as Served } from "../src/registry.ts";
 
 export { Directory } from "../src/directory.ts";
-export { Group } from "../src/group.ts";
 export { default } from "../src/worker.ts";
+
+/** A group; one that is called endless never ends what is done to many of its documents. */
+export class Group extends ServedGroup {
+  override visit(...asked: Parameters<ServedGroup["visit"]>): ReturnType<ServedGroup["visit"]> {
+    const nothing = { documents: 0, body: new Uint8Array(), next: asked[1].from };
+    return this.#isEndless ? reply(nothing) : super.visit(...asked);
+  }
+
+  override applyWhere(...asked: Parameters<ServedGroup["applyWhere"]>): ReturnType<ServedGroup["applyWhere"]> {
+    return this.#isEndless ? reply({ documents: 0, next: asked[1].from }) : super.applyWhere(...asked);
+  }
+
+  get #isEndless(): boolean {
+    return this.ctx.id.name === "g:endless";
+  }
+}
+
+async function reply<Result>(ok: Result): Promise<ObjectReply<Result>> {
+  await scheduler.wait(1);
+  return { ok, application: 0 };
+}
 
 /** A registry that can be held. */
 export class Registry extends Served {

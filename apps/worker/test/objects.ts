@@ -5,7 +5,13 @@
  */
 import http from "node:http";
 import { Miniflare, type MiniflareOptions, type WorkerOptions } from "miniflare";
-import { COMPATIBILITY_DATE, FIRST, type WorkerdOptions, workerdOptions } from "../src/node/workerd.ts";
+import {
+  COMPATIBILITY_DATE,
+  COMPATIBILITY_FLAGS,
+  FIRST,
+  type WorkerdOptions,
+  workerdOptions,
+} from "../src/node/workerd.ts";
 
 const DOOR = "objects";
 const HOST = "127.0.0.1";
@@ -55,7 +61,8 @@ export function startModules(modules: WorkerOptions, bindings: readonly string[]
   const objects = bindings.map((binding) => [binding, { className: classOf(binding), useSQLite: true }]);
   const durableObjects = Object.fromEntries(objects);
   const unsafeDirectSockets = [{ host: HOST, port: 0 }];
-  const first: WorkerOptions = { name: FIRST, ...modules, durableObjects, unsafeDirectSockets };
+  const compatibilityFlags = [...COMPATIBILITY_FLAGS];
+  const first: WorkerOptions = { name: FIRST, ...modules, compatibilityFlags, durableObjects, unsafeDirectSockets };
   const options: MiniflareOptions = { host: HOST, workers: [first, door(bindings, classOf, FIRST)] };
   return new Miniflare(options);
 }

@@ -78,6 +78,34 @@ test.each(["", "&stream=true"])(
   },
 );
 
+test.each([
+  ["PUT", ""],
+  ["DELETE", ""],
+  ["POST", "&destinationCluster=mail"],
+])("%s of many documents ends when its caller goes, and its place is free", async (method, more) => {
+  let begun = 0;
+  const step = async (gone: AbortSignal | undefined): Promise<object> => {
+    begun += 1;
+    if (begun > 1) return { documents: 0, body: new Uint8Array() };
+    await new Promise((resolve) => gone?.addEventListener("abort", resolve));
+    return { documents: 0, body: new Uint8Array(), next: { partition: 1, after: "" } };
+  };
+  const visit = (_: unknown, __: unknown, ___: number, gone?: AbortSignal): Promise<object> => step(gone);
+  const applyWhere = (...[, , , , gone]: Parameters<FakeCluster["applyWhere"]>): Promise<object> => step(gone);
+  const cluster = { ...fakeCluster(), buckets: 1, visit, applyWhere } as FakeCluster;
+  const server = await startServer(cluster, { port: 0, limits: { visits: { running: 1, queued: 0, waitMs: 10 } } });
+  onTestFinished(() => server.close(0));
+  const url = `http://127.0.0.1:${server.port}/document/v1/ns/mail/docid/?cluster=mail&selection=true${more}`;
+  const asked = { method, ...(method === "PUT" && { body: '{"fields":{}}' }) };
+  const leaving = new AbortController();
+  const left = fetch(url, { ...asked, signal: leaving.signal }).then((answer) => answer.text());
+  left.catch(() => undefined);
+  await expect.poll(() => begun).toBe(1);
+  leaving.abort();
+  await expect.poll(async () => (await fetch(url, asked)).status).toBe(200);
+  expect(begun).toBe(2);
+});
+
 test("a reader that reads gets everything", async () => {
   const { cluster } = large();
   const server = await startServer(cluster, { port: 0 });

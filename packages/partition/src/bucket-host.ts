@@ -198,9 +198,15 @@ export class BucketHost {
   }
 
   /** Applies an operation to the documents that a visit selects. */
-  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+  applyWhere(
+    visit: Visit,
+    step: VisitStep,
+    operation: MassOperation,
+    timeoutMs: number,
+    gone?: Gone,
+  ): Promise<MassOutcome> {
     const partition = (key: string): Partition => this.partition(key);
-    return applyToSelected({ ...this.#placeOf(step), partition }, visit, step, operation, timeoutMs);
+    return applyToSelected({ ...this.#placeOf(step), partition }, visit, step, operation, timeoutMs, gone);
   }
 
   #placeOf({ bucket: number, key, isShard }: VisitStep): VisitPlace {

@@ -109,7 +109,7 @@ function answer(
     case "visit":
       return host.visit(call.request.visit, call.request.step, leftMs, gone);
     case "applyWhere":
-      return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs);
+      return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs, gone);
     case "shard":
       return host.shards.work(keyOf(call), call.request.task, call.request.given, gone).then((gives) => ({ gives }));
     case "probe":

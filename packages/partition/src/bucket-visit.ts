@@ -151,8 +151,9 @@ export async function applyToSelected(
   step: VisitStep,
   operation: MassOperation,
   timeoutMs: number,
+  gone?: Gone,
 ): Promise<MassOutcome> {
-  const deadline = Deadline.in(timeoutMs);
+  const deadline = Deadline.in(timeoutMs, clock.now(), gone);
   const done = new MassCount();
   let walk: Walk | undefined;
   try {

@@ -301,8 +301,14 @@ export interface Cluster {
   checkVisit(visit: Visit, operation?: MassOperation): Promise<void>;
   /** Documents of a bucket from a position on, until the step is full, its time is over, or nobody waits for it any more. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal): Promise<VisitPage>;
-  /** Updates or removes the documents a visit selects; the selection is looked at again when each is written. */
-  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome>;
+  /** Updates or removes the documents a visit selects, as long as somebody waits for it; the selection is looked at again when each is written. */
+  applyWhere(
+    visit: Visit,
+    step: VisitStep,
+    operation: MassOperation,
+    timeoutMs: number,
+    gone?: AbortSignal,
+  ): Promise<MassOutcome>;
   /**
    * Erases a group whole, in one operation: what was acknowledged before is gone for everybody, what comes after it belongs to
    * the next group of that name. Erasing what is not there is no mistake.

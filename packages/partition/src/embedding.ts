@@ -107,6 +107,7 @@ export async function applyWhereEmbedded(
     applyWhere(step: VisitStep, timeoutMs: number): Promise<MassOutcome>;
     partition(key: PartitionKey): EmbeddingHandle;
   },
+  gone?: AbortSignal,
 ): Promise<MassOutcome> {
   const { apart, ...outcome } = await place.applyWhere(step, timeoutMs);
   if (apart === undefined) return outcome;
@@ -115,7 +116,7 @@ export async function applyWhereEmbedded(
   const outcomes = await Promise.all(
     ids.map((id) => {
       const request = { ...operation, id, isStored: true as const, create: false, condition: visit.selection };
-      const applied = place.partition(key).apply(request, EMBEDDED_MS, undefined, turn);
+      const applied = place.partition(key).apply(request, EMBEDDED_MS, { gone }, turn);
       turn = applied.then(({ status }) => {
         if (isFailure(status)) throw new Error("the document before was not written");
       });

@@ -340,21 +340,21 @@ export class LocalCluster implements Cluster {
     );
   }
 
-  async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    return await applyWhereEmbedded(visit, step, operation, timeoutMs, {
-      applyWhere: (of, ms) => this.#applyWhere(visit, of, operation, ms),
-      partition: (key) => this.partition(key),
-    });
-  }
+  readonly applyWhere: Cluster["applyWhere"] = (visit, step, operation, timeoutMs, gone) => {
+    const applyWhere = (of: VisitStep, ms: number): Promise<MassOutcome> =>
+      this.#applyWhere(visit, of, operation, ms, gone);
+    const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
+    return applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere, partition }, gone);
+  };
 
-  #applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+  readonly #applyWhere: Cluster["applyWhere"] = (visit, step, operation, timeoutMs, gone) => {
     const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
     const through = (of: VisitStep, ms: number): Promise<MassOutcome> =>
-      this.#host.applyWhere(visit, of, operation, ms);
+      this.#host.applyWhere(visit, of, operation, ms, gone);
     return this.#gate.pass(targetOf(step), "write", timeoutMs, (leftMs) =>
-      this.#large.applyWhere(visit, step, operation, leftMs, { through, partition }),
+      this.#large.applyWhere(visit, step, operation, leftMs, { through, partition }, gone),
     );
-  }
+  };
 
   async erase(key: PartitionKey): Promise<Erasure> {
     checkKey(key);

@@ -279,19 +279,25 @@ export class ThreadCluster implements Cluster {
     return this.#large.visit(visit, step, timeoutMs, through, gone);
   }
 
-  async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+  async applyWhere(
+    visit: Visit,
+    step: VisitStep,
+    operation: MassOperation,
+    timeoutMs: number,
+    gone?: AbortSignal,
+  ): Promise<MassOutcome> {
     const inThread = (of: VisitStep, ms: number): Promise<MassOutcome> => {
       const packed = (by: Packing): CallRequest<"applyWhere"> => ({
         visit,
         step: of,
         operation: { ...operation, body: by.copy(operation.body) },
       });
-      return this.#threadOf(of.bucket).call("applyWhere", packed, of.key, ms);
+      return this.#threadOf(of.bucket).call("applyWhere", packed, of.key, ms, gone);
     };
     const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
     const applyWhere = (of: VisitStep, ms: number): Promise<MassOutcome> =>
-      this.#large.applyWhere(visit, of, operation, ms, { through: inThread, partition });
-    return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere, partition });
+      this.#large.applyWhere(visit, of, operation, ms, { through: inThread, partition }, gone);
+    return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere, partition }, gone);
   }
 
   async erase(key: PartitionKey): Promise<Erasure> {

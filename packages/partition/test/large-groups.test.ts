@@ -138,7 +138,7 @@ test("a group in several partitions answers what one partition does, bit for bit
   await compare(reopened(path).cluster);
 });
 
-test("a visit that nobody waits for any more ends where it stands, also in a group in several partitions", async () => {
+test("what is done to many that nobody waits for any more ends where it stands, also in a group in several partitions", async () => {
   const { cluster, split } = await opened();
   await feed(cluster, operations().before);
   const visit = {
@@ -156,6 +156,14 @@ test("a visit that nobody waits for any more ends where it stands, also in a gro
     const { next, documents } = await cluster.visit(visit, step, MINUTE_MS, AbortSignal.abort());
     expect([documents, next?.after]).toEqual([0, ""]);
     expect((await cluster.visit(visit, { ...step, from: next ?? step.from }, MINUTE_MS)).documents).toBe(5);
+    const gone = await cluster.applyWhere(
+      { ...visit, selection: "true" },
+      step,
+      { kind: "remove", rawPath: "", body: new Uint8Array() },
+      MINUTE_MS,
+      AbortSignal.abort(),
+    );
+    expect([gone.documents, gone.next?.after]).toEqual([0, ""]);
   }
 });
 

@@ -16,7 +16,7 @@ import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { GroupObject } from "../src/objects/group-object.ts";
 import { Isolate } from "../src/objects/isolate.ts";
 import type { ObjectAdmissionLimits } from "../src/objects/object-admission.ts";
-import { directoryOf, type ObjectPort } from "../src/objects/object-calls.ts";
+import { directoryOf, type GroupCalls, type ObjectPort } from "../src/objects/object-calls.ts";
 import { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { objectName, readObjectName, storedName } from "../src/shards/shard.ts";
 
@@ -93,6 +93,11 @@ export class Platform {
   /** Folds and settles a group, as its alarm does when nothing was written for a while. */
   rest(key: PartitionKey): Promise<void> {
     return this.#group(key).rest();
+  }
+
+  /** The object of a group, called without the platform in between. */
+  object(key: PartitionKey): GroupCalls {
+    return this.#group(key);
   }
 
   /** When the alarm of a group rings. */

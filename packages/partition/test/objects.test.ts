@@ -1,7 +1,10 @@
 /** Groups that are objects of a platform: what is erased, moved, deployed elsewhere, listed, and billed. */
 import { Core, instantiate } from "@brooklet/core";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { clock } from "../src/clock.ts";
 import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
+import { MASS_DOCUMENTS, OBJECT_STEP_MS } from "../src/limits.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
@@ -368,6 +371,60 @@ test("every group is visited once, in pages of any size, and changed where it is
   expect(await visited({ documentsMax: 5, bytesMax: 1 << 20 })).toEqual(
     expected.filter((id) => !small.includes(id)).sort(),
   );
+});
+
+test("an object pauses in a removal of many, whose caller goes on where it stood", async () => {
+  let passedMs = 0;
+  const [now, turn] = [clock.now.bind(clock), nodeSurroundings.turn];
+  const mocks = [
+    vi.spyOn(clock, "now").mockImplementation(() => now() + passedMs),
+    vi.spyOn(nodeSurroundings, "turn").mockImplementation(() => {
+      passedMs += OBJECT_STEP_MS;
+      return turn();
+    }),
+  ];
+  onTestFinished(() => mocks.forEach((mock) => void mock.mockRestore()));
+  const { platform, cluster } = await deployed();
+  const documents = Array.from({ length: MASS_DOCUMENTS + 9 }, (_, n) => ({
+    id: `id:x:note:g=alice:${n}`,
+    fields: {},
+  }));
+  await feed(cluster, documents);
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "true",
+    fieldSet: "",
+    tensorFormat: "",
+    format: "ids",
+  } as const;
+  const step = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20 };
+  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+  const some = await platform
+    .object("g:alice")
+    .applyWhere(visit, step, remove, { application: 1, timeoutMs: MINUTE_MS });
+  expect(some).toMatchObject({ ok: { documents: MASS_DOCUMENTS, next: {} } });
+  const bucket = cluster.bucketOf("g:alice");
+  expect((await cluster.applyWhere(visit, { ...step, bucket }, remove, MINUTE_MS)).documents).toBe(9);
+});
+
+test("an operation on many documents that nobody waits for ends before the next object", async () => {
+  const { cluster } = await deployed();
+  await put(cluster, "alice", "1", "red");
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "true",
+    fieldSet: "",
+    tensorFormat: "",
+    format: "ids",
+  } as const;
+  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+  const from = { partition: 0, after: "" };
+  const step = { bucket: cluster.bucketOf("g:alice"), from, documentsMax: 1_000, bytesMax: 1 << 20 };
+  const left = await cluster.applyWhere(visit, step, remove, MINUTE_MS, AbortSignal.abort());
+  expect(left).toMatchObject({ documents: 0, next: {} });
+  expect((await cluster.applyWhere(visit, { ...step, from: left.next ?? from }, remove, MINUTE_MS)).documents).toBe(1);
 });
 
 test("the alarm is set once for many writes, and not rung while they come", async () => {

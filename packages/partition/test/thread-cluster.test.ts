@@ -116,6 +116,24 @@ test("a thread hears that nobody waits for a visit any more", async () => {
   expect((await cluster.visit(visit, step, 60_000)).documents).toBe(1);
 });
 
+test("a thread hears that nobody waits for a removal of many any more", async () => {
+  const { cluster } = threads();
+  await put(cluster.partition("g:a"), "a", 1);
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "",
+    tensorFormat: "",
+    format: "ids",
+  } as const;
+  const bounds = { documentsMax: 5, bytesMax: 1 << 20, from: { partition: 0, after: "" } };
+  const step = { bucket: cluster.bucketOf("g:a"), key: "g:a", ...bounds } as const;
+  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+  expect((await cluster.applyWhere(visit, step, remove, 60_000, AbortSignal.abort())).documents).toBe(0);
+  expect((await cluster.visit(visit, step, 60_000)).documents).toBe(1);
+});
+
 test("refusals cross with all their fields", async () => {
   const { cluster } = threads();
   expect(await put(cluster.partition("g:a"), "", 1)).toEqual({

@@ -23,6 +23,8 @@ export const FIRST = "brooklet";
 const OBJECTS = { GROUP: "Group", DIRECTORY: "Directory", REGISTRY: "Registry" };
 /** As in wrangler.jsonc. */
 export const COMPATIBILITY_DATE = "2026-04-01";
+/** As in wrangler.jsonc, too. */
+export const COMPATIBILITY_FLAGS: readonly string[] = ["enable_request_signal"];
 
 /** A Worker. Others than the first have no objects of their own but those of the first. */
 function worker(name: string, variables: Readonly<Record<string, string>>): WorkerOptions {
@@ -38,6 +40,7 @@ function worker(name: string, variables: Readonly<Record<string, string>>): Work
       { type: "CompiledWasm", path: `${BUNDLE}${CORE}`, contents: readFileSync(`${BUNDLE}${CORE}`) },
     ],
     compatibilityDate: COMPATIBILITY_DATE,
+    compatibilityFlags: [...COMPATIBILITY_FLAGS],
     bindings: { ...variables },
     durableObjects: Object.fromEntries(objects),
     // An address of its own, on any port that is free: the simulator has a Worker before the first at that of all.

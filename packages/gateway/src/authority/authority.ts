@@ -220,10 +220,16 @@ export class Authority {
   }
 
   /** Changes documents of all groups of a bucket, or of one. */
-  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+  applyWhere(
+    visit: Visit,
+    step: VisitStep,
+    operation: MassOperation,
+    timeoutMs: number,
+    gone?: AbortSignal,
+  ): Promise<MassOutcome> {
     this.#checkKey(step.key);
     this.#checkTypes(visit.types);
-    const applied = (): Promise<MassOutcome> => this.#cluster.applyWhere(visit, step, operation, timeoutMs);
+    const applied = (): Promise<MassOutcome> => this.#cluster.applyWhere(visit, step, operation, timeoutMs, gone);
     return step.key === undefined ? this.#noted("change", applied) : applied();
   }
 

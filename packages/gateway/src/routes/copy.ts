@@ -22,6 +22,8 @@ export interface Chunk {
   readonly from: VisitProgress | undefined;
   readonly time: WorkTime;
   readonly traceLevel: number;
+  /** Nobody waits for it any more: it ends, and gives its place to another. */
+  readonly gone: AbortSignal | undefined;
 }
 
 /** Documents that are written at a time. */
@@ -41,7 +43,7 @@ export async function answerCopy(
   path: DocumentPath,
   parameters: DocumentParameters,
   context: GatewayContext,
-  { set, from, time, traceLevel }: Chunk,
+  { set, from, time, traceLevel, gone }: Chunk,
 ): Promise<Reply> {
   const destination = demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
   for (const type of set.types) demandType(destination, type);
@@ -57,9 +59,9 @@ export async function answerCopy(
     let documents = 0;
     let failure: CopyFailure | undefined;
     const leftMs = (): number => endMs - performance.now();
-    while (session.progress !== undefined && failure === undefined && leftMs() > 0) {
+    while (session.progress !== undefined && failure === undefined && leftMs() > 0 && gone?.aborted !== true) {
       const before = session.progress;
-      const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs() };
+      const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs(), gone };
       const page = await session.next(bounds, false);
       const refused = isElsewhere ? await copyPage(page.body, path, destination, context) : undefined;
       if (refused !== undefined) failure = { message: refused, at: before };

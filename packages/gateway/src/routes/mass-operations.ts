@@ -39,7 +39,13 @@ export async function answerMassOperation(
   };
   const from = await readContinuation(parameters, set, context);
   if (call.method === "POST")
-    return await (await import("./copy.ts")).answerCopy(path, parameters, context, { set, from, time, traceLevel });
+    return await (await import("./copy.ts")).answerCopy(path, parameters, context, {
+      set,
+      from,
+      time,
+      traceLevel,
+      gone: call.gone,
+    });
   const kind = call.method === "PUT" ? "update" : "remove";
   await context.visits.enter();
   const startedAtMs = performance.now();
@@ -48,7 +54,7 @@ export async function answerMassOperation(
     if (kind === "update") held = await readUpdate(call, context);
     const operation: MassOperation = { kind, rawPath: path.raw, body: held?.bytes ?? NO_BYTES };
     await context.cluster.checkVisit(set.plan.visit, operation);
-    const done = await applyAll(set, operation, from, endOf(time), context);
+    const done = await applyAll(set, operation, from, { endMs: endOf(time), gone: call.gone }, context);
     const continuation =
       done.progress === undefined ? {} : { continuation: await context.continuations.write(set.scope, done.progress) };
     const message = done.failure === undefined ? {} : toldOf(done.failure, done.documents > 0);
@@ -101,12 +107,12 @@ function stoppedOutcome(error: unknown, next: VisitPosition, isBegun: boolean): 
   return { documents: 0, next, failure: { status, code, message, ...(outcome && { outcome }) } };
 }
 
-/** Goes through the buckets one after the other until the time is over. */
+/** Goes through the buckets one after the other until the time is over, or nobody waits for it any more. */
 async function applyAll(
   { plan }: DocumentSet,
   operation: MassOperation,
   from: VisitProgress | undefined,
-  endMs: number,
+  { endMs, gone }: { readonly endMs: number; readonly gone: AbortSignal | undefined },
   { access }: GatewayContext,
 ): Promise<Applied> {
   const { visit, key, buckets } = plan;
@@ -115,11 +121,11 @@ async function applyAll(
   let position: VisitPosition = open ?? { partition: 0, after: "" };
   let [documents, ignored] = [0, 0];
   let failure: Outcome | undefined;
-  while (bucket !== undefined && failure === undefined && performance.now() < endMs) {
+  while (bucket !== undefined && failure === undefined && performance.now() < endMs && gone?.aborted !== true) {
     const { partition, after } = position;
     const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES };
     const step = { bucket, from: { partition, after }, ...bounds, ...(key === undefined ? {} : { key }) };
-    const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
+    const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1), gone);
     const outcome = await asked.catch((error: unknown) => stoppedOutcome(error, position, documents > 0));
     documents += outcome.documents;
     ignored += outcome.ignored ?? 0;

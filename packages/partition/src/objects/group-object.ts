@@ -40,7 +40,7 @@ import { errorFields } from "../thread-messages.ts";
 import { Fence } from "./fence.ts";
 import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
-import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, waitingOf } from "./object-answer.ts";
+import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, stepEnd, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 import { RestAlarm } from "./rest-alarm.ts";
 import { Sharer } from "./turnstile.ts";
@@ -131,7 +131,7 @@ export class GroupObject implements GroupCalls {
 
   visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>> {
     const inside = { ...step, bucket: 0, key: this.#key };
-    return this.#steady(waiting, ({ host }) => host.visit(visit, inside, waiting.timeoutMs).then(checked));
+    return this.#steady(waiting, ({ host }) => host.visit(visit, inside, waiting.timeoutMs, stepEnd()).then(checked));
   }
 
   applyWhere(
@@ -143,7 +143,7 @@ export class GroupObject implements GroupCalls {
     const inside = { ...step, bucket: 0, key: this.#key };
     const work = async (host: BucketHost): Promise<MassOutcome | undefined> => {
       const apply = async (): Promise<MassOutcome | undefined> =>
-        this.#isSplit ? undefined : await host.applyWhere(visit, inside, operation, waiting.timeoutMs);
+        this.#isSplit ? undefined : await host.applyWhere(visit, inside, operation, waiting.timeoutMs, stepEnd());
       // While it goes through all documents none is given away.
       return await this.#guardOf(host).throughAll(apply);
     };

@@ -1,7 +1,9 @@
 /** What an object replies; to a search, as much as it may, and nothing of models, which are not run in it. */
 import { type Answer, ServiceError } from "@brooklet/core";
+import type { Gone } from "../cancellation.ts";
 import { clock } from "../clock.ts";
 import type { VisitPage } from "../cluster.ts";
+import { OBJECT_STEP_MS } from "../limits.ts";
 import type { SearchStage } from "../query/open-search.ts";
 import type { Waiting } from "../query/query-models.ts";
 import { MOVED } from "../shards/moved.ts";
@@ -67,4 +69,14 @@ export function isMoved({ status }: { readonly status: number }): boolean {
 /** How the caller of an object waits, by the clock of this one. */
 export function waitingOf({ timeoutMs, waitedMs = 0 }: ObjectWaiting): Waiting {
   return { timeoutMs, startMs: clock.now() - waitedMs, gone: { aborted: false } };
+}
+
+/** Whether a step has to pause: an object does not hear that a caller goes away, who goes on if there is still anybody. */
+export function stepEnd(): Gone {
+  const endMs = clock.now() + OBJECT_STEP_MS;
+  return {
+    get aborted(): boolean {
+      return clock.now() >= endMs;
+    },
+  };
 }

@@ -292,15 +292,20 @@ export class ObjectCluster implements Cluster {
     return { documents, body, ...(next && { next }), ...(damage !== undefined && { damage }) };
   }
 
-  async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    return await applyWhereEmbedded(visit, step, operation, timeoutMs, {
-      applyWhere: (of, ms) => this.#applyWhere(visit, of, operation, ms),
-      partition: (key) => this.partition(key),
-    });
+  async applyWhere(
+    visit: Visit,
+    step: VisitStep,
+    operation: MassOperation,
+    timeoutMs: number,
+    gone?: AbortSignal,
+  ): Promise<MassOutcome> {
+    const applyWhere = (of: VisitStep, ms: number): Promise<MassOutcome> =>
+      this.#applyWhere(visit, of, operation, Deadline.in(ms, undefined, gone));
+    const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
+    return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere, partition }, gone);
   }
 
-  async #applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const deadline = Deadline.in(timeoutMs);
+  async #applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, deadline: Deadline): Promise<MassOutcome> {
     const done = new MassCount();
     let told: Pick<MassOutcome, "apart" | "failure"> = {};
     const sent = { ...operation, body: own(operation.body) };

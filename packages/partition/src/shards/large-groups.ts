@@ -206,8 +206,9 @@ export class LargeGroups {
       readonly through: (step: VisitStep, timeoutMs: number) => Promise<MassOutcome>;
       readonly partition: (key: PartitionKey) => EmbeddingHandle;
     },
+    gone?: AbortSignal,
   ): Promise<MassOutcome> {
-    const deadline = Deadline.in(timeoutMs);
+    const deadline = Deadline.in(timeoutMs, undefined, gone);
     const { large, ...outcome } = await group.through(step, timeoutMs);
     if (large === undefined || outcome.next === undefined) return outcome;
     if (outcome.documents > 0 || outcome.apart !== undefined || outcome.failure !== undefined) return outcome;
