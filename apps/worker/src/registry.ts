@@ -31,8 +31,8 @@ export class Registry extends DurableObject<Env> implements RegistryCalls {
     return this.#store.store(after, application, lease);
   }
 
-  async lease(after: number): Promise<string | undefined> {
-    return this.#store.lease(after);
+  async lease(after: number, held?: string): Promise<string | undefined> {
+    return this.#store.lease(after, held);
   }
 
   async release(lease: string): Promise<void> {

@@ -60,6 +60,8 @@ export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "model
   readonly documents: StoredDocuments;
   /** What is written while it is looked through them; nothing: it is not looked at. */
   readonly written?: WrittenDocuments | undefined;
+  /** How long it is looked through them for each change; `STORED_LOOK_MS` unless it is said. */
+  readonly lookMs?: number;
   /** The number of the application that it is to take the place of; whichever is deployed, unless it is said. */
   readonly base?: number | undefined;
   /** Called in the same turn as it is stored. */
@@ -192,11 +194,11 @@ function demandUnobjected(objections: readonly string[]): void {
  */
 async function demandUnset(
   changes: readonly UnlessStored[],
-  { documents, written }: Pick<DeploymentSetting, "documents" | "written">,
+  { documents, written, lookMs = STORED_LOOK_MS }: Pick<DeploymentSetting, "documents" | "written" | "lookMs">,
 ): Promise<string[]> {
   await written?.begin();
   for (const { schema, field, refusal } of changes)
-    if (await hasStoredValue(documents, schema, field)) throw refused(refusal);
+    if (await hasStoredValue(documents, visitOfValues(schema, field), clock.now() + lookMs)) throw refused(refusal);
   const visits = changes.map(({ schema, field }) => visitOfValues(schema, field));
   for (const holds of [false, true]) {
     const change = changes[(await written?.selecting(visits, holds)) ?? -1];
@@ -211,9 +213,7 @@ function refused(message: string): ServiceError {
 }
 
 /** Looks through everything that is stored, until a value is found or it took too long. */
-async function hasStoredValue(stored: StoredDocuments, schema: string, field: string): Promise<boolean> {
-  const visit = visitOfValues(schema, field);
-  const endMs = clock.now() + STORED_LOOK_MS;
+async function hasStoredValue(stored: StoredDocuments, visit: Visit, endMs: number): Promise<boolean> {
   for (let bucket = 0; bucket < stored.buckets; bucket += 1)
     if (await selectsAny(stored, visit, { bucket }, endMs)) return true;
   return false;

@@ -64,6 +64,10 @@ export const MASS_DOCUMENTS = 256;
 
 /** How long a deployment looks whether documents have a value of a field whose type changes; then they may have. */
 export const STORED_LOOK_MS = 30_000;
+/** The same where each group is an object that has to be asked: there may be thousands. */
+export const OBJECTS_LOOK_MS = 600_000;
+/** How often such a look says that it goes on. */
+export const LEASE_RENEWAL_MS = 20_000;
 /** The same of what was written in the last moments, while writes wait. */
 export const HELD_LOOK_MS = 1_000;
 /** Longest step of that through a bucket; within it requests are served in turns. */

@@ -218,7 +218,7 @@ export class Platform {
             await this.storing?.();
             return this.#registry.store(...asked);
           },
-          lease: async (after: number) => this.#registry.lease(after),
+          lease: async (...asked: Parameters<RegistryStore["lease"]>) => this.#registry.lease(...asked),
           release: async (lease: string) => this.#registry.release(lease),
           state: async () => this.#registry.state(),
           addSession: async (...asked: Parameters<RegistryStore["addSession"]>) => this.#registry.addSession(...asked),

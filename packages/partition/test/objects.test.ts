@@ -427,6 +427,28 @@ test("an operation on many documents that nobody waits for ends before the next 
   expect((await cluster.applyWhere(visit, { ...step, from: left.next ?? from }, remove, MINUTE_MS)).documents).toBe(1);
 });
 
+test("a deployment that looks for longer than a lease lasts is deployed", async () => {
+  const { cluster } = await deployed();
+  await put(cluster, "alice", "1", "red");
+  let lookedMs = 0;
+  const visit = cluster.visit.bind(cluster);
+  const [date, now] = [Date.now.bind(Date), clock.now.bind(clock)];
+  const mocks = [
+    vi.spyOn(Date, "now").mockImplementation(() => date() + lookedMs),
+    vi.spyOn(clock, "now").mockImplementation(() => now() + lookedMs),
+    vi.spyOn(cluster, "visit").mockImplementation(async (...asked) => {
+      const page = await visit(...asked);
+      lookedMs += 25_000;
+      return page;
+    }),
+  ];
+  onTestFinished(() => mocks.forEach((mock) => void mock.mockRestore()));
+  await cluster.deploy(packageOf({ note: WITH_TAG }));
+  await cluster.deploy(packageOf({ note: WITH_TAG.replace("field tag type string", "field tag type int") }));
+  expect(lookedMs).toBeGreaterThan(60_000);
+  expect(await cluster.applicationNumber()).toBe(3);
+});
+
 test("the alarm is set once for many writes, and not rung while they come", async () => {
   const { platform, cluster } = await deployed();
   await put(cluster, "alice", "0", "red");

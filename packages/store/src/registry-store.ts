@@ -28,7 +28,7 @@ export interface DeploymentState {
   readonly underWay: number;
 }
 
-/** A deployment that is under way has so long: who began it may be gone. */
+/** A deployment that is under way has so long after it was last heard of: who began it may be gone. */
 const LEASE_MS = 60_000;
 
 /** Packages and the secret. Nothing is written before there is something to keep. */
@@ -64,10 +64,14 @@ export class RegistryStore {
     return bytes && { number, bytes };
   }
 
-  /** Begins a deployment after the application of a number, during which nothing is written by that. Its lease; nothing: another is under way. */
-  lease(after: number): string | undefined {
-    if (this.number !== after || this.state().underWay > after) return undefined;
-    this.#lease = { name: crypto.randomUUID(), number: after + 1, untilMs: Date.now() + LEASE_MS };
+  /**
+   * Begins a deployment after the application of a number, during which nothing is written by that, or goes on with the one whose lease is
+   * `held`. Its lease; nothing: another is under way, or it is over.
+   */
+  lease(after: number, held?: string): string | undefined {
+    const underWay = this.state().underWay > after ? this.#lease?.name : undefined;
+    if (this.number !== after || underWay !== held) return undefined;
+    this.#lease = { name: held ?? crypto.randomUUID(), number: after + 1, untilMs: Date.now() + LEASE_MS };
     return this.#lease.name;
   }
 

@@ -4,6 +4,7 @@
  * Objects that write are listed in a directory first, which tells them; whether the deployment still is under way tells the registry.
  */
 import { ServiceError } from "@brooklet/core";
+import { clock } from "../clock.ts";
 import type { Visit, VisitPage, VisitStep, WrittenDocuments } from "../cluster.ts";
 import {
   type Deployment,
@@ -12,6 +13,7 @@ import {
   prepareDeployment,
   type StoredDocuments,
 } from "../deployment.ts";
+import { LEASE_RENEWAL_MS } from "../limits.ts";
 import { WHOLE } from "../shards/shard.ts";
 import { ShardGuard, WaitingGuard } from "../shards/shard-guard.ts";
 import type { ObjectPort } from "./object-calls.ts";
@@ -75,10 +77,15 @@ export async function deployFenced(applicationPackage: Uint8Array, setting: Fenc
   const current = storage.readApplication();
   const after = current?.number ?? 0;
   let lease: string | undefined;
+  let leasedMs = 0;
+  const hold = async (): Promise<void> => {
+    leasedMs = clock.now();
+    lease = await port.registry().lease(after, lease);
+    if (lease === undefined) throw deploymentUnderWay();
+  };
   const written: WrittenDocuments = {
     begin: async () => {
-      lease = await port.registry().lease(after);
-      if (lease === undefined) throw deploymentUnderWay();
+      await hold();
       await Promise.all(Array.from({ length: documents.buckets }, (_, at) => port.directory(at).fence(after + 1)));
     },
     // Nothing was.
@@ -89,7 +96,10 @@ export async function deployFenced(applicationPackage: Uint8Array, setting: Fenc
   };
   const fenced: StoredDocuments = {
     buckets: documents.buckets,
-    visit: (visit, step, timeoutMs) => documents.visit(visit, step, timeoutMs, undefined, after + 1),
+    visit: async (visit, step, timeoutMs) => {
+      if (clock.now() - leasedMs >= LEASE_RENEWAL_MS) await hold();
+      return await documents.visit(visit, step, timeoutMs, undefined, after + 1);
+    },
   };
   const deployment = await prepareDeployment(applicationPackage, { ...setting, written, documents: fenced });
   const { application } = deployment;

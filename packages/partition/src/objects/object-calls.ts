@@ -111,8 +111,8 @@ export interface RegistryCalls {
   application(): Promise<StoredApplication | undefined>;
   /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile, or its lease is over. */
   store(after: number, application: StoredApplication, lease?: string): Promise<boolean>;
-  /** Begins a deployment during which nothing is written by what is deployed; nothing: another is under way. */
-  lease(after: number): Promise<string | undefined>;
+  /** Begins a deployment during which nothing is written by what is deployed, or goes on with one; nothing: another is under way, or it is over. */
+  lease(after: number, held?: string): Promise<string | undefined>;
   /** Ends one that stored nothing. */
   release(lease: string): Promise<void>;
   /** What is deployed and being deployed. */

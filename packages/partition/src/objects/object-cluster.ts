@@ -31,7 +31,7 @@ import { checkDeployment } from "../deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle, type TextEmbedder } from "../embedding.ts";
 import { failedOutcome, serviceError } from "../failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "../feeding.ts";
-import { OBJECT_LOAD_BYTES, SEARCH_PARTITIONS } from "../limits.ts";
+import { OBJECT_LOAD_BYTES, OBJECTS_LOOK_MS, SEARCH_PARTITIONS } from "../limits.ts";
 import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
@@ -364,7 +364,8 @@ export class ObjectCluster implements Cluster {
   }
 
   #setting(): FencedSetting & ObjectClusterOptions {
-    return { ...this.#options, storage: this.#storage(), validator: this.#options.makeEngine(), documents: this };
+    const validator = this.#options.makeEngine();
+    return { ...this.#options, storage: this.#storage(), validator, documents: this, lookMs: OBJECTS_LOOK_MS };
   }
 
   applicationNumber: Cluster["applicationNumber"] = () => this.refresh().then(() => this.#application?.number ?? 0);

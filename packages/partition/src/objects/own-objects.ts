@@ -65,7 +65,7 @@ export class OwnObjects implements ObjectPort {
       secret: async () => registry.secret(),
       application: async () => registry.application(),
       store: async (...asked) => registry.store(...asked),
-      lease: async (after) => registry.lease(after),
+      lease: async (...asked) => registry.lease(...asked),
       release: async (lease) => registry.release(lease),
       state: async () => registry.state(),
       addSession: async (...asked) => registry.addSession(...asked),
