@@ -1,5 +1,5 @@
 /** Groups that are objects of a platform: what is erased, moved, deployed elsewhere, listed, and billed. */
-import { Core, instantiate } from "@brooklet/core";
+import { Core, instantiate, ServiceError } from "@brooklet/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
 import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
@@ -494,6 +494,22 @@ test("an object takes on so many calls and bytes at a time, whichever gateway th
   expect(await at(cluster, "7", "y".repeat(2_000), "long")).toEqual({ status: 200 });
   expect(await count(cluster, "red", { "streaming.groupname": "busy" })).toBe(3);
   expect(platform.problems).toEqual([]);
+});
+
+test("an object that cannot answer for now says so to its caller, and a defect to the operator too", async () => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "1", "red");
+  const asked = { ...PUT, fieldSet: "[document]", tensorFormat: "" };
+  const defect = new Error("no such table");
+  const busy = { code: "UNAVAILABLE", status: 503, number: 8, message: "ask again" } as const;
+  for (const [thrown, status, problems] of [
+    [new ServiceError(busy), 503, []],
+    [defect, 500, [defect]],
+  ] as const) {
+    platform.telling = () => Promise.reject(thrown);
+    const reply = await platform.object("g:alice").get(asked, { application: 9, timeoutMs: MINUTE_MS });
+    expect([reply, platform.problems]).toMatchObject([{ failed: { status } }, problems]);
+  }
 });
 
 test("an object that is overloaded is not asked again, and what it was asked was not done", async () => {

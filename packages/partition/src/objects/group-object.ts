@@ -18,7 +18,7 @@ import type {
   Visit,
   VisitPage,
 } from "../cluster.ts";
-import { serviceError } from "../failure.ts";
+import { isOperators, serviceError } from "../failure.ts";
 import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import {
@@ -411,7 +411,7 @@ export class GroupObject implements GroupCalls {
 
   #failed(thrown: unknown): { readonly failed: ReturnType<typeof errorFields>; readonly application: number } {
     const error = serviceError(thrown);
-    if (error.status >= 500) this.#options.onProblem(error.cause ?? error);
+    if (isOperators(error)) this.#options.onProblem(error.cause ?? error);
     return { failed: errorFields(error), application: this.#application };
   }
 
