@@ -281,8 +281,13 @@ pub struct MatchData {
     slots: Vec<SlotHits>,
     matched: Vec<u32>,
     occurrences: Vec<Occurrence>,
+    /// The longest run of occurrences at no place in particular: where it begins and ends.
+    somewhere: (u32, u32),
     contents: Vec<(FieldId, AttributeContent)>,
 }
+
+/// An occurrence at no place in particular.
+const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 };
 
 impl MatchData {
     /// Data of a document that no term matched.
@@ -297,6 +302,7 @@ impl MatchData {
             self.slots[slot as usize] = SlotHits::default();
         }
         self.occurrences.clear();
+        self.somewhere = (0, 0);
         self.contents.clear();
     }
 
@@ -317,6 +323,28 @@ impl MatchData {
         let end = self.occurrences.len() as u32;
         let hits = self.matched_slot(slot);
         (hits.start, hits.end, hits.field_length) = (start, end, field_length);
+    }
+
+    /// The same where no more matters than how many occurrences there are: terms share them.
+    ///
+    /// # Panics
+    /// If `slot` is not one of the query the data was made for.
+    pub fn record_count(&mut self, slot: Slot, count: u32, field_length: u32) {
+        let (start, end) = self.somewhere;
+        if end - start < count {
+            let start = self.occurrences.len();
+            self.occurrences.resize(start + count as usize, SOMEWHERE);
+            self.somewhere = (start as u32, start as u32 + count);
+        }
+        let start = self.somewhere.0;
+        let hits = self.matched_slot(slot);
+        (hits.start, hits.end, hits.field_length) = (start, start + count, field_length);
+    }
+
+    /// How many occurrences are recorded, shared ones once.
+    #[must_use]
+    pub fn occurrences(&self) -> usize {
+        self.occurrences.len()
     }
 
     /// The operator of `slot` matched and gives the document this raw score.

@@ -39,8 +39,10 @@ pub const QUERY_DEPTH: usize = 100;
 pub const QUERY_TERMS: usize = 1_024;
 /// Entries of `in` and of weighted operators (L-yql).
 pub const QUERY_ENTRIES: usize = 10_000;
-/// Places of one document in which the terms of a `near`, `onear` or `sameElement` stand, over all of its terms (L-near).
+/// Places of one document in which the terms of all `near`, `onear` and `sameElement` of a query stand (L-near).
 pub const NEAR_PLACES: usize = 2 << 20;
+/// Places of one document in which the terms of a query stand, where it is ranked by places (L-places).
+pub const TERM_PLACES: usize = 4 << 20;
 /// Text of the grouping of a request, bytes (L-grp).
 pub const GROUPING_BYTES: usize = 16 << 10;
 /// Nesting of operations, filters and expressions of a grouping (L-grp).

@@ -18,50 +18,50 @@ use crate::resident::reads::Reads;
 /// Missing blocks after which no more are looked for.
 const MISSING_MAX: usize = 64;
 
-/// The composites of a view, once its leaves are matched. `leaves` are changed when all is known, and only then.
+/// How far the composites of a view are settled.
+pub(crate) struct Settlement {
+    /// The composites that are not inside another one, with the documents they may match.
+    asked: Vec<(Node, Bitmap)>,
+    settled: CompositeMatches,
+    kept: BTreeMap<usize, KeptOfFields>,
+    /// The first document that was not looked at.
+    next: usize,
+}
+
+/// The composites of a view, once its leaves are matched, from where `progress` is. `leaves` are changed when all is known,
+/// and only then. All blocks that are missing are noted before it halts; if none are, the step has worked enough.
 pub(crate) fn match_composites(
     plan: &SchemaPlan,
     view: &View,
     leaves: &mut [LeafMatch],
+    progress: &mut Option<Settlement>,
     reads: &mut Reads,
 ) -> Result<CompositeMatches, Halt> {
     let none = Bitmap::none(view.alive.len());
-    let mut settled = CompositeMatches {
+    let settled = || CompositeMatches {
         near: vec![none.clone(); plan.near.len()],
-        same_elements: vec![none; plan.same_elements.len()],
+        same_elements: vec![none.clone(); plan.same_elements.len()],
     };
     if plan.near.is_empty() && plan.same_elements.is_empty() {
-        return Ok(settled);
+        return Ok(settled());
     }
     let settling = Settling { plan, view, leaves };
-    let possible = settling.possible(&plan.root);
-    let mut outer = Vec::new();
-    outer_composites(&plan.root, plan, &mut outer);
-    let mut kept = BTreeMap::new();
-    let mut gaps = Gaps::default();
-    for composite in outer {
-        let mut documents = possible.clone();
-        documents.and(&settling.possible(&composite));
-        for ordinal in documents.ones() {
-            if let Some(Some(hits)) = gaps.note(settling.document(&composite, ordinal as u32, reads))? {
-                match composite {
-                    Node::Near(index) => settled.near[index].set(ordinal),
-                    Node::SameElement(index) => settled.same_elements[index].set(ordinal),
-                    _ => {}
-                }
-                keep(&mut kept, hits, ordinal as u32);
-            }
-            if reads.missing() > MISSING_MAX {
-                return Err(Halt::Missing);
-            }
-        }
-        if !gaps.are_there() {
-            inner_leaves(&composite, plan, &mut |leaf| {
-                kept.entry(leaf).or_insert_with(Vec::new);
-            });
-        }
+    let mut own = progress.take().unwrap_or_else(|| Settlement {
+        asked: settling.asked(),
+        settled: settled(),
+        kept: BTreeMap::new(),
+        next: 0,
+    });
+    if let Err(halt) = settling.go_on(&mut own, reads) {
+        *progress = Some(own);
+        return Err(halt);
     }
-    gaps.check()?;
+    let Settlement { asked, settled, mut kept, .. } = own;
+    for (composite, _) in &asked {
+        inner_leaves(composite, plan, &mut |leaf| {
+            kept.entry(leaf).or_default();
+        });
+    }
     for (leaf, of_fields) in kept {
         let before = std::mem::take(&mut leaves[leaf].found);
         leaves[leaf] = replace_leaf(&plan.leaves[leaf], before, of_fields, view);
@@ -162,7 +162,7 @@ impl Hits {
 fn too_many_places() -> Rejection {
     let most = limits::NEAR_PLACES;
     let message = format!(
-        "The terms of a near, onear or sameElement stand in more than {most} places of one document (L-near): name fewer"
+        "The terms of near, onear and sameElement stand in more than {most} places of one document (L-near): name fewer"
     );
     Rejection::new(Code::BadRequest, message)
 }
@@ -210,6 +210,55 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
+    /// The composites that are not inside another one, with the documents they may match.
+    fn asked(&self) -> Vec<(Node, Bitmap)> {
+        let possible = self.possible(&self.plan.root);
+        let mut outer = Vec::new();
+        outer_composites(&self.plan.root, self.plan, &mut outer);
+        let with_documents = |composite| {
+            let mut documents = self.possible(&composite);
+            documents.and(&possible);
+            (composite, documents)
+        };
+        outer.into_iter().map(with_documents).collect()
+    }
+
+    /// Looks at the next documents, as far as a step comes.
+    fn go_on(&self, own: &mut Settlement, reads: &mut Reads) -> Result<(), Halt> {
+        let Settlement { asked, settled, kept, next } = own;
+        let mut any = Bitmap::none(self.view.alive.len());
+        asked.iter().for_each(|(_, documents)| any.or(documents));
+        let first = *next;
+        let mut gaps = Gaps::default();
+        for ordinal in any.ones().filter(|ordinal| *ordinal >= first) {
+            if !gaps.are_there() && reads.is_tired() {
+                return Err(Halt::Missing);
+            }
+            let (mut places, mut found) = (0, Vec::new());
+            for (composite, _) in asked.iter().filter(|(_, documents)| documents.get(ordinal)) {
+                let hits = gaps.note(self.document(composite, ordinal as u32, &mut places, reads))?.flatten();
+                found.extend(hits.map(|hits| (composite, hits)));
+            }
+            if reads.missing() > MISSING_MAX {
+                return Err(Halt::Missing);
+            }
+            // What comes after a gap is only asked for what it misses.
+            if gaps.are_there() {
+                continue;
+            }
+            for (composite, hits) in found {
+                match composite {
+                    Node::Near(index) => settled.near[*index].set(ordinal),
+                    Node::SameElement(index) => settled.same_elements[*index].set(ordinal),
+                    _ => {}
+                }
+                keep(kept, hits, ordinal as u32);
+            }
+            *next = ordinal + 1;
+        }
+        gaps.check()
+    }
+
     /// Documents a tree may match: all that it does match, and more.
     fn possible(&self, node: &Node) -> Bitmap {
         let alive = &self.view.alive;
@@ -240,8 +289,15 @@ impl Settling<'_> {
     }
 
     /// What the leaves of a composite found that took part in its match; nothing if it does not match.
-    fn document(&self, composite: &Node, ordinal: u32, reads: &mut Reads) -> Result<Option<Hits>, Halt> {
-        let mut hits = self.hits(composite, ordinal, reads)?;
+    /// `places`: how many those of the document's other composites have.
+    fn document(
+        &self,
+        composite: &Node,
+        ordinal: u32,
+        places: &mut usize,
+        reads: &mut Reads,
+    ) -> Result<Option<Hits>, Halt> {
+        let mut hits = self.hits(composite, ordinal, places, reads)?;
         match composite {
             Node::Near(index) => {
                 let matched = self.near(&self.plan.near[*index], &mut hits);
@@ -257,26 +313,26 @@ impl Settling<'_> {
     }
 
     /// Where the leaves of a composite stand in a document.
-    fn hits(&self, composite: &Node, ordinal: u32, reads: &mut Reads) -> Result<Hits, Halt> {
+    fn hits(&self, composite: &Node, ordinal: u32, places: &mut usize, reads: &mut Reads) -> Result<Hits, Halt> {
         let mut hits = Hits::default();
         let mut halted = None;
-        let mut places = 0;
+        let before = *places;
         inner_leaves(composite, self.plan, &mut |leaf| {
             if !self.leaves[leaf].documents.get(ordinal as usize) || matches!(halted, Some(Halt::Rejected(_))) {
                 return;
             }
             match leaf_hits(&self.plan.leaves[leaf], &self.leaves[leaf], self.view, ordinal, reads) {
                 Ok(of_leaf) => {
-                    places += of_leaf.iter().map(|hits| hits.occurrences.len()).sum::<usize>();
+                    *places += of_leaf.iter().map(|hits| hits.occurrences.len()).sum::<usize>();
                     hits.0.insert(leaf, of_leaf);
-                    if places > limits::NEAR_PLACES {
+                    if *places > limits::NEAR_PLACES {
                         halted = Some(Halt::Rejected(too_many_places()));
                     }
                 }
                 Err(halt) => halted = Some(halt),
             }
         });
-        reads.work(places * size_of::<Occurrence>());
+        reads.work((*places - before) * size_of::<Occurrence>());
         halted.map_or(Ok(hits), Err)
     }
 
@@ -350,14 +406,8 @@ impl Settling<'_> {
             Node::Leaf(leaf) => Elements::These(hits.elements(*leaf)),
             Node::Near(index) => Elements::These(self.near_or_none(*index, hits)),
             Node::Labeled(index) => self.elements(&self.plan.labeled[*index].node, hits),
-            Node::And(nodes) => {
-                let all = Elements::AllBut(Vec::new());
-                nodes.iter().fold(all, |elements, node| elements.and(self.elements(node, hits)))
-            }
-            Node::Or(nodes) => {
-                let none = Elements::These(Vec::new());
-                nodes.iter().fold(none, |elements, node| elements.or(self.elements(node, hits)))
-            }
+            Node::And(nodes) => self.joined(nodes, Elements::and, hits).unwrap_or_else(|| Elements::AllBut(Vec::new())),
+            Node::Or(nodes) => self.joined(nodes, Elements::or, hits).unwrap_or_else(|| Elements::These(Vec::new())),
             Node::AndNot(first, rest) => {
                 let first = self.elements(first, hits);
                 rest.iter().fold(first, |elements, node| elements.and(self.elements(node, hits).not()))
@@ -369,6 +419,17 @@ impl Settling<'_> {
                 self.elements(first, hits)
             }
         }
+    }
+
+    /// The elements of several nodes; halves are joined, so that no long list is copied for each of them.
+    fn joined(&self, nodes: &[Node], join: fn(Elements, Elements) -> Elements, hits: &mut Hits) -> Option<Elements> {
+        let (first, second) = match nodes {
+            [] => return None,
+            [one] => return Some(self.elements(one, hits)),
+            several => several.split_at(several.len() / 2),
+        };
+        let first = self.joined(first, join, hits)?;
+        Some(join(first, self.joined(second, join, hits)?))
     }
 
     fn near_or_none(&self, index: usize, hits: &mut Hits) -> Vec<u32> {

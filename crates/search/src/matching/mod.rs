@@ -7,6 +7,7 @@ pub(crate) mod counted;
 pub(crate) mod elements;
 pub(crate) mod found;
 pub(crate) mod last_postings;
+pub(crate) mod last_words;
 pub(crate) mod near;
 pub(crate) mod number;
 pub(crate) mod occurrences;

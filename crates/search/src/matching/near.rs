@@ -4,7 +4,12 @@
 //! and every term stands in it. Of the windows with one beginning only the shortest counts. Places are ordered by
 //! element and position; with an element gap a window may reach into the next element, whose positions then count from
 //! the end of this one and the gap on.
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use brooklet_rank::match_data::Occurrence;
+
+use super::occurrences;
 
 /// A place: element and position.
 type ElementPosition = (u32, u32);
@@ -59,6 +64,11 @@ impl Rule {
         if terms.is_empty() || terms.iter().any(|term| term.is_empty()) {
             return Vec::new();
         }
+        // All of them are one list, unless one that stands later reaches less far: then each is looked at by itself.
+        let mut all = negatives.concat();
+        all.sort_by_key(occurrences::place);
+        let is_one = all.is_sorted_by_key(|at| self.reach(at, self.exclusion_distance));
+        let negatives = if is_one { &[&all[..]][..] } else { negatives };
         let mut windows = Vec::new();
         let mut consider = |first: &Occurrence, last: &Occurrence| {
             let reached = self.reach(first, self.distance) >= place(last);
@@ -81,46 +91,45 @@ impl Rule {
     }
 }
 
-/// The shortest stretch from each place on that holds every term, in any order.
+/// The shortest stretch from each place on that holds every term, in any order. Each term's next place is in a heap.
 fn each_unordered(terms: &[&[Occurrence]], each: &mut dyn FnMut(&Occurrence, &Occurrence)) {
     let mut next = vec![0usize; terms.len()];
-    loop {
-        let (mut least, mut most) = (0, 0);
-        for term in 1..terms.len() {
-            let at = place(&terms[term][next[term]]);
-            if at < place(&terms[least][next[least]]) {
-                least = term;
-            }
-            if at > place(&terms[most][next[most]]) {
-                most = term;
-            }
-        }
-        each(&terms[least][next[least]], &terms[most][next[most]]);
+    let at = |term: usize, next: &[usize]| terms[term].get(next[term]).map(place);
+    let mut least: BinaryHeap<Reverse<(ElementPosition, usize)>> =
+        (0..terms.len()).filter_map(|term| Some(Reverse((at(term, &next)?, term)))).collect();
+    // Of several terms at one place the first.
+    let Some(Reverse(mut most)) = least.iter().max_by_key(|Reverse((at, term))| (*at, Reverse(*term))).copied() else {
+        return;
+    };
+    while let Some(Reverse((begun, first))) = least.peek().copied() {
+        each(&terms[first][next[first]], &terms[most.1][next[most.1]]);
         // Other windows begin after this place, whatever stands at it.
-        let begun = place(&terms[least][next[least]]);
-        for (term, next) in terms.iter().zip(&mut next) {
-            while place(&term[*next]) == begun {
-                *next += 1;
-                if *next == term.len() {
-                    return;
-                }
+        while let Some(mut first) = least.peek_mut().filter(|first| first.0.0 == begun) {
+            let term = first.0.1;
+            next[term] += 1;
+            let Some(at) = at(term, &next) else { return };
+            *first = Reverse((at, term));
+            if (at, Reverse(term)) > (most.0, Reverse(most.1)) {
+                most = (at, term);
             }
         }
     }
 }
 
-/// The shortest stretch from each place of the first term on that holds the others in their order.
+/// The shortest stretch from each place of the first term on that holds the others in their order: from the last term to
+/// the first it is found where what begins at each place ends.
 fn each_ordered(terms: &[&[Occurrence]], each: &mut dyn FnMut(&Occurrence, &Occurrence)) {
-    let mut next = vec![0usize; terms.len()];
-    for first in terms[0] {
-        let mut last = first;
-        for (term, next) in terms.iter().zip(&mut next).skip(1) {
-            while term.get(*next).is_some_and(|at| place(at) <= place(last)) {
-                *next += 1;
-            }
-            let Some(at) = term.get(*next) else { return };
-            last = at;
-        }
-        each(first, last);
+    let [first, .., last] = terms else { return terms[0].iter().for_each(|at| each(at, at)) };
+    let mut ends: Vec<usize> = (0..last.len()).collect();
+    for pair in terms.windows(2).rev() {
+        let (before, own, mut next) = (pair[0], pair[1], 0);
+        let end_of = |from: &Occurrence| {
+            next += own[next..].iter().take_while(|at| place(at) <= place(from)).count();
+            ends.get(next).copied().unwrap_or(usize::MAX)
+        };
+        ends = before.iter().map(end_of).collect();
+    }
+    for (first, end) in first.iter().zip(ends) {
+        last.get(end).into_iter().for_each(|last| each(first, last));
     }
 }

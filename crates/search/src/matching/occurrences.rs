@@ -1,14 +1,18 @@
 //! Where a leaf stands in a document, for ranking and for operators that ask.
 use brooklet_rank::match_data::{FieldId, Occurrence};
+use brooklet_segment::column::text;
 use brooklet_segment::column::text::Text;
 use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
 use super::found::{LeafHits, LeafMatch};
-use super::weighted;
-use super::words::WordReader;
+use super::words::{Extent, WordReader};
+use super::{last_words, weighted};
 use crate::plan::condition::Leaf;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
+
+/// Words that are looked at in the time of a byte that slow matching looks at.
+const WORDS_OF_WORK: usize = 4;
 
 /// Puts the occurrences of a target in a document into `out`, sorted, and says how long the field is; nothing if it did
 /// not match.
@@ -58,7 +62,7 @@ pub(crate) fn occurrences(
                 return Ok(None);
             }
             let mut reader = WordReader::new(Text::from_column(column)?, &view.segment);
-            word_occurrences(&mut reader, ordinal, numbers, reads, out)?
+            word_occurrences(&mut reader, (view, ordinal), numbers, reads, out)?
         }
         LeafHits::Places(all) => {
             let Some(column) = column else { return Ok(None) };
@@ -83,26 +87,55 @@ pub(crate) fn occurrences(
 }
 
 /// What occurrences are sorted and told apart by. Values of one element that is a list differ by their length at most.
-fn place(occurrence: &Occurrence) -> (u32, u32, u32) {
+pub(super) fn place(occurrence: &Occurrence) -> (u32, u32, u32) {
     (occurrence.element, occurrence.position, occurrence.element_length)
+}
+
+/// Where some words stand among those of a document. Most terms are one word.
+fn places_among(words: &[u32], numbers: &[(u32, u32)]) -> Vec<u32> {
+    if let [(only, 1)] = numbers {
+        return (0..).zip(words).filter(|(_, word)| *word == only).map(|(place, _)| place).collect();
+    }
+    let mut places = Vec::new();
+    for (place, word) in (0..).zip(words) {
+        if let Ok(at) = numbers.binary_search_by_key(word, |(number, _)| *number) {
+            places.extend(std::iter::repeat_n(place, numbers[at].1 as usize));
+        }
+    }
+    places
+}
+
+/// Where some words stand in a document, ascending.
+fn places_of(
+    reader: &mut WordReader<'_>,
+    (view, ordinal, extent): (&View, u32, Extent),
+    numbers: &[(u32, u32)],
+    reads: &mut Reads,
+) -> Result<Vec<u32>, Halt> {
+    let words = extent.words() as usize;
+    let column = (&view.segment, ordinal, reader.text.part(text::WORDS).first_block);
+    if last_words::is_worth_it(words, numbers.len()) && reads.last_words.column(column).is_asked_often() {
+        if !reads.last_words.column(column).is_in_order() {
+            let words = reader.words(extent, reads)?;
+            reads.work(words.len());
+            reads.last_words.column(column).put_in_order(words);
+        }
+        return Ok(reads.last_words.column(column).places(numbers));
+    }
+    reads.work(words / WORDS_OF_WORK);
+    Ok(places_among(reader.words(extent, reads)?, numbers))
 }
 
 /// Where words stand in a document, and how many words it has.
 fn word_occurrences(
     reader: &mut WordReader<'_>,
-    ordinal: u32,
+    (view, ordinal): (&View, u32),
     numbers: &[(u32, u32)],
     reads: &mut Reads,
     out: &mut Vec<Occurrence>,
 ) -> Result<u32, Halt> {
     let extent = reader.extent(ordinal, reads)?;
-    let words = reader.words(extent, reads)?;
-    let mut places = Vec::new();
-    for (place, word) in words.iter().enumerate() {
-        if let Ok(at) = numbers.binary_search_by_key(word, |(number, _)| *number) {
-            places.extend(std::iter::repeat_n(place as u32, numbers[at].1 as usize));
-        }
-    }
+    let places = places_of(reader, (view, ordinal, extent), numbers, reads)?;
     reader.occurrences(extent, &places, reads, out)?;
     Ok(extent.words())
 }

@@ -26,10 +26,12 @@ pub(crate) fn match_phrase(
     reads: &mut Reads,
 ) -> Result<LeafHits, Halt> {
     let text = Text::from_column(column)?;
-    match text.positions {
-        Some(lists) if !phrase.words.is_empty() => by_positions(text, lists, phrase, view, reads),
-        _ => by_words(text, phrase, view, reads),
-    }
+    let found = match text.positions {
+        Some(lists) if !phrase.words.is_empty() => by_positions(text, lists, phrase, view, reads)?,
+        _ => by_words(text, phrase, view, reads)?,
+    };
+    reads.work(size_of_val(&found[..]));
+    Ok(LeafHits::Places(found))
 }
 
 /// The same by the lists of where words stand.
@@ -40,10 +42,10 @@ fn by_positions(
     phrase: &PhraseTest,
     view: &View,
     reads: &mut Reads,
-) -> Result<LeafHits, Halt> {
+) -> Result<Vec<(u32, u32)>, Halt> {
     let sets = gather(&phrase.words, |tests| find_all(&text, tests, view, reads))?;
     if sets.iter().any(Vec::is_empty) {
-        return Ok(LeafHits::Places(Vec::new()));
+        return Ok(Vec::new());
     }
     // What is missing of all of it is noted before it halts.
     let firsts = first_words(&text, view, reads);
@@ -55,12 +57,12 @@ fn by_positions(
     bounds?;
     let mut places = Vec::new();
     search.keep(&starts, &view.alive, reads, &mut places)?;
-    Ok(LeafHits::Places(places))
+    Ok(places)
 }
 
 /// The same by the words of the documents that have all of them, in segments that do not tell where words stand.
 #[inline(never)]
-fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<LeafHits, Halt> {
+fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<Vec<(u32, u32)>, Halt> {
     let mut sets = Vec::with_capacity(phrase.words.len());
     let mut candidates = (*view.alive).clone();
     let mut gaps = Gaps::default();
@@ -83,7 +85,7 @@ fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads)
         gaps.note(search.run((run.start as u32, run.end as u32), &sets, view, reads, &mut places))?;
     }
     gaps.check()?;
-    Ok(LeafHits::Places(places))
+    Ok(places)
 }
 
 /// Keeps of the candidates those with one of the words. A word that most documents have is not worth its postings.

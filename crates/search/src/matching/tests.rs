@@ -1,6 +1,7 @@
 //! Matching against a naive matcher: random documents of all kinds of fields, random trees of all operators; the same
 //! documents, and every term at the same places. `BROOKLET_MATCHING_CASES` says how many queries are asked.
 mod naive;
+mod near;
 mod phrases;
 mod query;
 #[path = "../../tests/random/mod.rs"]
@@ -14,7 +15,7 @@ use std::rc::Rc;
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
-use brooklet_segment::SegmentBuilder;
+use brooklet_segment::{Halt, SegmentBuilder};
 use brooklet_task::Block;
 
 use super::composite::match_composites;
@@ -70,7 +71,15 @@ fn run(plan: &SchemaPlan, view: &View, reads: &mut Reads) -> (Bitmap, ViewMatch)
     let matched =
         plan.leaves.iter().map(|leaf| match_leaf(leaf, view, reads, &mut Vec::new()).expect("all blocks are there"));
     let mut leaves: Vec<LeafMatch> = matched.collect();
-    let settled = match_composites(plan, view, &mut leaves, reads).expect("all blocks are there");
+    let mut progress = None;
+    let settled = loop {
+        // A step of the least work: it rests after every document.
+        *reads.work_left() = 1;
+        match match_composites(plan, view, &mut leaves, &mut progress, reads) {
+            Ok(settled) => break settled,
+            Err(halt) => assert!(reads.missing() == 0 && matches!(halt, Halt::Missing), "all blocks are there"),
+        }
+    };
     let matches = ViewMatch { leaves, settled, counted: Counted::default() };
     let unresolved = std::collections::VecDeque::new();
     let known = MatchedView { matches: &matches, unresolved: &unresolved, resolved: &[], view: 0, alive: &view.alive };

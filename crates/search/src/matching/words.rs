@@ -115,11 +115,16 @@ impl<'a> WordReader<'a> {
             return Ok(&self.elements);
         }
         let part = self.text.part(text::ELEMENTS);
-        for element in extent.first_element..extent.end_element {
-            let index = part.index_of(element);
-            let first = part.span_of(index).0;
+        let mut at = extent.first_element;
+        while at < extent.end_element {
+            let index = part.index_of(at);
+            let (first, rows) = part.span_of(index);
             let block = reads.segment(self.segment).block(part.first_block + index)?;
-            self.elements.push(read_array::<Element>(block.bytes(), 8 * (element - first) as usize, 1)?[0]);
+            // Each element of a damaged segment is in no block: it goes on from there.
+            let end = (first + rows).min(extent.end_element).max(at + 1);
+            let (from, count) = ((at - first) as usize, (end - at) as usize);
+            self.elements.extend_from_slice(read_array::<Element>(block.bytes(), 8 * from, count)?);
+            at = end;
         }
         Ok(&self.elements)
     }

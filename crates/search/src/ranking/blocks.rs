@@ -23,7 +23,7 @@ struct Block<'a> {
 impl Ranker {
     /// Whether the score is better computed for blocks of documents.
     pub(crate) fn suits_blocks(&self) -> bool {
-        self.score.which.program(&self.plan.profile).suits_blocks() && !self.knows_sums()
+        self.score.which.program(&self.plan.profile).suits_blocks() && !self.knows_sums() && !self.scores_alone
     }
 
     /// The scores of documents of one view, in their order and at most a block of them: NaN and infinities are −∞.
@@ -52,7 +52,8 @@ impl Ranker {
         block.source.halted.map_or(Ok(are_known), Err)
     }
 
-    /// Makes ready what the score asks of matching; whether its sums over terms are known.
+    /// Makes ready what the score asks of matching; whether its sums over terms are known. Where that is too much for a step it
+    /// rests, and documents are scored alone from then on: it would be too much again.
     fn ready_block(&mut self, spots: &[Spot<'_>], reads: &mut Reads) -> Result<bool, Halt> {
         let Some(first) = spots.first() else { return Ok(false) };
         let summed = self.is_summed(first.view);
@@ -60,6 +61,12 @@ impl Ranker {
         if !summed && self.score_uses_match_data {
             for (place, spot) in spots.iter().enumerate() {
                 gaps.note(self.fill(place, *spot, reads))?;
+                // Of long documents one at a time is held, and the deadline is looked at in between.
+                if reads.is_tired() && place + 1 < spots.len() {
+                    self.scores_alone = true;
+                    self.data.truncate(1);
+                    return Err(Halt::Missing);
+                }
             }
         }
         gaps.check()?;

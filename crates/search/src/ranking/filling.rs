@@ -1,16 +1,28 @@
 //! Fills the match data of a document: what each term found in it, and what its attributes hold.
-use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData};
+use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData, Occurrence};
 use brooklet_segment::Halt;
 use brooklet_segment::layout::ColumnKind;
+use brooklet_task::{Code, Rejection, limits};
 
+use super::Ranker;
 use super::spot::Spot;
 use super::values::value_weights;
-use super::{Ranker, SOMEWHERE};
 use crate::matching::found::{LeafHits, LeafMatch};
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::{ranked_occurrences, raw_score};
 use crate::plan::condition::{Leaf, Scoring, Test};
 use crate::resident::reads::Reads;
+
+/// Refuses to rank a document by more places than are held.
+fn check_places(places: usize) -> Result<(), Rejection> {
+    let most = limits::TERM_PLACES;
+    if places <= most {
+        return Ok(());
+    }
+    let message =
+        format!("The terms of the query stand in more than {most} places of one document (L-places): name fewer");
+    Err(Rejection::new(Code::BadRequest, message))
+}
 
 impl Ranker {
     /// Tells the features which terms matched the document, and where.
@@ -26,7 +38,11 @@ impl Ranker {
         let matches = &spot.matches[spot.view];
         for (number, (leaf, matched)) in plan.leaves.iter().zip(&matches.leaves).enumerate() {
             if matched.documents.get(spot.ordinal as usize) && matches.counted.has_leaf(number, spot.ordinal) {
+                let before = self.data[place].occurrences();
                 self.fill_leaf(place, (leaf, matched), first_target, spot, reads)?;
+                let after = self.data[place].occurrences();
+                check_places(after)?;
+                reads.work(after - before);
             }
             first_target += leaf.targets.len();
         }
@@ -49,12 +65,17 @@ impl Ranker {
     ) -> Result<(), Halt> {
         let (view, ordinal) = (spot.at(), spot.ordinal);
         let data = &mut self.data[place];
+        let counts_only = self.counts_only;
+        let record = |data: &mut MatchData, slot, shown: &[Occurrence], length| match counts_only {
+            true => data.record_count(slot, shown.len() as u32, length),
+            false => data.record(slot, shown, length),
+        };
         let blind = |field: FieldId| !leaf.positions || self.plan.profile.fields[field.0 as usize].is_filter;
         if leaf.shares_fields {
             for hits in leaf_hits(leaf, matched, view, ordinal, reads)? {
                 let Some(slot) = self.plan.terms.slot(leaf.term, hits.field) else { continue };
                 let shown = if blind(hits.field) { &[][..] } else { &hits.occurrences[..] };
-                data.record(slot, shown, hits.length);
+                record(data, slot, shown, hits.length);
             }
             return Ok(());
         }
@@ -64,11 +85,7 @@ impl Ranker {
             if let (true, LeafHits::Words { postings, .. }) = (self.counts_only || blind, found) {
                 let counting = &mut self.counting[first_target + number];
                 if let Some((count, length)) = counting.count(&target.spec, postings, spot, reads)? {
-                    let shown = if blind { 0 } else { count as usize };
-                    if self.somewhere.len() < shown {
-                        self.somewhere.resize(shown, SOMEWHERE);
-                    }
-                    data.record(slot, &self.somewhere[..shown], length);
+                    data.record_count(slot, if blind { 0 } else { count }, length);
                 }
                 continue;
             }
@@ -88,7 +105,7 @@ impl Ranker {
                 _ => true,
             };
             let shown = if blind || !shows { &[][..] } else { &self.occurrences[..] };
-            data.record(slot, shown, length);
+            record(data, slot, shown, length);
             if let (Test::Weighted(test), LeafHits::Weighted(hits)) = (&target.test, found) {
                 data.record_raw_score(slot, raw_score(test, hits, ordinal).unwrap_or(0.0));
             }

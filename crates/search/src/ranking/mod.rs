@@ -52,9 +52,6 @@ const CELL_WORK: usize = 8;
 /// Rank property: the time ranking goes by, in seconds since 1970.
 pub(crate) const NOW: &str = "vespa.now";
 
-/// An occurrence at no place in particular.
-const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 };
-
 /// Which programs of a profile are asked together.
 #[derive(Clone, Copy)]
 enum List {
@@ -88,8 +85,8 @@ pub(crate) struct Ranker {
     counts_only: bool,
     counted: Vec<FieldId>,
     occurrences: Vec<Occurrence>,
-    /// Occurrences of which only the number matters.
-    somewhere: Vec<Occurrence>,
+    /// Whether blocks of documents were too much for a step.
+    scores_alone: bool,
     /// One for each target of each leaf, in order.
     counting: Vec<Counting>,
     /// The score's sums over terms, if it asks nothing else of matching.
@@ -169,7 +166,7 @@ impl Ranker {
             set,
             counted,
             occurrences: Vec::new(),
-            somewhere: Vec::new(),
+            scores_alone: false,
             counting: vec![Counting::default(); plan.leaves.iter().map(|leaf| leaf.targets.len()).sum()],
         })
     }

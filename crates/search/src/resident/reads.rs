@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::partition::ResidentSegment;
 use super::residency::Residency;
 use crate::matching::last_postings::LastPostings;
+use crate::matching::last_words::LastWords;
 
 /// Bytes a request may hold on to between its stages.
 const HELD_BYTES: usize = 32 << 20;
@@ -30,6 +31,7 @@ pub(crate) struct Reads {
     /// What may still be done in this step, in bytes looked at.
     work_left: usize,
     pub(crate) last_postings: Option<LastPostings>,
+    pub(crate) last_words: LastWords,
     /// Bytes given by the store.
     pub(crate) bytes_read: u64,
     /// Bytes looked at, resident ones included, each block once per use.
@@ -48,6 +50,7 @@ impl Reads {
             asked: VecDeque::new(),
             work_left: STEP_WORK,
             last_postings: None,
+            last_words: LastWords::default(),
             bytes_read: 0,
             bytes_scanned: 0,
         }
@@ -85,6 +88,11 @@ impl Reads {
     /// Some work of the step was done.
     pub(crate) fn work(&mut self, bytes: usize) {
         self.work_left = self.work_left.saturating_sub(bytes);
+    }
+
+    /// Whether most of the step's work is left.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.work_left > STEP_WORK / 2
     }
 
     /// Whether the step has worked enough.

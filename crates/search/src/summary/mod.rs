@@ -304,12 +304,15 @@ impl Summarizer {
             return Ok(Document { id: id.to_owned(), fields: attribute_values(schema, columns, spot, reads)? });
         }
         let segment = &spot.at().segment;
-        read_document(
+        let document = read_document(
             &segment.header,
             spot.ordinal,
             &|name| self.sources.iter().any(|source| source == name),
             &mut reads.segment(segment),
-        )
+        )?;
+        let text = |(_, value): &(String, Value)| if let Value::String(text) = value { text.len() } else { 0 };
+        reads.work(document.fields.iter().map(text).sum());
+        Ok(document)
     }
 }
 

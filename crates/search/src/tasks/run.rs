@@ -18,7 +18,7 @@ use crate::found::group_facts::ShardFacts;
 use crate::found::hit_list::Floor;
 use crate::grouping::Kept;
 use crate::grouping::planned::keeps;
-use crate::matching::composite::match_composites;
+use crate::matching::composite::{Settlement, match_composites};
 use crate::matching::found::{Counted, LeafMatch, ViewMatch};
 use crate::matching::match_leaf;
 use crate::matching::tree::{MatchedView, evaluate, is_below_not};
@@ -70,6 +70,8 @@ pub(crate) struct Run {
     found: Vec<Vec<Option<LeafMatch>>>,
     /// How far the leaves got that are not finished: by view, leaf and target.
     walks: Vec<Vec<Vec<Walk>>>,
+    /// How far the composites of the first view are that is not matched.
+    settling: Option<Settlement>,
     pub(crate) matches: Vec<ViewMatch>,
     /// Whether all of it is known that does not depend on neighbours.
     has_matched: bool,
@@ -126,6 +128,7 @@ impl Run {
             stage: Stage::Match,
             found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
             walks: views.iter().map(|_| of.leaves.iter().map(|_| Vec::new()).collect()).collect(),
+            settling: None,
             matches: Vec::new(),
             has_matched: false,
             resolving: None,
@@ -175,7 +178,6 @@ impl Run {
 
     fn match_leaves(&mut self, reads: &mut Reads) -> Result<(), Halt> {
         let mut gaps = Gaps::default();
-        reads.begin_step();
         for ((view, found), walks) in self.views.iter().zip(&mut self.found).zip(&mut self.walks) {
             let leaves = self.plan.leaves.iter().zip(found).zip(walks);
             for ((leaf, found), walks) in leaves.filter(|((_, found), _)| found.is_none()) {
@@ -202,7 +204,7 @@ impl Run {
         // Views settled before another was found to miss something stay settled.
         for (view, found) in self.views.iter().zip(&mut self.found).skip(self.matches.len()) {
             let mut leaves: Vec<LeafMatch> = std::mem::take(found).into_iter().flatten().collect();
-            match match_composites(&self.plan, view, &mut leaves, reads) {
+            match match_composites(&self.plan, view, &mut leaves, &mut self.settling, reads) {
                 Ok(settled) => self.matches.push(ViewMatch { leaves, settled, counted: Counted::default() }),
                 Err(halt) => {
                     *found = leaves.into_iter().map(Some).collect();
@@ -490,9 +492,7 @@ impl Run {
         if self.keeps.is_some() {
             self.kept = Kept::new(&self.documents, |index| self.kept_score(index));
         }
-        self.documents = Vec::new();
-        self.scores = Vec::new();
-        self.bounds = Vec::new();
+        (self.documents, self.scores, self.bounds) = Default::default();
         self.stage = Stage::Done;
     }
 }

@@ -177,8 +177,6 @@ impl Search {
                 Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
             },
             Ok(want) => (Stage::Run(running, schema), Ok(Some(want))),
-            // More than a query may ask of a document: that is no damage.
-            Err(rejection) if rejection.code == Code::BadRequest => (Stage::Refused(rejection), Ok(None)),
             Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
         }
     }
@@ -224,8 +222,6 @@ impl Search {
         match grouping.step(&plan.grouping, plan.schemas.len(), &mut grouped, &mut self.reads) {
             Ok(Want::Nothing) => {}
             Ok(want) => return (Stage::Group(running, hits, grouping), Ok(Some(want))),
-            // Too many groups: that is the request's fault, and not damage.
-            Err(rejection) if rejection.code == Code::BadRequest => return (Stage::Refused(rejection), Ok(None)),
             Err(rejection) => return (Stage::Group(running, hits, grouping), Err(Halt::Rejected(rejection))),
         }
         match self.lacks_models(&mut running) {
@@ -287,7 +283,10 @@ impl Search {
         let (shown, explanation) = match shown {
             Ok(shown) => match about(&mut running, &mut self.reads) {
                 Ok(explanation) => (shown, explanation),
-                Err(halt) => return (Stage::Summarize(running, hits), Err(halt)),
+                Err(halt) => {
+                    running.shown = shown;
+                    return (Stage::Summarize(running, hits), Err(halt));
+                }
             },
             Err(halt) => return (Stage::Summarize(running, hits), Err(halt)),
         };
@@ -352,6 +351,7 @@ impl Task for Search {
         }
         self.found.clock = plan.clock(self.query.now);
         self.stop_softly(&plan);
+        self.reads.begin_step();
         loop {
             if self.passes_stage() {
                 return Ok(Want::Pause);
@@ -362,7 +362,14 @@ impl Task for Search {
             match stepped {
                 Ok(None) => {}
                 Ok(Some(want)) => return Ok(want),
+                // Nothing is missing where a step has worked enough.
+                Err(Halt::Missing) if self.reads.missing() == 0 => return Ok(Want::Pause),
                 Err(Halt::Missing) => return Ok(Want::Blocks(self.reads.take_missing())),
+                // More than a query may ask, of a document or of groups: that is no damage.
+                Err(Halt::Rejected(rejection)) if rejection.code == Code::BadRequest => {
+                    self.stage = Stage::Refused(rejection);
+                    return Ok(Want::Nothing);
+                }
                 Err(Halt::Rejected(rejection)) => return Err(rejection),
             }
         }

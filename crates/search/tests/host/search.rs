@@ -127,6 +127,19 @@ impl Host {
         panic!("the search does not end");
     }
 
+    /// A search, with how many steps it took.
+    pub fn search_stepwise(&self, key: &str, parameters: &[(&str, &str)]) -> (Answer, usize) {
+        let parameters = [&[("streaming.groupname", key.trim_start_matches("g:"))], parameters].concat();
+        let mut search = self.query(&parameters, "", "").search(&self.place_bytes(key)).unwrap();
+        for step in 1.. {
+            match search.wants().unwrap() {
+                Want::Nothing => return (rendered(&Box::new(search).finish().unwrap()), step),
+                want => self.satisfy(key, &mut search, want).unwrap(),
+            }
+        }
+        unreachable!()
+    }
+
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
     pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, accept: &str, at_once: usize) -> Answer {
         self.answer_scoped(&self.query(parameters, body, accept), at_once, &run_none)

@@ -16,10 +16,10 @@ impl Run {
         let suits_blocks = self.ranker.suits_blocks();
         let mut gaps = Gaps::default();
         let mut index = self.next;
-        reads.begin_step();
         while index < end {
-            // Where expressions make many cells a batch takes several steps, and the deadline is looked at in between.
-            if reads.is_tired() {
+            // Where expressions make many cells a batch takes several steps, and the deadline is looked at in between. No block
+            // begins late in a step, so that only one of long documents is too much for it.
+            if reads.is_tired() || suits_blocks && !reads.is_fresh() {
                 return Err(Halt::Missing);
             }
             if self.scores[index].is_some() {

@@ -52,6 +52,10 @@ impl Run {
         let suits_blocks = self.ranker.suits_blocks();
         let mut index = self.next;
         while index < end {
+            // The batch ends with what is bounded, so that the deadline is looked at.
+            if index > self.next && reads.is_tired() && !gaps.are_there() {
+                break;
+            }
             let after = if suits_blocks { self.block_end(index, end) } else { index + 1 };
             let bounded = if suits_blocks {
                 self.bounds_of_block(index, after, &mut bounds, reads)
@@ -68,9 +72,9 @@ impl Run {
             }
         }
         self.bounds.extend(bounds);
-        self.next = end;
+        self.next = index;
         reads.relax();
-        if end == self.documents.len() {
+        if index == self.documents.len() {
             self.begin_rescoring();
         }
         Ok(())
@@ -157,7 +161,6 @@ impl Run {
         let end = (self.next + BOUNDED_MIN).min(self.order.len());
         let batch: Vec<usize> = self.order[self.next..end].iter().map(|index| *index as usize).collect();
         let mut gaps = Gaps::default();
-        reads.begin_step();
         for index in &batch {
             if self.scores[*index].is_none() {
                 if reads.is_tired() {

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::{Format, shown_id};
-use brooklet_segment::{Gaps, Halt, gather, read_id};
+use brooklet_segment::{Gaps, Halt, read_id};
 use brooklet_task::{Code, Rejection};
 
 use crate::explain::{ExplainedDocument, Explainer};
@@ -32,13 +32,18 @@ pub(crate) struct Running {
     /// By schema; none if nothing is explained.
     explainers: Vec<Explainer>,
     pub(super) about: ExplainedDocument,
+    /// How many hits are told already what later phases want to know.
+    judged: usize,
+    /// The first hits with what they show, as far as that is made.
+    pub(super) shown: Vec<Ranked<Filled>>,
 }
 
 impl Running {
     /// None of the runs over a partition is begun.
     pub(super) fn new(partition: Rc<ResidentPartition>) -> Running {
         let about = ExplainedDocument::default();
-        Running { partition, selecting: None, runs: Vec::new(), summarizers: Vec::new(), explainers: Vec::new(), about }
+        let (runs, summarizers, explainers, shown) = Default::default();
+        Running { partition, selecting: None, runs, summarizers, explainers, about, judged: 0, shown }
     }
 
     /// The views of a schema's documents.
@@ -129,6 +134,7 @@ impl Running {
 
     /// Makes anew what computes features, by what is known now that was not before. What matched stays.
     pub(crate) fn renew(&mut self, plan: &Plan, now: i64) -> Result<(), Rejection> {
+        (self.judged, self.shown) = Default::default();
         for (schema, run) in self.runs.iter_mut().enumerate() {
             run.renew_ranker(now)?;
             self.summarizers[schema] = Summarizer::new(plan, &run.plan, now)?;
@@ -177,13 +183,19 @@ impl Running {
         gaps.check()
     }
 
-    /// Reads what later phases want to know of hits.
+    /// Reads what later phases want to know of hits, as far as a step comes.
     pub(super) fn read_later(&mut self, hits: &mut Hits, reads: &mut Reads) -> Result<(), Halt> {
         let mut gaps = Gaps::default();
-        for hit in hits.iter_mut() {
+        for (number, hit) in hits.iter_mut().enumerate().skip(self.judged) {
             let run = &mut self.runs[hit.schema];
             if run.plan.phases.is_empty() {
                 continue;
+            }
+            if !gaps.are_there() {
+                self.judged = number;
+                if reads.is_tired() {
+                    return Err(Halt::Missing);
+                }
             }
             let HitLocation { view, ordinal } = hit.content;
             let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
@@ -191,10 +203,12 @@ impl Running {
                 hit.later = later;
             }
         }
-        gaps.check()
+        gaps.check()?;
+        self.judged = 0;
+        Ok(())
     }
 
-    /// The hits with what they show, and with explanations if they are asked for.
+    /// The hits with what they show, and with explanations if they are asked for, as far as a step comes.
     pub(super) fn summaries(
         &mut self,
         hits: &Hits,
@@ -202,11 +216,20 @@ impl Running {
         format: Format,
         reads: &mut Reads,
     ) -> Result<Vec<Ranked<Filled>>, Halt> {
-        gather(hits, |hit| {
-            let content = self.fill_hits(hit, explains, format, reads)?;
-            let Ranked { schema, keys, score, id, later, .. } = hit.clone();
-            Ok(Ranked { schema, keys, score, id, later, content })
-        })
+        let mut gaps = Gaps::default();
+        for hit in &hits[self.shown.len()..] {
+            if !gaps.are_there() && reads.is_tired() {
+                return Err(Halt::Missing);
+            }
+            let content = gaps.note(self.fill_hits(hit, explains, format, reads))?;
+            // What comes after a gap is only asked for what it misses.
+            if let Some(content) = content.filter(|_| !gaps.are_there()) {
+                let Ranked { schema, keys, score, id, later, .. } = hit.clone();
+                self.shown.push(Ranked { schema, keys, score, id, later, content });
+            }
+        }
+        gaps.check()?;
+        Ok(std::mem::take(&mut self.shown))
     }
 
     fn fill_hits(
