@@ -38,6 +38,8 @@ export interface TypedText {
 /** A phrase: what stands between two quotes, of whatever kind. */
 const PHRASE = /["“”„«»]([^"“”„«»]*)["“”„«»]/g;
 const QUOTE = /["“”„«»]/;
+/** Emoji and signs such as ® and °: a document has none as words, a query would, and match nothing where all are wanted. */
+const SIGN = /\p{So}/gu;
 
 /** Writes what a user typed. Throws a `RangeError` where it is to be taken in a way that there is not. */
 export function typedText(text: TextQuery): TypedText {
@@ -57,14 +59,15 @@ export function typedText(text: TextQuery): TypedText {
     const condition = input("text", text, match === "all" ? ['grammar: "all"'] : []);
     return { condition, parameters: { ...parameters, text: query } };
   }
-  const isQuoted = QUOTE.test(query);
-  const phrases = isQuoted ? [...query.matchAll(PHRASE)].map(([, phrase = ""]) => phrase).filter(hasWord) : [];
-  const words = isQuoted ? query.replaceAll(PHRASE, " ") : query;
+  const typed = query.replaceAll(SIGN, " ");
+  const isQuoted = QUOTE.test(typed);
+  const phrases = isQuoted ? [...typed.matchAll(PHRASE)].map(([, phrase = ""]) => phrase).filter(hasWord) : [];
+  const words = isQuoted ? typed.replaceAll(PHRASE, " ") : typed;
   const conditions: string[] = [];
   if (!isQuoted || hasWord(words)) {
     const together = match === "all" ? ['grammar.composite: "and"'] : [];
     conditions.push(input("text", text, ['grammar: "tokenize"', ...together]));
-    parameters["text"] = phrases.length === 0 ? query : words;
+    parameters["text"] = phrases.length === 0 ? typed : words;
   }
   for (const [number, phrase] of phrases.entries()) {
     const name = `text${number + 1}`;

@@ -53,6 +53,18 @@ test("signs are between words, unless the query language is asked for", async ()
   expect(await ids({ query: "invoice word", match: "all" })).toEqual([]);
 });
 
+test("emoji and other signs keep nothing from being found where all words are wanted", async () => {
+  const alice = await notes();
+  const texts = ["better 😀 day", "25°C today", "Brand® new", "love ❤️ you", "👨‍👩‍👧 time 👍🏽", "№ 5 ★"];
+  for (const [number, body] of texts.entries()) {
+    await alice.put(plain, `sign-${number}`, { body });
+    for (const asked of [body, `"${body}"`, { query: body, match: "all" } as const]) {
+      const { hits } = await alice.search(plain, { text: asked });
+      expect([asked, hits[0]?.id]).toEqual([asked, `sign-${number}`]);
+    }
+  }
+});
+
 test("what is spelled exactly comes first, and its variants are found", async () => {
   const alice = await notes();
   const ids = async (asked: string | TextQuery): Promise<string[]> =>
