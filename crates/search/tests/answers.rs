@@ -121,6 +121,40 @@ fn numbers() {
     assert_eq!(matching("year contains '2021'"), ["2", "4"]);
 }
 
+/// Integers at the ends of 64 bits, and what no integer is equal to.
+#[test]
+fn no_integer_is_beyond_its_bits() {
+    let mut host = Host::with_schema(
+        "n",
+        "schema n { document n {
+            field l type long { indexing: attribute }
+            field list type array<long> { indexing: attribute }
+            field text type string { indexing: index }
+         } fieldset default { fields: text, l } }",
+    );
+    for (local, number) in [("least", i64::MIN), ("most", i64::MAX), ("none", 0)] {
+        host.put(&format!("id:n:n:g=a:{local}"), &format!(r#"{{"l":{number},"list":[{number}]}}"#)).unwrap();
+    }
+    host.put("id:n:n:g=a:text", r#"{"text":"nan bread, inf"}"#).unwrap();
+    let matching = |condition: &str| {
+        let answer = host.search("g:a", &[("yql", &format!("select * from n where {condition}"))]);
+        ids(&answer).iter().map(|id| id.rsplit(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for field in ["l", "list"] {
+        for beyond in ["> 9223372036854775807L", "< -9223372036854775808L", "= 1e300", "> 9.3e18", "< -9.3e18"] {
+            assert_eq!(matching(&format!("{field} {beyond}")), [""; 0], "{field} {beyond}");
+        }
+        assert_eq!(matching(&format!("{field} < 9.3e18")), ["least", "most", "none"]);
+        assert_eq!(matching(&format!("{field} >= 9223372036854775807L")), ["most"]);
+        for word in ["nan", "inf", "-infinity", "1e400", "9223372036854775808"] {
+            assert_eq!(matching(&format!("{field} contains '{word}'")), [""; 0], "{field} contains {word}");
+            assert_eq!(matching(&format!("weightedSet({field}, {{'{word}': 1}})")), [""; 0], "{field} of {word}");
+        }
+    }
+    assert_eq!(matching("default contains 'nan'"), ["text"]);
+    assert_eq!(matching("default contains 'inf'"), ["text"]);
+}
+
 #[test]
 fn nearest_neighbours_come_nearest_first_and_only_as_many_as_wanted() {
     let mut host = notes();

@@ -20,7 +20,11 @@ pub(super) fn number_of_text(text: &str, kind: NumberKind) -> Option<NumberTest>
     }
     let number = match text.trim().parse::<i64>() {
         Ok(integer) => Number::Integer(integer),
-        Err(_) => Number::Float(text.trim().parse().ok()?),
+        // No integer is as much as `inf` or `nan`, which are words like others.
+        Err(_) => {
+            let float = text.trim().parse().ok().filter(|float: &f64| float.is_finite() || !kind.is_integer());
+            Number::Float(float?)
+        }
     };
     let (low, high) = (End::Inclusive(number), End::Inclusive(number));
     Some(range(&NumberTerm { field: String::new(), text: text.to_owned(), low, high, hit_limit: None }, kind))
@@ -38,7 +42,7 @@ pub(super) fn numbers_of_word(text: &str, kind: NumberKind) -> Option<NumberTest
 pub(super) fn range(term: &NumberTerm, kind: NumberKind) -> NumberTest {
     if kind.is_integer() {
         let equality = term.low == term.high;
-        return NumberTest::Integers { low: low_integer(term.low, equality), high: high_integer(term.high, equality) };
+        return integers(low_integer(term.low, equality), high_integer(term.high, equality));
     }
     let cast = |number: Number| match kind {
         NumberKind::Float32 => f64::from(number.as_f64() as f32),
@@ -63,32 +67,41 @@ pub(super) fn range(term: &NumberTerm, kind: NumberKind) -> NumberTest {
     NumberTest::Floats { low, high }
 }
 
+/// The integers of a column that are in a range; a range that ends before it begins where there are none.
+fn integers(low: i128, high: i128) -> NumberTest {
+    let (least, most) = (i128::from(i64::MIN), i128::from(i64::MAX));
+    if low > most || high < least {
+        return NumberTest::Integers { low: i64::MAX, high: i64::MIN };
+    }
+    NumberTest::Integers { low: low.max(least) as i64, high: high.min(most) as i64 }
+}
+
 /// The smallest integer of a range. An equality rounds half away from zero, a range upwards.
-fn low_integer(end: End, equality: bool) -> i64 {
+fn low_integer(end: End, equality: bool) -> i128 {
     match end {
-        End::Unbounded => i64::MIN,
-        End::Inclusive(Number::Integer(value)) => value,
-        End::Exclusive(Number::Integer(value)) => value.saturating_add(1),
-        End::Inclusive(Number::Float(value)) if equality => value.round() as i64,
-        End::Inclusive(Number::Float(value)) => value.ceil() as i64,
+        End::Unbounded => i128::MIN,
+        End::Inclusive(Number::Integer(value)) => value.into(),
+        End::Exclusive(Number::Integer(value)) => i128::from(value) + 1,
+        End::Inclusive(Number::Float(value)) if equality => value.round() as i128,
+        End::Inclusive(Number::Float(value)) => value.ceil() as i128,
         End::Exclusive(Number::Float(value)) => {
             let least = value.ceil();
-            if least == value { (least as i64).saturating_add(1) } else { least as i64 }
+            if least == value { (least as i128).saturating_add(1) } else { least as i128 }
         }
     }
 }
 
 /// The largest integer of a range.
-fn high_integer(end: End, equality: bool) -> i64 {
+fn high_integer(end: End, equality: bool) -> i128 {
     match end {
-        End::Unbounded => i64::MAX,
-        End::Inclusive(Number::Integer(value)) => value,
-        End::Exclusive(Number::Integer(value)) => value.saturating_sub(1),
-        End::Inclusive(Number::Float(value)) if equality => value.round() as i64,
-        End::Inclusive(Number::Float(value)) => value.floor() as i64,
+        End::Unbounded => i128::MAX,
+        End::Inclusive(Number::Integer(value)) => value.into(),
+        End::Exclusive(Number::Integer(value)) => i128::from(value) - 1,
+        End::Inclusive(Number::Float(value)) if equality => value.round() as i128,
+        End::Inclusive(Number::Float(value)) => value.floor() as i128,
         End::Exclusive(Number::Float(value)) => {
             let most = value.floor();
-            if most == value { (most as i64).saturating_sub(1) } else { most as i64 }
+            if most == value { (most as i128).saturating_sub(1) } else { most as i128 }
         }
     }
 }
