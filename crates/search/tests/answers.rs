@@ -155,6 +155,41 @@ fn no_integer_is_beyond_its_bits() {
     assert_eq!(matching("default contains 'inf'"), ["text"]);
 }
 
+/// What an element is compared with is a value of its field, and no text that is cut into words.
+#[test]
+fn elements_are_compared_as_values_of_their_field() {
+    let mut host = Host::with_schema(
+        "n",
+        "schema n { document n {
+            field numbers type array<int> { indexing: attribute }
+            field floats type array<double> { indexing: attribute }
+            field names type array<string> { indexing: attribute }
+            field texts type array<string> { indexing: index }
+         } }",
+    );
+    host.put("id:n:n:g=a:1", r#"{"numbers":[1,-5],"floats":[1.5,-2],"names":["New York"],"texts":["New York"]}"#)
+        .unwrap();
+    host.put("id:n:n:g=a:2", r#"{"numbers":[5,1],"floats":[-1.5,2],"names":["york"],"texts":["york, new"]}"#).unwrap();
+    let matching = |condition: &str| {
+        let answer = host.search("g:a", &[("yql", &format!("select * from n where {condition}"))]);
+        ids(&answer).iter().map(|id| id.rsplit(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let conditions = [
+        ("numbers[1] = -5", "1"),
+        ("numbers[0] = 5", "2"),
+        ("numbers contains sameElement('-5')", "1"),
+        ("numbers contains ({elementFilter: [0]}sameElement('5'))", "2"),
+        ("floats[0] = 1.5", "1"),
+        ("floats[0] = -1.5", "2"),
+        ("names[0] = 'new york'", "1"),
+        ("names contains sameElement('new york')", "1"),
+        ("texts[0] = 'new york'", "1"),
+    ];
+    for (condition, one) in conditions {
+        assert_eq!(matching(condition), [one], "{condition}");
+    }
+}
+
 #[test]
 fn nearest_neighbours_come_nearest_first_and_only_as_many_as_wanted() {
     let mut host = notes();

@@ -68,9 +68,13 @@ impl<'a> Within<'a> {
         self.element_of.is_some()
     }
 
-    /// The whole name of a field that is named relative to the element.
+    /// The whole name of a field that is named relative to the element, which itself has no name there.
     pub fn expand(self, field: &str) -> String {
-        self.element_of.map_or_else(|| field.to_owned(), |element| format!("{element}.{field}"))
+        match self.element_of {
+            None => field.to_owned(),
+            Some(element) if field.is_empty() => element.to_owned(),
+            Some(element) => format!("{element}.{field}"),
+        }
     }
 }
 
