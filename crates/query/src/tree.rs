@@ -197,6 +197,14 @@ pub struct NumberTerm {
     pub hit_limit: Option<i32>,
 }
 
+impl NumberTerm {
+    /// Whether it is written in digits alone, as a word of a text may be.
+    #[must_use]
+    pub fn is_word(&self) -> bool {
+        self.text.bytes().all(|byte| byte.is_ascii_digit())
+    }
+}
+
 /// See [`Operator::Boolean`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BooleanTerm {

@@ -30,6 +30,7 @@ const SCHEMA: &str = "schema t {
     rank-profile stems { rank-properties { brooklet.stemming: english } }
     rank-profile segments { rank-properties { brooklet.segmentation(body): cjk } }
     rank-profile grams { rank-properties { brooklet.grams: true } }
+    rank-profile typing { rank-properties { brooklet.typing: true } }
     rank-profile all inherits stems {
         first-phase { expression: bm25(body) }
         rank-properties {
@@ -175,6 +176,33 @@ fn all_grams_of_a_word_are_found() {
         let equal = |words: &[String]| words.contains(&query);
         assert_eq!(found(&host, "default", &condition), expected(&documents, equal), "{query}");
     }
+}
+
+/// As words of letters are: digits may be begun, and are found inside of others where texts are cut into n-grams.
+#[test]
+fn numbers_that_a_person_typed_are_words() {
+    let words = ["12345", "x12345y", "2024", "45", "1", "12 34"];
+    let documents: Vec<Vec<String>> = words.iter().map(|word| vec![(*word).to_owned()]).collect();
+    let holds = |held: fn(&str, &str) -> bool, typed: &str| {
+        expected(&documents, |words| words[0].split(' ').any(|word| held(word, typed)))
+    };
+    for typed in ["1", "12", "123", "12345", "234", "45", "2024", "9"] {
+        let input = |field: &str, before: &str| {
+            format!("{{grammar:'tokenize',defaultIndex:'{field}'}}userInput('{before}{typed}')")
+        };
+        let (body, grams) = (host_of(&documents, "body"), host_of(&documents, "grams"));
+        let begun = holds(|word, typed| word.starts_with(typed), typed);
+        assert_eq!(found(&body, "typing", &input("body", "")), begun, "{typed}");
+        assert_eq!(found(&body, "typing", &input("body", "none ")), begun, "{typed}");
+        assert_eq!(found(&body, "default", &input("body", "")), holds(|word, typed| word == typed, typed), "{typed}");
+        if typed.len() > 1 {
+            assert_eq!(found(&grams, "grams", &input("grams", "")), holds(|word, typed| word.contains(typed), typed));
+        }
+    }
+    let teasers = host_of(&documents, "teaser");
+    let yql = "select teaser from t where {grammar:'tokenize',defaultIndex:'teaser'}userInput('123')";
+    let marked = teasers.search("g:u", &[("yql", yql), ("ranking", "typing")]);
+    assert_eq!(marked.json["root"]["children"][0]["fields"]["teaser"], "<hi>12345</hi>");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub use crate::grammar::{Composite, Grammar, Syntax, Tokenization};
 use crate::annotations::Typed;
 use crate::limited::{check_length, check_tree};
 use crate::surroundings::{Surroundings, UserQuery};
-use crate::tree::{Item, Operator, Term};
+use crate::tree::{Item, NumberTerm, Operator, Term};
 
 /// Parses a text of the simple query language. Terms without a field search `default_index`, or an empty name if there is
 /// none (see [`crate::tree::index_of`]). If nothing is left to search for, the item is [`Operator::Null`].
@@ -82,7 +82,7 @@ fn annotate_origin(mut item: Item, text: &str) -> Item {
     fn words<'i>(item: &'i mut Item, found: &mut Vec<&'i mut Item>) {
         match item.operator {
             Operator::Phrase(_) => {}
-            Operator::Term(_) => found.push(item),
+            Operator::Term(_) | Operator::Number(_) => found.push(item),
             _ => item.children_mut().into_iter().for_each(|child| words(child, found)),
         }
     }
@@ -91,8 +91,11 @@ fn annotate_origin(mut item: Item, text: &str) -> Item {
     words(&mut item, &mut found);
     let last = found.len();
     for (number, word) in found.into_iter().enumerate() {
-        let is_at_end = |term: &Term| brooklet_text::compose(text).ends_with(&term.text);
-        let is_last = ends && number + 1 == last && matches!(&word.operator, Operator::Term(term) if is_at_end(term));
+        let written = match &word.operator {
+            Operator::Term(Term { text, .. }) | Operator::Number(NumberTerm { text, .. }) => text,
+            _ => continue,
+        };
+        let is_last = ends && number + 1 == last && brooklet_text::compose(text).ends_with(written);
         word.annotations.typed = if is_last { Typed::Last } else { Typed::Word };
     }
     item

@@ -143,6 +143,10 @@ impl Binder<'_> {
                 }
                 None => Node::Leaf(self.word(item, &term.text, counts)?),
             },
+            Operator::Number(number) => match self.word_of_number(number, item.annotations.typed)? {
+                Some(word) => self.item(&Item { operator: Operator::Term(word), ..item.clone() }, counts)?,
+                None => Node::Leaf(self.leaf(item, counts)?),
+            },
             _ => Node::Leaf(self.leaf(item, counts)?),
         })
     }

@@ -138,6 +138,19 @@ impl Binder<'_> {
         Ok((grams.len() > 1).then_some(grams))
     }
 
+    /// A number that a person typed, as the word that it is of texts whose words may be begun or are cut into n-grams.
+    pub(super) fn word_of_number(&mut self, number: &NumberTerm, typed: Typed) -> Result<Option<Term>, Rejection> {
+        if typed == Typed::No || !number.is_word() {
+            return Ok(None);
+        }
+        let fields = self.fields(&number.field)?;
+        let is_word = fields.iter().any(|Searched { field, .. }| {
+            self.analysis.gram_size(field).is_some() || self.analysis.variety(field, false, typed).beginnings
+        });
+        let (field, text) = (number.field.clone(), number.text.clone());
+        Ok(is_word.then_some(Term { field, text, kind: TermKind::Word }))
+    }
+
     fn number(&mut self, term: &NumberTerm) -> Result<Vec<Target>, Rejection> {
         let mut targets = Vec::new();
         for searched in &self.fields(&term.field)? {

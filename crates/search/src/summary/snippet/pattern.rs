@@ -123,15 +123,9 @@ impl Reducer<'_> {
                 let words_between_max = i64::from(near.distance);
                 self.group(Bond::Close { words_between_max, ordered: near.ordered }, &near.items)
             }
-            Operator::Term(term) => {
-                let mut word = self.word(&term.field, &term.text, term.kind, weight);
-                if let Some(Branch::Word { written, .. }) = &mut word
-                    && term.kind == TermKind::Word
-                {
-                    let Annotations { stem: stems, typed, .. } = item.annotations;
-                    *written = Some(Written { word: term.text.clone(), stems, typed });
-                }
-                word
+            Operator::Term(term) => self.term(&term.field, &term.text, term.kind, item),
+            Operator::Number(number) if number.is_word() => {
+                self.term(&number.field, &number.text, TermKind::Word, item)
             }
             Operator::Number(number) => self.number(number, weight),
             Operator::Alternatives(alternatives) => self.alternatives(alternatives, weight),
@@ -154,6 +148,18 @@ impl Reducer<'_> {
             }
         }
         parts
+    }
+
+    /// A word as it was written, of which variants may be meant.
+    fn term(&self, field: &str, text: &str, kind: TermKind, item: &Item) -> Option<Branch> {
+        let Annotations { stem: stems, typed, weight, .. } = item.annotations;
+        let mut word = self.word(field, text, kind, weight.into());
+        if let Some(Branch::Word { written, .. }) = &mut word
+            && kind == TermKind::Word
+        {
+            *written = Some(Written { word: text.to_owned(), stems, typed });
+        }
+        word
     }
 
     fn word(&self, field: &str, text: &str, kind: TermKind, weight: i64) -> Option<Branch> {
