@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { applicationFiles } from "@brooklet/client/application";
 import { expect, onTestFinished, test } from "vitest";
 import { connect, schema, text } from "../src/index.ts";
+import { folder, serveWith } from "./served.ts";
 
 const CLI: string = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 const note = schema("note", { title: text() });
@@ -59,4 +60,28 @@ test("what was acknowledged is there after SIGTERM and after SIGKILL", async () 
   expect((await client.group("bob").search(note, { text: "kill" })).hits.map(({ id }) => id)).toEqual(["2"]);
   third.process.kill("SIGINT");
   expect(await third.ended).toBe(0);
+});
+
+test("what ended a thread is told with its number and its cause", async () => {
+  const home = folder();
+  const end = join(home, "end");
+  const preload = join(home, "preload.cjs");
+  writeFileSync(
+    preload,
+    `const { existsSync, rmSync } = require("node:fs");
+    const { workerData } = require("node:worker_threads");
+    const end = ${JSON.stringify(end)};
+    if (workerData?.thread === 1)
+      setInterval(() => {
+        if (!existsSync(end)) return;
+        rmSync(end);
+        throw new Error("ended as asked");
+      }, 10);`,
+  );
+  const environment = { NODE_OPTIONS: `--require ${preload}` };
+  const { problems } = await serveWith(environment, join(home, "data"), "--threads", "2");
+  writeFileSync(end, "");
+  await expect
+    .poll(problems)
+    .toMatch(/^Error: Thread 1 ended; 0 calls .*\n(?: +at .*\n)*caused by Error: ended as asked\n/);
 });

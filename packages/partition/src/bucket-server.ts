@@ -1,11 +1,10 @@
 /** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
 
-import { isServiceError } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
 import { clock } from "./clock.ts";
 import type { Answer, PartitionKey, VisitPage } from "./cluster.ts";
-import { causeOf, serviceError, tellingOnce } from "./failure.ts";
+import { causeOf, describeProblem, serviceError, tellingOnce } from "./failure.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { OpenQueries } from "./query/open-queries.ts";
 import type { Waiting } from "./query/query-models.ts";
@@ -156,11 +155,4 @@ function packResult(result: CallResult<CallName>, by: Packing): CallResult<CallN
 
 function causeText(cause: unknown): { readonly cause?: string } {
   return cause === undefined ? {} : { cause: describeProblem(cause) };
-}
-
-/** Everything the operator may need of an error, as a text: its causes cannot travel. */
-function describeProblem(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const own = isServiceError(error) ? error.message : (error.stack ?? error.message);
-  return error.cause === undefined ? own : `${own}\ncaused by ${describeProblem(error.cause)}`;
 }

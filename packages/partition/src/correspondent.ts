@@ -37,6 +37,8 @@ interface Pending {
 export class Correspondent {
   /** The places for searches. */
   readonly lane: Lane;
+  /** As figures have it. */
+  readonly #number: number;
   readonly #start: (cancelled: SharedArrayBuffer) => BucketThread;
   readonly #onProblem: (error: unknown) => void;
   readonly #surroundings: Surroundings;
@@ -47,11 +49,13 @@ export class Correspondent {
   #closed = false;
 
   constructor(
+    number: number,
     start: (cancelled: SharedArrayBuffer) => BucketThread,
     onProblem: (error: unknown) => void,
     surroundings: Surroundings,
     lane?: LaneLimits,
   ) {
+    this.#number = number;
     this.lane = new Lane(lane, undefined, surroundings.schedule);
     this.#surroundings = surroundings;
     this.#start = start;
@@ -111,11 +115,18 @@ export class Correspondent {
     });
     void thread.ended.then((error) => {
       this.#thread = undefined;
-      if (error !== undefined) this.#onProblem(error);
+      // One that was asked to close ends without a word.
+      if (error !== undefined || !this.#closed) this.#onProblem(this.#endOf(error));
       for (const { reject } of this.#pending.values()) reject(threadEnded(error));
       this.#pending.clear();
     });
     return { outbox: new Outbox(thread, this.#surroundings.schedule), ended: thread.ended };
+  }
+
+  #endOf(cause: unknown): Error {
+    const had = `${this.#pending.size} calls that it had are answered with 503`;
+    const message = `Thread ${this.#number} ended; ${had}, and the next call for it starts it again`;
+    return new Error(message, cause === undefined ? {} : { cause });
   }
 
   #settle(reply: ThreadReply): void {

@@ -54,6 +54,13 @@ export function isOperators({ code }: Pick<ServiceError, "code">): boolean {
   return code === "INTERNAL" || code === DAMAGED || code === "STORE_FAILED" || code === "STORE_REFUSED";
 }
 
+/** Everything the operator may need of an error, as a text: its causes cannot travel, and its stack does not tell them. */
+export function describeProblem(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = isServiceError(error) ? error.message : (error.stack ?? error.message);
+  return error.cause === undefined ? own : `${own}\ncaused by ${describeProblem(error.cause)}`;
+}
+
 /** Tells each problem once, however many calls it fails, and whether it is told itself or as what made another. */
 export function tellingOnce(tell: (problem: unknown) => void): (problem: unknown) => void {
   const told = new WeakSet();

@@ -39,7 +39,7 @@ export type {
 } from "./cluster.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
-export { serviceError, tellingOnce } from "./failure.ts";
+export { describeProblem, serviceError, tellingOnce } from "./failure.ts";
 export type { SharedStoreFigures } from "./health/figures.ts";
 export type { ModelCalls, ModelState } from "./health/model-state.ts";
 export { SHARD_BYTES } from "./limits.ts";

@@ -117,7 +117,7 @@ export class ThreadCluster implements Cluster {
     this.#threads = Array.from({ length: Math.min(threads, storage.buckets) }, (_, thread) => {
       const start = (cancelled: SharedArrayBuffer): BucketThread =>
         startThread(storage.readApplication(), cancelled, thread);
-      return new Correspondent(start, onProblem, surroundings, options.lane);
+      return new Correspondent(thread, start, onProblem, surroundings, options.lane);
     });
     this.#large = new LargeGroups({
       ask: this.#askShard,

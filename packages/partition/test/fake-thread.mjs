@@ -1,4 +1,4 @@
-/** A thread of buckets over the stand-in for the core. A group named `crash` ends it. */
+/** A thread of buckets over the stand-in for the core. Groups named `crash` and `exit` end it. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import { betterSqlite3 } from "@brooklet/store";
@@ -18,6 +18,7 @@ serveBuckets({
     receive: (handler) =>
       parentPort.on("message", (calls) => {
         if (calls.some(({ key }) => key === "g:crash")) throw new Error("crashed as asked");
+        if (calls.some(({ key }) => key === "g:exit")) process.exit();
         handler(calls);
       }),
   },

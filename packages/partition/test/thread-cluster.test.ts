@@ -182,12 +182,28 @@ test("a thread that ends is started again, and only its calls fail", async () =>
   await put(cluster.partition("g:a"), "a", 1);
   const outcome = await put(cluster.partition("g:crash"), "a", 1);
   expect(outcome).toMatchObject({ status: 503, code: "UNAVAILABLE", outcome: "unknown" });
-  expect(String(problems[0])).toContain("crashed as asked");
+  expect(problems).toMatchObject([
+    {
+      message: expect.stringMatching(/^Thread [01] ended; 1 calls that it had are answered with 503, and/),
+      cause: { message: "crashed as asked" },
+    },
+  ]);
   const before = started();
   for (const key of ["g:a", "g:b", "g:c", "g:d"] as const)
     expect(await put(cluster.partition(key), "b", 2)).toEqual({ status: 200 });
   expect(started()).toBeGreaterThan(before);
   expect(await get(cluster.partition("g:a"), "a")).toBe(1);
+});
+
+test("a thread that ends without an error is told too, and one that was asked to close is not", async () => {
+  const { cluster, problems } = threads();
+  expect(await put(cluster.partition("g:exit"), "a", 1)).toMatchObject({ status: 503 });
+  expect(problems).toEqual([
+    expect.objectContaining({ message: expect.stringMatching(/^Thread [01] ended; 1 calls/) }),
+  ]);
+  expect(await put(cluster.partition("g:a"), "a", 1)).toEqual({ status: 200 });
+  await cluster.close();
+  expect(problems).toHaveLength(1);
 });
 
 test("closing finishes what was accepted, and everything is there afterwards", async () => {

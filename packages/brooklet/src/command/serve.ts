@@ -4,6 +4,7 @@ import process from "node:process";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { Answered } from "@brooklet/gateway";
 import type { OperatorLimits } from "@brooklet/gateway/node";
+import { describeProblem } from "@brooklet/partition";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
 import { answerLog } from "../node/answer-log.ts";
 import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
@@ -73,18 +74,16 @@ interface Voice {
 }
 
 function voiceOf({ log: format, logLevel: level, slowMs }: ServeCommand, { print, warn }: Surroundings): Voice {
-  const text = (problem: unknown): string =>
-    problem instanceof Error ? (problem.stack ?? problem.message) : String(problem);
   if (format === undefined) {
     if (level !== undefined) throw new UsageError("--log-level is of --log");
     const say = (_: string, message: string): void => print(message);
-    return { say, warn: (message) => warn(`Warning: ${message}`), fail: (problem) => warn(text(problem)) };
+    return { say, warn: (message) => warn(`Warning: ${message}`), fail: (problem) => warn(describeProblem(problem)) };
   }
   const log = new Log({ format, write: print, ...(level === undefined ? {} : { level }) });
   return {
     say: (event, message) => log.tell("info", event, message),
     warn: (message) => log.tell("warn", "warning", message),
-    fail: (problem) => log.tell("error", "problem", text(problem)),
+    fail: (problem) => log.tell("error", "problem", describeProblem(problem)),
     onAnswered: answerLog(log, slowMs),
   };
 }
