@@ -1,14 +1,14 @@
 /** What all objects of an isolate share: one core, small enough for the 128 MB that an isolate has. */
 import { Core, type CoreOptions, instantiate } from "@brooklet/core";
-import type { Surroundings } from "@brooklet/partition";
+import { describeProblem, type Surroundings } from "@brooklet/partition";
 import { Isolate, OBJECT_SEGMENT_BYTES } from "@brooklet/partition/objects";
 
 /** Budget of the blocks that stay in memory. */
 const CACHE_BYTES = 12 << 20;
 
-/** Told of every failure that no caller sees. */
-export function onProblem(problem: unknown): void {
-  console.error(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
+/** Told of every failure that no caller sees, and of defects with the reference that the caller was given. */
+export function onProblem(problem: unknown, ...reference: readonly string[]): void {
+  console.error(describeProblem(problem), ...reference);
 }
 
 /** All cores of this isolate that are still there. */

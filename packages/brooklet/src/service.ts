@@ -1,7 +1,8 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
-import { LOOPBACK_HOSTS } from "@brooklet/gateway";
+import { type DefectListener, LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ReadLimits, readLimits, startServer } from "@brooklet/gateway/node";
 import type { Cluster, GroupQuotaLimits, Stages } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
 import { deployDirectory, packageIn } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
@@ -71,7 +72,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         onAnswered: options.onAnswered,
         trustedProxies: options.trustedProxies,
         connectionLimits: limits.connections,
-        onDefect: onProblem,
+        onDefect: onProblem && referenceTo(onProblem),
       }),
     });
     return running({ cluster, server, host, audit, limits });
@@ -80,6 +81,12 @@ async function begin(options: ServeOptions): Promise<RunningService> {
     await audit?.close();
     throw error;
   }
+}
+
+/** Tells of a defect by the reference that the client was given. */
+function referenceTo(onProblem: (problem: unknown) => void): DefectListener {
+  return (cause, reference) =>
+    onProblem(new ServiceError("INTERNAL", `Internal server error, reference ${reference}`, { cause }));
 }
 
 /** What a service consists of. */

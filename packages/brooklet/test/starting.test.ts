@@ -211,6 +211,24 @@ test("a failure in this process has its cause, and the listener is told", async 
   expect(problems[0]).toMatchObject({ kind: "refused", message: expect.stringContaining(path) as string });
 });
 
+test("the reference that a client of a server is told leads its operator to the defect", async () => {
+  const problems: unknown[] = [];
+  const defect = new TypeError("a defect");
+  const reranker = (): never => {
+    throw defect;
+  };
+  const service = await serve({ port: 0, reranker, onProblem: (problem) => problems.push(problem) });
+  onTestFinished(() => service.close());
+  await connect({ url: service.url }).deploy([note]);
+  await connect({ url: service.url }).group("alice").put(note, "1", { body: "a river" });
+  const body = JSON.stringify({ group: "alice", schema: "note", question: "river", rerank: true });
+  const asked = { method: "POST", headers: { "content-type": "application/json" }, body };
+  const answer = await fetch(`${service.url}/brooklet/v1/retrieve`, asked);
+  const reference = /Internal server error, reference [0-9a-f-]{36}/.exec(await answer.text())?.[0];
+  expect([answer.status, reference]).toEqual([500, expect.any(String)]);
+  expect(problems).toEqual([expect.objectContaining({ message: reference, cause: defect })]);
+});
+
 test("every code of the SDK's own is in docs/errors.md, with what helps", async () => {
   const page = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8");
   const own = page.slice(page.indexOf("## Only in the SDK"));
