@@ -1,5 +1,5 @@
 import { gzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createGateway, type GatewayLimits } from "../src/index.ts";
 import { inflate } from "../src/inflate.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
@@ -99,6 +99,50 @@ describe("a feed in one request", () => {
     expect((await send({ body: TWO }, { target: `${URL_OF_FEED}?timeout=x` })).status).toBe(400);
     const limits = { feeds: { running: 0, queued: 0, waitMs: 1 } };
     expect((await send({ body: TWO }, { limits })).status).toBe(429);
+  });
+});
+
+describe("a feed that hardly comes", () => {
+  const limits = { feeds: { running: 1, queued: 1, waitMs: 60_000 } };
+
+  /** What becomes of a feed of 12 lines, one a second, each with so many bytes; `whileWaited`: another waits for its place. */
+  async function slowFeed(bytes: number, whileWaited: boolean): Promise<unknown> {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateway = createGateway({ cluster: fakeCluster(), limits });
+    const ask = async (body: BodyInit): Promise<unknown> => {
+      const init = { method: "POST", body, duplex: "half" } as RequestInit;
+      return JSON.parse(await (await gateway.fetch(URL_OF_FEED, init)).text());
+    };
+    let other: Promise<unknown> | undefined;
+    let lines = 0;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (whileWaited) other ??= ask(TWO);
+        // The other gets to its place.
+        await new Promise(setImmediate);
+        vi.advanceTimersByTime(1_000);
+        lines += 1;
+        controller.enqueue(new TextEncoder().encode(`{"put":"id:a:mail::1"}${" ".repeat(bytes)}\n`));
+        if (lines === 12) controller.close();
+      },
+    });
+    const came = await ask(body);
+    if (whileWaited) expect(await other).toMatchObject({ applied: 1 });
+    return came;
+  }
+
+  test("gives its place up to others that wait for it (L-slow)", async () => {
+    expect(await slowFeed(0, true)).toMatchObject({
+      status: 429,
+      code: "OVERLOADED",
+      message: expect.stringContaining("others wait for the place of this feed"),
+    });
+  });
+
+  test("goes on where nobody waits, or enough comes", async () => {
+    expect(await slowFeed(0, false)).toMatchObject({ applied: 12, failed: 0 });
+    expect(await slowFeed(1_024, true)).toMatchObject({ applied: 12, failed: 0 });
   });
 });
 

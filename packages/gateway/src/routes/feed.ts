@@ -5,11 +5,11 @@
  * answers is read no further.
  */
 import type { FedOperation, FeedOptions } from "@brooklet/partition";
-import { causeOf, type ServiceError } from "@brooklet/wire";
+import { causeOf, ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
-import { inPlace } from "../load/admission.ts";
+import { type Admission, inPlace } from "../load/admission.ts";
 import { demandJson, ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
 import { FEED_PARAMETERS } from "../request-shapes.ts";
@@ -20,6 +20,11 @@ const JSON_LINES = "application/jsonl; charset=UTF-8";
 const FAILURES_TOLD = 10_000;
 /** Failures whose causes are kept for a caller in this process. */
 const CAUSES_KEPT = 10_000;
+/** The least that has to come in the time that a feed is waited for, where others wait for its place: 1 KiB a second. */
+const SLOW_MS = 10_000;
+const SLOW_BYTES = 10_240;
+const HELD_UP =
+  "Rejecting execution due to overload: others wait for the place of this feed, of which too little comes (limit L-slow)";
 const encoder = new TextEncoder();
 
 /** What came of a feed as a whole. */
@@ -64,7 +69,7 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     const input = context.bodies.stream(call);
     await context.feeds.enter();
     const { gone } = call;
-    const told = feed(input, context, {
+    const told = feed(unlessHeldUp(input, context.feeds), context, {
       timeoutMs: Math.min(timeoutMs, context.limits.documentTimeoutMs),
       ...(cluster !== undefined && { cluster }),
       ...(gone !== undefined && { gone }),
@@ -75,6 +80,22 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     return { status: 200, headers: { "content-type": JSON_LINES }, body, cause };
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));
+  }
+}
+
+/** The pieces of a feed. Where others wait for its place, one that comes slower than L-slow has it gives that up; otherwise it has all the time. */
+async function* unlessHeldUp(input: AsyncIterable<Uint8Array>, feeds: Admission): AsyncGenerator<Uint8Array> {
+  let [bytes, waitedMs] = [0, 0];
+  let askedMs = performance.now();
+  for await (const piece of input) {
+    bytes += piece.length;
+    waitedMs += performance.now() - askedMs;
+    if (waitedMs >= SLOW_MS) {
+      if (feeds.queued > 0 && bytes < SLOW_BYTES) throw new ServiceError("OVERLOADED", HELD_UP);
+      [bytes, waitedMs] = [0, 0];
+    }
+    yield piece;
+    askedMs = performance.now();
   }
 }
 
