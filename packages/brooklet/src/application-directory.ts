@@ -35,6 +35,21 @@ export async function deployDirectory(
   }
 }
 
+/** Refuses a package that could not be deployed to an empty cluster, before anything is made for it. */
+export async function demandDeployable(
+  cluster: Cluster,
+  directory: string,
+  read: ReturnType<typeof readPackageDirectory>,
+): Promise<void> {
+  try {
+    await cluster.checkDeployment(read);
+  } catch (error) {
+    throw refused(directory, error);
+  } finally {
+    await cluster.close();
+  }
+}
+
 function refused(directory: string, error: unknown): unknown {
   if (!ServiceError.is(error)) return error;
   return new StartError(`Cannot deploy ${directory}: ${error.message}`, { cause: error });

@@ -1,9 +1,10 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
+import { existsSync } from "node:fs";
 import { type DefectListener, LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ReadLimits, readLimits, startServer } from "@brooklet/gateway/node";
 import type { Cluster, GroupQuotaLimits, Stages } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import { deployDirectory, packageIn } from "./application-directory.ts";
+import { demandDeployable, deployDirectory, packageIn } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { encryptionKeyOf, NOT_ENCRYPTED } from "./node/encryption-key.ts";
@@ -41,6 +42,10 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   const { application } = options;
   const read = application === undefined ? undefined : packageIn(application, limits.gateway);
   const outbound = guardedOutbound({ ...membersThere({ origins: options.modelOrigins, secrets: options.secrets }) });
+  const { path } = options;
+  // A refusal leaves no new directory behind.
+  if (application !== undefined && read !== undefined && path !== undefined && !existsSync(path))
+    await demandDeployable(openCluster({ outbound, ...membersThere({ models: options.models }) }), application, read);
   const audit = await auditOf(options.audit, onProblem);
   const telemetry = new Telemetry(options.tracer);
   const cluster = await clusterOf(options, { outbound, stages: telemetry.stages, groups: limits.groups });

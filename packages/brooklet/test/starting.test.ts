@@ -1,6 +1,6 @@
 /** What is missing where a database or a server begins is told there, with its cause. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -95,6 +95,10 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
       });
     const nowhere = serve({ path, port: 0, application: join(folder(), "nowhere") });
     await expect(nowhere).rejects.toThrow("is not there: give the directory that has services.xml");
+    const refused = join(folder(), "refused");
+    mkdirSync(refused);
+    writeFileSync(join(refused, "services.xml"), "<services>");
+    await expect(serve({ path, port: 0, application: refused })).rejects.toThrow(`Cannot deploy ${refused}: `);
     expect(existsSync(path)).toBe(false);
   });
 
