@@ -1,6 +1,7 @@
 /** `brooklet store`: snapshots and forks of a store over a real S3 service, while a database has it open. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { REQUIRED, startS3, versitygw } from "../../object-store/test/servers.ts";
+import { explain, failureJson } from "../src/command/failure.ts";
 import { runCommandLine } from "../src/command/program.ts";
 import { int, open, schema, text } from "../src/index.ts";
 import { s3 } from "../src/object-store.ts";
@@ -33,6 +34,16 @@ test("what is no store is refused before anything is asked", async () => {
       warned: "a store is s3://bucket/prefix or postgres://…, not './data'",
     });
   expect(await run("snapshot", "s3://bucket/x", "--keep-days", "0")).toMatchObject({ code: 2 });
+});
+
+test("a store that does not answer is said to, with where it was looked for", async () => {
+  const told = "127.0.0.1:1 cannot be reached (ECONNREFUSED): is it running, and is its address right?";
+  expect(await run("snapshots", "postgres://127.0.0.1:1/x")).toMatchObject({ code: 1, warned: told });
+  // A host with several addresses has an error without words.
+  const one = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED", address: "::1", port: 1 });
+  const all = Object.assign(new AggregateError([one, one]), { code: "ECONNREFUSED" });
+  expect(explain(all)).toBe(told.replace("127.0.0.1", "[::1]"));
+  expect(failureJson(all)).toEqual({ code: "ECONNREFUSED", message: explain(all) });
 });
 
 describe.skipIf(!REQUIRED && versitygw() === undefined)("over an S3 service", () => {

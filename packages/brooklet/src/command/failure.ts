@@ -35,13 +35,26 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "it, or what it is said to be in, is no directory",
 };
 
-/** What an error says; of a file that could not be had, in words. */
+/** The system's names for a host that cannot be reached. */
+const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
+
+/** What an error says; of a file that could not be had, or a host, in words. */
 function messageOf(error: Error): string {
   const { code = "", path, syscall } = error as NodeJS.ErrnoException;
+  if (UNREACHABLE.test(code))
+    return `${hostOf(error)} cannot be reached (${code}): is it running, and is its address right?`;
   const reason = REASONS[code];
   // What was opened is not said where it is read.
   const name = path ?? (syscall === "read" ? "what is given as a file cannot be read" : undefined);
   return reason === undefined || name === undefined ? error.message : `${name}: ${reason}`;
+}
+
+/** The host that an error is of; where several of its addresses were tried, the first. */
+function hostOf(error: Error): string {
+  const { errors: [first = error] = [error] } = error as Partial<AggregateError>;
+  const { hostname, address, port } = first as { hostname?: string; address?: string; port?: number };
+  if (address?.includes(":") === true) return `[${address}]:${port}`;
+  return hostname ?? (address === undefined ? "What is asked" : `${address}:${port}`);
 }
 
 /** Why nothing was fetched: fetch says that of which it does not in a cause. */
