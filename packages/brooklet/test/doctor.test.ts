@@ -26,16 +26,21 @@ interface Examined {
   readonly all: readonly Finding[];
 }
 
-async function doctor(data: string, ...words: string[]): Promise<Examined> {
+async function ran(...words: string[]): Promise<{ readonly code: number; readonly told: string }> {
   const printed: string[] = [];
-  const code = await runCommandLine(["doctor", "--data", data, "--port", "0", "--json", ...words], {
+  const code = await runCommandLine(words, {
     print: (line) => printed.push(line),
     warn: (line) => printed.push(line),
     progress: () => undefined,
     input: (async function* () {})(),
     untilEnded: async () => undefined,
   });
-  const { findings } = JSON.parse(printed.join("\n")) as { findings: readonly Finding[] };
+  return { code, told: printed.join("\n") };
+}
+
+async function doctor(data: string, ...words: string[]): Promise<Examined> {
+  const { code, told } = await ran("doctor", "--data", data, "--port", "0", "--json", ...words);
+  const { findings } = JSON.parse(told) as { findings: readonly Finding[] };
   return { code, all: findings, findings: new Map(findings.map((one) => [one.name, one])) };
 }
 
@@ -54,6 +59,35 @@ test("nothing is wrong with a directory that is well, or that is not there yet, 
   expect([fresh.code, statesOf(fresh, "node", "sqlite", "open files", "disk")]).toEqual([0, []]);
   expect(existsSync(none)).toBe(false);
 });
+
+test.skipIf(process.platform === "win32")(
+  "a directory of another user is a finding, and no other command takes it for an empty one",
+  async () => {
+    const data = await filled();
+    const backups = folder();
+    expect((await ran("backup", data, backups)).code).toBe(0);
+    // As tests may be run by a user who may read everything.
+    const [of, as] = [process.geteuid?.(), process.seteuid];
+    for (const path of [data, backups]) chmodSync(path, 0o000);
+    if (of === 0) as?.(65_534);
+    try {
+      const { code, findings } = await doctor(data);
+      expect([code, findings.get("permissions")]).toMatchObject([
+        1,
+        { state: "problem", found: `${data} cannot be read (EACCES)` },
+      ]);
+      const mayNot = "it may not be read or written";
+      expect(await ran("backups", backups)).toEqual({ code: 1, told: `${join(backups, "backups")}: ${mayNot}` });
+      expect(await ran("audit", "group", "alice", "--data", data)).toEqual({
+        code: 1,
+        told: `${join(data, "secret")}: ${mayNot}`,
+      });
+    } finally {
+      if (of === 0) as?.(of);
+      for (const path of [data, backups]) chmodSync(path, 0o700);
+    }
+  },
+);
 
 test("who has a directory is told, and that is nothing wrong", async () => {
   const data = await filled();

@@ -5,7 +5,6 @@
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -60,7 +59,7 @@ export function folderTarget(path: string): BackupTarget {
   return {
     name: folder,
     put: async (name, bytes) => writeWhole(placeOf(name), bytes),
-    get: async (name) => (existsSync(placeOf(name)) ? new Uint8Array(readFileSync(placeOf(name))) : undefined),
+    get: async (name) => readIfThere(placeOf(name)),
     remove: async (name) => rmSync(placeOf(name), { force: true }),
     names: async (below) => namesIn(placeOf(below)).map((name) => `${below}/${name}`),
     lease: folderLease(join(folder, "lease")),
@@ -68,7 +67,7 @@ export function folderTarget(path: string): BackupTarget {
 }
 
 function namesIn(folder: string): readonly string[] {
-  return existsSync(folder) ? readdirSync(folder).filter((name) => !name.endsWith(".new")) : [];
+  return (ifThere(() => readdirSync(folder)) ?? []).filter((name) => !name.endsWith(".new"));
 }
 
 /** A folder has no conditional writes: each replacement is a file with the next number, which only one can make. */
@@ -109,8 +108,13 @@ function folderLease(folder: string): LeaseObject {
 }
 
 function readIfThere(path: string): Uint8Array | undefined {
+  return ifThere(() => new Uint8Array(readFileSync(path)));
+}
+
+/** What is read; nothing where there is nothing. What may not be read is not taken for that. */
+function ifThere<Content>(read: () => Content): Content | undefined {
   try {
-    return new Uint8Array(readFileSync(path));
+    return read();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;

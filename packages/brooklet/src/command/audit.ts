@@ -1,5 +1,4 @@
 /** `brooklet audit`: whether an audit log is whole, and what a group is called in it. */
-import { StoreError } from "@brooklet/store";
 import { secretIn, verifyAuditLog } from "@brooklet/store/node";
 import { auditNames } from "@brooklet/wire";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -33,7 +32,8 @@ export async function runAuditGroup(
     const named = await auditNames(secretIn(data))(name);
     print(json === true ? JSON.stringify({ group: name, name: named }) : named);
   } catch (error) {
-    if (error instanceof StoreError) throw error;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
     throw new UsageError(`${data} has no secret to name groups with: it is no data directory`);
   }
 }

@@ -32,13 +32,13 @@ async function examine({ data, host, port, limits }: DoctorCommand): Promise<rea
   // Without SQLite or the core nothing more can be looked at.
   if (installed.some(({ state }) => state === "problem")) return [...installed, ...settings];
   const look = lookAt(data);
+  const isLook = "open" in look;
   return [
     ...installed,
     ...settings,
-    clockFinding(look.writtenMs),
-    await portFinding(host, port, look.holder !== undefined),
-    ...directoryFindings(look),
-    await modelsFinding(look),
+    clockFinding(isLook ? look.writtenMs : 0),
+    await portFinding(host, port, isLook && look.holder !== undefined),
+    ...(isLook ? [...directoryFindings(look), await modelsFinding(look)] : [look]),
   ];
 }
 

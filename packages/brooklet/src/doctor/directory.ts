@@ -12,9 +12,15 @@ const SHARE_LOW = 0.05;
 const CORE_CACHE_BYTES = 1 << 20;
 const CORE_KEY_BYTES = 16;
 
-/** Looks at a directory. */
-export function lookAt(path: string): DirectoryLook {
-  return lookAtDirectory(path, openDatabase);
+/** Looks at a directory; one that this user may not read is a finding, and nothing else can be told of it. */
+export function lookAt(path: string): DirectoryLook | Finding {
+  try {
+    return lookAtDirectory(path, openDatabase);
+  } catch (error) {
+    const { code = "", path: refused = path } = error as NodeJS.ErrnoException;
+    if (code !== "EACCES" && code !== "EPERM") throw error;
+    return problem("permissions", `${refused} cannot be read (${code})`, "give it to the user that serves");
+  }
 }
 
 /** Examines a directory, all but its models. */
