@@ -531,3 +531,20 @@ describe("start and end", () => {
     expect(await stuck).toBe("");
   });
 });
+
+test("requests that are sent ahead are done one after the other", async () => {
+  const { cluster, port } = await start();
+  const put = (name: string): string => {
+    const body = `{"fields":{"subject":"${name}"}}`;
+    const head = `Host: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+    return `POST /document/v1/a/mail/docid/${name} HTTP/1.1\r\n${head}\r\n\r\n${body}`;
+  };
+  const bare = (method: string, name: string): string =>
+    `${method} /document/v1/a/mail/docid/${name} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+  // Of a put the body has to be read first, of the others there is nothing to read.
+  const ahead = put("1") + bare("GET", "1") + bare("DELETE", "1") + put("2") + bare("DELETE", "2");
+  const last = bare("GET", "2").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  const text = await converse(port, [ahead + last]);
+  expect(text.match(/(?<=HTTP\/1\.1 )\d+/g)).toEqual(["200", "200", "200", "200", "200", "404"]);
+  expect([...cluster.stored.values()].map((documents) => documents.size)).toEqual([0]);
+});

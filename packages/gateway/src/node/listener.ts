@@ -78,6 +78,8 @@ export class Listener implements Surroundings {
   readonly #http2: http2.Http2Server;
   readonly #undecided = new Set<Socket>();
   readonly #lines = new WeakMap<Duplex, UnfinishedLine>();
+  /** The last answer of each connection. */
+  readonly #answers = new WeakMap<Duplex, http.ServerResponse>();
   readonly #sessions = new Set<http2.ServerHttp2Session>();
   readonly #byAddress = new Map<string, number>();
   /** What the line and the headers of a request may be together. */
@@ -151,11 +153,25 @@ export class Listener implements Surroundings {
     }
   }
 
+  /** What a client sends before it was answered is done one after the other: a later request may be about what an earlier one does. */
+  #inTurn(socket: Socket, outgoing: http.ServerResponse, take: () => void): void {
+    const before = this.#answers.get(socket);
+    this.#answers.set(socket, outgoing);
+    if (before === undefined || before.writableFinished) return take();
+    // Nor is more read meanwhile: all that is sent ahead would have to be kept.
+    socket.pause();
+    before.once("close", () => {
+      if (socket.destroyed) return;
+      socket.resume();
+      take();
+    });
+  }
+
   #makeHttp1(): http.Server {
     const limits = this.limits;
     const onRequest: http.RequestListener = (incoming, outgoing) => {
       if (incoming.headers.host === undefined && incoming.httpVersion === "1.1") refuse(outgoing, NO_HOST, true);
-      else this.#handler.take(new Http1Call(incoming, outgoing, this));
+      else this.#inTurn(incoming.socket, outgoing, () => this.#handler.take(new Http1Call(incoming, outgoing, this)));
     };
     const server = http.createServer(
       {
