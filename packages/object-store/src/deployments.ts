@@ -62,10 +62,13 @@ export async function settle(number: number, by: Settling, patientMs: number = D
   }
 }
 
+/** The log of a bucket, as a deployment sees it. */
+export type LookedLog = Pick<BucketLog, "fresh" | "seal" | "lose" | "epoch">;
+
 /** What a deployment that looks works on. */
 export interface LookedStore {
   /** All of them, which are opened only where it is looked. */
-  readonly logs: () => readonly BucketLog[];
+  readonly logs: () => readonly LookedLog[];
   /** The number that the application will have. */
   readonly application: number;
   /** Settles when that application is stored, or after that time another in its place. */
@@ -74,11 +77,11 @@ export interface LookedStore {
 
 /** What all gateways write while it is looked, of what is written here alone. */
 export function writtenByAll(own: WrittenDocuments, { logs: all, application, settle }: LookedStore): WrittenDocuments {
-  let logs: readonly BucketLog[] = [];
+  let logs: readonly LookedLog[] = [];
   let epochs: readonly number[] = [];
   // How long it is waited for what is stored behind seals; nothing: there are none.
   let patientMs: number | undefined;
-  const seal = (log: BucketLog): Promise<void> =>
+  const seal = (log: LookedLog): Promise<void> =>
     log.seal(application).catch((error: unknown) => {
       throw error instanceof Fenced ? deploymentUnderWay() : error;
     });

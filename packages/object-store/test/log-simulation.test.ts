@@ -12,7 +12,7 @@ import type { WrittenDocuments } from "@brooklet/partition";
 import type { StoredApplication } from "@brooklet/store";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { BucketLog, Fenced } from "../src/bucket-log.ts";
-import { type Settling, settle, writtenByAll } from "../src/deployments.ts";
+import { type LookedLog, type Settling, settle, writtenByAll } from "../src/deployments.ts";
 import { decodeFrame, type Framed } from "../src/log-object.ts";
 import { type Carry, memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
@@ -236,7 +236,7 @@ interface Deployed {
 }
 
 /** A log of which no end is sealed. */
-function unsealed(log: BucketLog): BucketLog {
+function unsealed(log: BucketLog): LookedLog {
   return {
     fresh: () => log.fresh(),
     seal: () => log.fresh(),
@@ -244,7 +244,7 @@ function unsealed(log: BucketLog): BucketLog {
     get epoch() {
       return log.epoch;
     },
-  } as BucketLog;
+  };
 }
 
 /** Deploys an application that nobody else deploys. Throws if it is refused. */

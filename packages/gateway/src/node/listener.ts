@@ -157,14 +157,16 @@ export class Listener implements Surroundings {
   #inTurn(socket: Socket, outgoing: http.ServerResponse, take: () => void): void {
     const before = this.#answers.get(socket);
     this.#answers.set(socket, outgoing);
-    if (before === undefined || before.writableFinished) return take();
-    // Nor is more read meanwhile: all that is sent ahead would have to be kept.
-    socket.pause();
-    before.once("close", () => {
-      if (socket.destroyed) return;
-      socket.resume();
-      take();
-    });
+    if (before === undefined || before.writableFinished) take();
+    else {
+      // Nor is more read meanwhile: all that is sent ahead would have to be kept.
+      socket.pause();
+      before.once("close", () => {
+        if (socket.destroyed) return;
+        socket.resume();
+        take();
+      });
+    }
   }
 
   #makeHttp1(): http.Server {
