@@ -108,7 +108,7 @@ function addWrites<S extends AnySchema>(server: McpServer, options: McpOptions<S
     {
       title: "Forget",
       description: `Removes one of ${description} for good, by the id that a search gave. ${WRITE_WARNING}`,
-      inputSchema: { id: ID.describe("The id of a hit") },
+      inputSchema: z.strictObject({ id: ID.describe("The id of a hit") }),
       outputSchema: { id: z.string(), isForgotten: z.boolean() },
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     },

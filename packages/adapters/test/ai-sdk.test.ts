@@ -74,7 +74,7 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
 
   test("search the group they were made with, and no other", async () => {
     const database = await mails();
-    const { model, asked } = await callingModel(provider, "search", { query: "invoice", limit: 3, group: "mallory" });
+    const { model, asked } = await callingModel(provider, "search", { query: "invoice", limit: 3 });
     const search = searchTool({ group: database.group("alice"), schema: mail, description: "Alice's mail" });
     const { text, steps } = await sdk.generateText({
       model,
@@ -97,6 +97,19 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
       "sort",
       "limit",
     ]);
+  });
+
+  test.each([
+    ["search", { query: "invoice", group: "mallory" }, "group"],
+    ["search", { query: "invoice", filters: { sender: "bob@example.com" } }, "filters"],
+    ["retrieve", { question: "When is it due?", filters: {} }, "filters"],
+  ])("%s refuses %j", async (name, given, stray) => {
+    const group = (await mails()).group("alice");
+    const { model } = await callingModel(provider, name, given);
+    const all = { search: searchTool({ group, schema: mail }), retrieve: retrieveTool({ group, schema: mail }) };
+    const { steps } = await sdk.generateText({ model, prompt: "x", tools: all, stopWhen: sdk.stepCountIs(3) });
+    expect(steps[0]?.toolResults).toEqual([]);
+    expect(JSON.stringify(steps[0]?.content)).toMatch(new RegExp(`Unrecognized key: [^a-z]*${stray}`));
   });
 
   test("retrieve numbered passages, under a condition the model cannot lift", async () => {

@@ -61,7 +61,7 @@ describe.each([
     const client = await connected();
     const call = async (name: string, given: Record<string, unknown>): Promise<Called> =>
       (await client.callTool({ name, arguments: given })).structuredContent as Called;
-    const found = await call("search", { query: "invoice", group: "mallory" });
+    const found = await call("search", { query: "invoice" });
     expect(found).toMatchObject({ totalCount: 1, hits: [{ id: "invoice", fields: { subject: "Invoice 42" } }] });
     expect(await call("get", { id: "invoice" })).toMatchObject({
       found: true,
@@ -73,6 +73,18 @@ describe.each([
     expect(await call("get", { id: "id:mail:mail:g=alice:invoice" })).toMatchObject({ found: true });
     const strange = await client.callTool({ name: "get", arguments: { id: "id:mail:mail:g=mallory:secret" } });
     expect(strange).toMatchObject({ isError: true });
+    // A model that misspells a filter would take everything for what it asked for.
+    for (const stray of [{ group: "mallory" }, { filters: { sender: "bob@example.com" } }])
+      for (const asked of [
+        { name: "search", query: "invoice" },
+        { name: "retrieve", question: "When?" },
+        { name: "get", id: "invoice" },
+      ]) {
+        const { name, ...given } = asked;
+        const refused = await client.callTool({ name, arguments: { ...given, ...stray } });
+        expect(refused).toMatchObject({ isError: true });
+        expect(JSON.stringify(refused.content)).toContain(Object.keys(stray)[0]);
+      }
     expect(JSON.stringify(strange)).toContain("is a document of group 'mallory', not of group 'alice'");
     const { passages, tokens } = await call("retrieve", { question: "When is the invoice due?", tokens: 40 });
     expect(passages).toEqual([

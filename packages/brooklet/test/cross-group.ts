@@ -292,7 +292,9 @@ const ATTEMPTS: Readonly<Record<Surface, Attempt>> = {
     );
     const assistant = await mcp();
     if (pick(8) === 0) return await assistant.readResource({ uri: `brooklet://documents/${encoded(foreign)}` });
-    return await assistant.callTool({ name, arguments: { ...asked, group: victim, "streaming.groupname": victim } });
+    // Arguments that there are not are refused, whatever else is asked.
+    const strays = pick(4) === 0 ? { group: victim, "streaming.groupname": victim } : {};
+    return await assistant.callTool({ name, arguments: { ...asked, ...strays } });
   },
   sdk: async (victim, pick, { client, note }) => {
     const group = client.group(one([victim, `g0/../${victim}`, victim.toUpperCase()], pick));

@@ -74,7 +74,7 @@ export function searchTool<S extends AnySchema>(
   const filter = modelFilter(schema, options.filters);
   const tooMany = { error: `at most ${limitMax} documents` };
   const limit = z.number().int().min(1).max(limitMax, tooMany).default(Math.min(LIMIT_DEFAULT, limitMax));
-  const inputSchema = z.object({
+  const inputSchema = z.strictObject({
     query: z.string().max(1_000).default("").describe("Words to search for; may be empty beside a filter or an order"),
     ...(filter.input === undefined ? {} : { filter: filter.input.optional().describe("What fields have to be") }),
     ...(filter.orders.length === 0
@@ -122,7 +122,7 @@ export function retrieveTool<S extends AnySchema>(
       "`where` of a tool stands beside `retrieve`, not in it: a model's filter would take its place",
     );
   const filter = modelFilter(schema, options.filters);
-  const inputSchema = z.object({
+  const inputSchema = z.strictObject({
     question: z.string().min(1).max(1_000).describe("What to find out"),
     ...(filter.input === undefined ? {} : { filter: filter.input.optional().describe("What fields have to be") }),
   });

@@ -69,7 +69,7 @@ export function forgetTool<S extends AnySchema>(
   const { group, schema, description = "the user's documents" } = options;
   return tool({
     description: `Removes one of ${description} for good, by the id that a search gave. ${WRITE_WARNING}`,
-    inputSchema: z.object({ id: z.string().min(1).max(ID_MAX).describe("The id of the document") }),
+    inputSchema: z.strictObject({ id: z.string().min(1).max(ID_MAX).describe("The id of the document") }),
     execute: ({ id }, { abortSignal }) => forget({ group, schema }, options, id, abortSignal),
   });
 }

@@ -1,4 +1,7 @@
-/** What an MCP server offers of documents: the tools that read them, and each as a resource. */
+/**
+ * What an MCP server offers of documents: the tools that read them, and each as a resource. Arguments that there are not are refused: a
+ * misspelt filter would be none.
+ */
 import type { Verb } from "@brooklet/wire";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { type CallToolResult, McpError } from "@modelcontextprotocol/sdk/types.js";
@@ -97,7 +100,7 @@ function addSearch(server: McpServer, { documents: { filter, search }, descripti
     {
       title: "Search",
       description: `Searches ${description}, the best first. ${DATA}`,
-      inputSchema: {
+      inputSchema: z.strictObject({
         query: words.describe(isAlone ? "Words to search for" : "Words to search for; may be empty beside a filter"),
         ...(filter?.input === undefined ? {} : { filter: filter.input.optional().describe("What fields have to be") }),
         ...(filter === undefined || filter.orders.length === 0
@@ -109,7 +112,7 @@ function addSearch(server: McpServer, { documents: { filter, search }, descripti
                 .describe("Instead of the best first"),
             }),
         limit: z.number().int().min(1).max(LIMIT_MAX).default(10).describe("Documents at most"),
-      },
+      }),
       outputSchema: HITS,
       annotations: READS,
     },
@@ -123,7 +126,7 @@ function addGet(server: McpServer, { documents: { get }, description, suffix }: 
     {
       title: "Read a document",
       description: `Reads one of ${description} by the id that a search gave. ${DATA}`,
-      inputSchema: { id: ID.describe("The id of a hit or passage") },
+      inputSchema: z.strictObject({ id: ID.describe("The id of a hit or passage") }),
       outputSchema: DOCUMENT,
       annotations: READS,
     },
@@ -138,11 +141,11 @@ function addRetrieve(server: McpServer, { documents: { filter, retrieve }, descr
     {
       title: "Find passages",
       description: `Finds the passages of ${description} that answer a question, numbered to cite them. ${DATA}`,
-      inputSchema: {
+      inputSchema: z.strictObject({
         question: z.string().min(1).max(TEXT_MAX).describe("What to find out"),
         ...(filter?.input === undefined ? {} : { filter: filter.input.optional().describe("What fields have to be") }),
         tokens: tokens.describe("Tokens of all passages at most"),
-      },
+      }),
       outputSchema: PASSAGES,
       annotations: READS,
     },
