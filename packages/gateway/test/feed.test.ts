@@ -140,6 +140,20 @@ describe("a feed that hardly comes", () => {
     });
   });
 
+  test("gives it up in silence, too", async () => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const gateway = createGateway({ cluster: fakeCluster(), limits });
+    const ask = (body: BodyInit): Promise<Response> =>
+      gateway.fetch(URL_OF_FEED, { method: "POST", body, duplex: "half" } as RequestInit);
+    const silent = ask(new ReadableStream({ pull: () => new Promise(() => undefined) }));
+    await vi.advanceTimersByTimeAsync(30_000);
+    const other = ask(TWO);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await silent).status).toBe(429);
+    expect(await (await other).json()).toMatchObject({ applied: 1 });
+  });
+
   test("goes on where nobody waits, or enough comes", async () => {
     expect(await slowFeed(0, false)).toMatchObject({ applied: 12, failed: 0 });
     expect(await slowFeed(1_024, true)).toMatchObject({ applied: 12, failed: 0 });

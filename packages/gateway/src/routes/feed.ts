@@ -83,19 +83,48 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
   }
 }
 
-/** The pieces of a feed. Where others wait for its place, one that comes slower than L-slow has it gives that up; otherwise it has all the time. */
+/**
+ * The pieces of a feed. Where others wait for its place, one that comes slower than L-slow has it gives that up, also one of which nothing
+ * comes; otherwise it has all the time.
+ */
 async function* unlessHeldUp(input: AsyncIterable<Uint8Array>, feeds: Admission): AsyncGenerator<Uint8Array> {
+  const pieces = input[Symbol.asyncIterator]();
   let [bytes, waitedMs] = [0, 0];
-  let askedMs = performance.now();
-  for await (const piece of input) {
-    bytes += piece.length;
-    waitedMs += performance.now() - askedMs;
-    if (waitedMs >= SLOW_MS) {
-      if (feeds.queued > 0 && bytes < SLOW_BYTES) throw new ServiceError("OVERLOADED", HELD_UP);
-      [bytes, waitedMs] = [0, 0];
+  let piece: IteratorResult<Uint8Array> | undefined;
+  try {
+    for (;;) {
+      const coming = pieces.next();
+      // Nobody is left to be told what becomes of one that is given up.
+      coming.catch(() => undefined);
+      do {
+        const askedMs = performance.now();
+        piece = await inTime(coming, SLOW_MS - waitedMs);
+        waitedMs += performance.now() - askedMs;
+        bytes += piece?.value?.length ?? 0;
+        if (waitedMs < SLOW_MS) continue;
+        if (feeds.queued > 0 && bytes < SLOW_BYTES) throw new ServiceError("OVERLOADED", HELD_UP);
+        [bytes, waitedMs] = [0, 0];
+      } while (piece === undefined);
+      if (piece.done === true) return;
+      yield piece.value;
     }
-    yield piece;
-    askedMs = performance.now();
+  } finally {
+    const end = pieces.return?.();
+    // Behind what does not come its end does not either.
+    if (piece !== undefined) await end;
+  }
+}
+
+/** What comes of work; nothing: it takes longer. */
+async function inTime<Result>(work: Promise<Result>, milliseconds: number): Promise<Result | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
