@@ -197,7 +197,11 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends BaseVe
   }
 
   #condition(asked: MetadataFilters | undefined): Condition | undefined {
-    const { filters = [], condition = "and" } = asked ?? {};
+    if (!asked) return undefined;
+    const { filters, condition = "and" } = asked;
+    // What is misspelt would be no filter, which lets every node through.
+    if (!Array.isArray(filters))
+      throw invalidArgument("`filters` has no list: { filters: [{ key, operator, value }] }");
     if (filters.length === 0) return undefined;
     if (filters.length > FILTERS_MAX)
       throw invalidArgument(`there are ${filters.length} filters: ${FILTERS_MAX} at most`);

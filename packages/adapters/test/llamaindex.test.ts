@@ -192,6 +192,10 @@ describe("the store of LlamaIndex.TS", () => {
       expect(await store.query({ ...near([1, 0], 0), mode })).toEqual({ nodes: [], similarities: [], ids: [] });
     await expect(store.deleteNodes({})).rejects.toThrow("either { ids } or { filters }");
     await expect(store.deleteNodes({ filters: { filters: [] } })).rejects.toThrow("every node");
+    for (const strange of [{}, { filters: null }, { filter: [] }])
+      await expect(store.query({ ...near([1, 0]), filters: strange as never })).rejects.toThrow(
+        "`filters` has no list",
+      );
     await expect(store.add([node("n", [1, 0, 0])])).rejects.toThrow(/2/);
     expect(() => new BrookletVectorStore({ ...FIELDS, group, documentField: "number" })).toThrow("is no string()");
     const strange = { ...FIELDS, group, textfield: "text" };

@@ -223,7 +223,8 @@ describe("an MCP server of a schema", () => {
     for (const id of ["m", "id%3Anote%3Anote%3Ag%3Dmallory%3Am", "%2e%2e"]) {
       await expect(client.readResource({ uri: `brooklet://documents/${id}` })).rejects.toThrow();
     }
-    await expect(client.readResource({ uri: "brooklet://documents/m" })).rejects.toMatchObject({ code: -32_002 });
+    for (const id of ["m", "%", "a%zz"])
+      await expect(client.readResource({ uri: `brooklet://documents/${id}` })).rejects.toMatchObject({ code: -32_002 });
   });
 
   test("writes only if it is let, in its group and under its condition", async () => {

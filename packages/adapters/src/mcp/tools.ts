@@ -153,6 +153,15 @@ function addRetrieve(server: McpServer, { documents: { filter, retrieve }, descr
   );
 }
 
+/** The id in the address of a document; nothing: it is none. */
+function idIn(address: string): string | undefined {
+  try {
+    return decodeURIComponent(address);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Each document is a resource, under its id. There is no list of them: that is what a search is for. */
 function addResources(server: McpServer, { documents: { get }, description, suffix }: McpServed): void {
   const about = { title: "Document", description: `One of ${description}. ${DATA}`, mimeType: "application/json" };
@@ -160,7 +169,8 @@ function addResources(server: McpServer, { documents: { get }, description, suff
     list: undefined,
   });
   server.registerResource(`document${suffix}`, template, about, async (uri, { id }, { signal }) => {
-    const { found, fields } = await get(decodeURIComponent(String(id)), signal);
+    const named = idIn(String(id));
+    const { found, fields = {} } = named === undefined ? {} : await get(named, signal);
     if (found !== true) throw new McpError(RESOURCE_NOT_FOUND, `There is no document ${uri.href}`);
     return { contents: [{ uri: uri.href, mimeType: about.mimeType, text: JSON.stringify(fields) }] };
   });
