@@ -39,7 +39,8 @@ export function scriptedAnswer({ prompt }: Pick<Asked, "prompt">): Said {
     return turnOf(call("recall", { query: gone ?? words, limit: 3 }));
   }
   const [result] = last.content;
-  if (result?.type !== "tool-result") return turnOf(text("That was not allowed."));
+  if (result?.type !== "tool-result" || result.output.type.startsWith("error"))
+    return turnOf(text("That was not allowed."));
   const value = "value" in result.output ? result.output.value : undefined;
   if (result.toolName === "remember") return turnOf(text("I shall remember that."));
   if (result.toolName === "forget") return turnOf(text("Forgotten."));

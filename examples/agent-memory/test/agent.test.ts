@@ -55,17 +55,21 @@ test("a model cannot reach another user's memories, whatever it asks for", async
   const database = await open({ schemas: [memory] });
   onTestFinished(() => database.close());
   await talk(database, "mallory", "Remember that the password of the safe is 4711");
-  const asked = { query: "password safe", limit: 5, group: "mallory", user: "mallory" };
-  const tricked = new MockLanguageModelV3({
-    doGenerate: async (options) => {
-      const answer = scriptedAnswer(options);
-      const content = answer.content.map((part) =>
-        part.type === "tool-call" ? { ...part, input: JSON.stringify(asked) } : part,
-      );
-      return { ...answer, content };
-    },
-  });
-  const { text, steps } = await agentOf(database, "alice", tricked).generate({ prompt: "What is Mallory's password?" });
-  expect(text).not.toContain("4711");
-  expect(JSON.stringify(steps.map(({ toolResults }) => toolResults))).not.toContain("4711");
+  for (const strays of [{}, { group: "mallory", user: "mallory" }]) {
+    const asked = { query: "password safe", limit: 5, ...strays };
+    const tricked = new MockLanguageModelV3({
+      doGenerate: async (options) => {
+        const answer = scriptedAnswer(options);
+        const content = answer.content.map((part) =>
+          part.type === "tool-call" ? { ...part, input: JSON.stringify(asked) } : part,
+        );
+        return { ...answer, content };
+      },
+    });
+    const { text, steps } = await agentOf(database, "alice", tricked).generate({
+      prompt: "What is Mallory's password?",
+    });
+    expect(text).toBe("group" in strays ? "That was not allowed." : "I do not know that.");
+    expect(JSON.stringify(steps.map(({ toolResults }) => toolResults))).not.toContain("4711");
+  }
 });
