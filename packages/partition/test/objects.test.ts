@@ -82,6 +82,16 @@ const PUT = {
   condition: "",
   body: encoder.encode('{"fields":{"title":"red boat"}}'),
 } as const;
+/** All documents, and what removes them. */
+const ALL = {
+  types: ["note"],
+  namespace: "",
+  selection: "true",
+  fieldSet: "",
+  tensorFormat: "",
+  format: "ids",
+} as const;
+const REMOVE = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
 const BUSY = { code: "OVERLOADED", status: 503, outcome: "not_applied" };
 const GONE = { code: "UNAVAILABLE", status: 503 };
 
@@ -357,12 +367,11 @@ test("every group is visited once, in pages of any size, and changed where it is
     expect(await visited({ documentsMax, bytesMax: 1 << 20 })).toEqual([...expected].sort());
   }
   expect(await visited({ documentsMax: 1_000, bytesMax: 1 })).toEqual([...expected].sort());
-  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
   let removed = 0;
   for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
     for (let from: { partition: number; after: string } | undefined = { partition: 0, after: "" }; from; ) {
       const step = { bucket, from, documentsMax: 2, bytesMax: 1 << 20 };
-      const outcome = await cluster.applyWhere({ ...visit, selection: "note.n < 10" }, step, remove, MINUTE_MS);
+      const outcome = await cluster.applyWhere({ ...visit, selection: "note.n < 10" }, step, REMOVE, MINUTE_MS);
       removed += outcome.documents;
       from = outcome.next;
     }
@@ -390,41 +399,21 @@ test("an object pauses in a removal of many, whose caller goes on where it stood
     fields: {},
   }));
   await feed(cluster, documents);
-  const visit = {
-    types: ["note"],
-    namespace: "",
-    selection: "true",
-    fieldSet: "",
-    tensorFormat: "",
-    format: "ids",
-  } as const;
   const step = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20 };
-  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
-  const some = await platform
-    .object("g:alice")
-    .applyWhere(visit, step, remove, { application: 1, timeoutMs: MINUTE_MS });
+  const some = await platform.object("g:alice").applyWhere(ALL, step, REMOVE, { application: 1, timeoutMs: MINUTE_MS });
   expect(some).toMatchObject({ ok: { documents: MASS_DOCUMENTS, next: {} } });
   const bucket = cluster.bucketOf("g:alice");
-  expect((await cluster.applyWhere(visit, { ...step, bucket }, remove, MINUTE_MS)).documents).toBe(9);
+  expect((await cluster.applyWhere(ALL, { ...step, bucket }, REMOVE, MINUTE_MS)).documents).toBe(9);
 });
 
 test("an operation on many documents that nobody waits for ends before the next object", async () => {
   const { cluster } = await deployed();
   await put(cluster, "alice", "1", "red");
-  const visit = {
-    types: ["note"],
-    namespace: "",
-    selection: "true",
-    fieldSet: "",
-    tensorFormat: "",
-    format: "ids",
-  } as const;
-  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
   const from = { partition: 0, after: "" };
   const step = { bucket: cluster.bucketOf("g:alice"), from, documentsMax: 1_000, bytesMax: 1 << 20 };
-  const left = await cluster.applyWhere(visit, step, remove, MINUTE_MS, AbortSignal.abort());
+  const left = await cluster.applyWhere(ALL, step, REMOVE, MINUTE_MS, AbortSignal.abort());
   expect(left).toMatchObject({ documents: 0, next: {} });
-  expect((await cluster.applyWhere(visit, { ...step, from: left.next ?? from }, remove, MINUTE_MS)).documents).toBe(1);
+  expect((await cluster.applyWhere(ALL, { ...step, from: left.next ?? from }, REMOVE, MINUTE_MS)).documents).toBe(1);
 });
 
 test("a deployment that looks for longer than a lease lasts is deployed", async () => {

@@ -99,24 +99,7 @@ test("the caller keeps its bytes, even where they are a part of a larger buffer"
   expect(await all(cluster, "g:a")).toEqual({ a: { v: 1 } });
 });
 
-test("a thread hears that nobody waits for a visit any more", async () => {
-  const { cluster } = threads();
-  await put(cluster.partition("g:a"), "a", 1);
-  const visit = {
-    types: ["note"],
-    namespace: "",
-    selection: "",
-    fieldSet: "",
-    tensorFormat: "",
-    format: "ids",
-  } as const;
-  const bounds = { documentsMax: 5, bytesMax: 1 << 20, from: { partition: 0, after: "" } };
-  const step = { bucket: cluster.bucketOf("g:a"), key: "g:a", ...bounds } as const;
-  expect((await cluster.visit(visit, step, 60_000, AbortSignal.abort())).documents).toBe(0);
-  expect((await cluster.visit(visit, step, 60_000)).documents).toBe(1);
-});
-
-test("a thread hears that nobody waits for a removal of many any more", async () => {
+test.each(["a visit", "a removal of many"])("a thread hears that nobody waits for %s any more", async (what) => {
   const { cluster } = threads();
   await put(cluster.partition("g:a"), "a", 1);
   const visit = {
@@ -130,7 +113,12 @@ test("a thread hears that nobody waits for a removal of many any more", async ()
   const bounds = { documentsMax: 5, bytesMax: 1 << 20, from: { partition: 0, after: "" } };
   const step = { bucket: cluster.bucketOf("g:a"), key: "g:a", ...bounds } as const;
   const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
-  expect((await cluster.applyWhere(visit, step, remove, 60_000, AbortSignal.abort())).documents).toBe(0);
+  const gone = AbortSignal.abort();
+  const given =
+    what === "a visit"
+      ? cluster.visit(visit, step, 60_000, gone)
+      : cluster.applyWhere(visit, step, remove, 60_000, gone);
+  expect((await given).documents).toBe(0);
   expect((await cluster.visit(visit, step, 60_000)).documents).toBe(1);
 });
 
