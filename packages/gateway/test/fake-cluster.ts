@@ -37,6 +37,8 @@ export interface FakeCluster extends Cluster {
   readonly asked: Asked[];
   readonly stored: Map<PartitionKey, Map<string, string>>;
   readonly packages: Uint8Array[];
+  /** Ids of a feed's operations whose outcomes were taken. */
+  readonly fed: string[];
   /** Operations and searches wait for this. */
   gate: Promise<void>;
   report: DeployReport | undefined;
@@ -47,6 +49,7 @@ export function fakeCluster(): FakeCluster {
     asked: [],
     stored: new Map(),
     packages: [],
+    fed: [],
     gate: Promise.resolve(),
     report: REPORT,
     partition: (key) => partition(cluster, key),
@@ -66,6 +69,7 @@ export function fakeCluster(): FakeCluster {
           const done = { status: 200, ...(id.endsWith(":unselected") && { ignoredOperation: true }) };
           yield [{ number, id, outcome: isOutside ? outside : id === "" ? failed : done }];
           number += 1;
+          cluster.fed.push(id);
         }
       }
     },

@@ -7,7 +7,7 @@ import http from "node:http";
 import http2 from "node:http2";
 import { afterEach, expect, test } from "vitest";
 import { type RunningServer, type ServerOptions, startServer } from "../src/node/index.ts";
-import { fakeCluster } from "./fake-cluster.ts";
+import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
 const FEED = "/brooklet/v1/feed";
 const line = (name: string): string => `{"put":"id:a:mail::${name}"}\n`;
@@ -17,8 +17,11 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.close(0)));
 });
 
-async function start(connectionLimits: ServerOptions["connectionLimits"] = {}): Promise<RunningServer> {
-  const server = await startServer(fakeCluster(), { port: 0, connectionLimits });
+async function start(
+  connectionLimits: ServerOptions["connectionLimits"] = {},
+  cluster: FakeCluster = fakeCluster(),
+): Promise<RunningServer> {
+  const server = await startServer(cluster, { port: 0, connectionLimits });
   running.push(server);
   return server;
 }
@@ -117,11 +120,12 @@ test("the rest of a body that nobody reads is not waited for without end", async
 });
 
 test.each(BOTH)("%s: a server that stops tells what was done of a feed", async (_, open) => {
-  const server = await start();
+  const cluster = fakeCluster();
+  const server = await start({}, cluster);
   const feed = open(server.port, FEED, { accept: "application/jsonl" });
   feed.write(line("1"));
   feed.write(line("2"));
-  await pause(100);
+  await expect.poll(() => cluster.fed.length).toBe(2);
   const closed = server.close(500);
   const told = (await feed.answer).text.trimEnd().split("\n");
   expect(JSON.parse(told.at(-1) ?? "")).toMatchObject({ applied: 2, code: "UNAVAILABLE", outcome: "unknown" });
