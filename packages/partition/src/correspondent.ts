@@ -76,6 +76,8 @@ export class Correspondent {
     this.#thread ??= this.#begin();
     const { outbox } = this.#thread;
     const number = ++this.#calls;
+    // Before it is sent: a thread begins with a call as soon as that is there.
+    if (gone?.aborted) this.#cancellation.cancel(number);
     const answered = new Promise<CallResult<Name>>((resolve, reject) => {
       // What throws here is told, and nobody waits for it.
       const request = packed(outbox);
@@ -88,7 +90,6 @@ export class Correspondent {
   /** Tells the thread when nobody waits for a call any more. */
   async #unlessGone<Result>(answered: Promise<Result>, number: number, gone: AbortSignal): Promise<Result> {
     const cancel = (): void => this.#cancellation.cancel(number);
-    if (gone.aborted) cancel();
     gone.addEventListener("abort", cancel);
     try {
       return await answered;
