@@ -109,6 +109,7 @@ async function checkVisits(vespa, gateway, group, report) {
     ["visit", []],
     ["visit --stream", ["--stream"]],
     ["visit in chunks", ["--chunk-count", "7"]],
+    ["visit --stream in chunks", ["--stream", "--chunk-count", "7"]],
     ["visit of one cluster", ["--content-cluster", "mail"]],
   ])) {
     const seen = await visit(...words);

@@ -181,6 +181,26 @@ test("a stream that fails says so, and where to go on", async () => {
 });
 
 test.each([
+  ["application/json", 1],
+  ["application/jsonl", 3],
+])("a stream of %s ends after the wanted document, or with the last one: %i", async (accept, expected) => {
+  const cluster = {
+    ...fakeCluster(),
+    buckets: 1,
+    visit: async (_visit: unknown, { from: { partition } }: { readonly from: { readonly partition: number } }) => {
+      const body = new TextEncoder().encode('{"put":"id:ns:mail::1","fields":{}}\n');
+      return { documents: 1, body, ...(partition < 2 && { next: { partition: partition + 1, after: "" } }) };
+    },
+  } as unknown as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const url = `http://127.0.0.1:${server.port}/document/v1/?cluster=mail&wantedDocumentCount=1&stream=true`;
+  const text = await (await fetch(url, { headers: { accept } })).text();
+  expect(text.match(/"put"/g)).toHaveLength(expected);
+  expect(text.endsWith('{"continuation":{"percentFinished":100}}\n')).toBe(expected > 1);
+});
+
+test.each([
   ["application/jsonl", true],
   ["application/json, application/jsonl", true],
   ["application/jsonl;q=0.5, application/json", false],

@@ -14,6 +14,7 @@ import { answerMassOperation } from "./mass-operations.ts";
 import { streamVisit, visitOnce } from "./visit.ts";
 
 const CONCURRENCY_MAX = 100;
+const ALL = 2 ** 31 - 1;
 
 /** Answers a request about many documents. Throws what is wrong with it before anything is visited. */
 export async function answerDocumentSet(
@@ -40,7 +41,7 @@ async function answerVisit(
   const { limits, access } = context;
   parameters.forbid("dryRun");
   const isStream = parameters.flag("stream");
-  const wanted = parameters.positive("wantedDocumentCount", 2 ** 31 - 1) ?? (isStream ? 2 ** 31 - 1 : 1);
+  const wanted = parameters.positive("wantedDocumentCount", ALL) ?? (isStream ? ALL : 1);
   const concurrency = Math.min(parameters.positive("concurrency", CONCURRENCY_MAX) ?? 1, limits.visitBuckets);
   const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? limits.documentTimeoutMs, limits.documentTimeoutMs);
@@ -57,7 +58,9 @@ async function answerVisit(
   await context.cluster.checkVisit(set.plan.visit);
   const session = new VisitSession(access, { ...set.plan, isEventual }, from);
   const { arrivedMs, gone } = call;
-  const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel, arrivedMs, gone };
+  // The `vespa` command takes lines that end before the last document for an answer that was cut off.
+  const enough = format === "jsonl" ? ALL : wanted;
+  const request = { pathId: path.raw, set, session, wanted: enough, timeoutMs, traceLevel, arrivedMs, gone };
   return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
 }
 
