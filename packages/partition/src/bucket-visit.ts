@@ -100,7 +100,7 @@ export async function visitBucket(
       walk.large === undefined &&
       documents < step.documentsMax &&
       bytes < step.bytesMax &&
-      !deadline.passed
+      (walk.isStuck || !deadline.passed)
     ) {
       const page = await walk.next(step.documentsMax - documents, step.bytesMax - bytes).catch((error: unknown) => {
         damage = walk.passDamage(error);
@@ -159,7 +159,12 @@ export async function applyToSelected(
   try {
     walk = new Walk(place, visit, "ids", step);
     const goOn = (): Pick<MassOutcome, "next" | "large"> => walk?.rest ?? {};
-    while (!walk.done && walk.large === undefined && done.documents < step.documentsMax && !deadline.passed) {
+    while (
+      !walk.done &&
+      walk.large === undefined &&
+      done.documents < step.documentsMax &&
+      (walk.isStuck || !deadline.passed)
+    ) {
       const before = walk.position;
       const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - done.documents), step.bytesMax);
       const ids = idsOf(page);
@@ -216,6 +221,8 @@ interface WalkedPage extends PartitionPage {
   readonly key: string;
 }
 
+/** How many times longer a turn is after one that came no further. */
+const LONGER = 8;
 const NO_PAGE = { documents: 0, bytesRead: 0, body: NOTHING, last: "", complete: false } as const;
 
 /** Goes through a bucket, one turn of one partition at a time. */
@@ -227,6 +234,9 @@ class Walk {
   readonly #nowSeconds: number = Math.floor(Date.now() / 1_000);
   #partitions: { readonly number: number; readonly key: string }[] = [];
   #position: VisitPosition;
+  /** Where it stood when the turn began. */
+  #turnFrom: VisitPosition | undefined;
+  #turnMs = VISIT_TURN_MS;
   #turnEndsMs = 0;
   #done = false;
 
@@ -242,6 +252,11 @@ class Walk {
   /** Nothing is left. */
   get done(): boolean {
     return this.#done;
+  }
+
+  /** The last turn came no further: it was too short for what has to be read first, which every turn begins anew. */
+  get isStuck(): boolean {
+    return this.#position === this.#turnFrom;
   }
 
   /** Where it stands: everything before was seen. */
@@ -267,7 +282,9 @@ class Walk {
   async next(documentsMax: number, bytesMax: number): Promise<WalkedPage> {
     if (clock.now() >= this.#turnEndsMs) {
       await this.#place.turn();
-      this.#turnEndsMs = clock.now() + VISIT_TURN_MS;
+      this.#turnMs = this.isStuck ? this.#turnMs * LONGER : VISIT_TURN_MS;
+      this.#turnFrom = this.#position;
+      this.#turnEndsMs = clock.now() + this.#turnMs;
     }
     const [partition] = this.#partitions;
     if (partition === undefined) throw new Error("a visit went on after its end");
@@ -294,7 +311,7 @@ class Walk {
     const deadline = Deadline.in(Math.max(this.#turnEndsMs - clock.now(), 1));
     const page = drive(task, sourceOf(store, key), deadline);
     if (page.complete) this.#leave(partition.number);
-    else this.#position = { partition: partition.number, after: page.last };
+    else if (page.last !== bounds.after) this.#position = { partition: partition.number, after: page.last };
     return { ...page, key };
   }
 

@@ -1,7 +1,7 @@
 /** The walk with the built core: what it stores comes back, and what was damaged meanwhile is told, never answered. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { LocalCluster } from "../src/local-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { getNote as get, idOf, openCore as open, packageOf, putNote } from "./core-setting.ts";
@@ -181,4 +181,25 @@ test("a condition refused for a write is told after that write, which nobody see
   void refused.then(({ status }) => told.push(`refused ${status}`));
   await Promise.all([remove, refused]);
   expect(told).toEqual(["removed 200", "refused 412"]);
+});
+
+test.each([MINUTE_MS, 40])("a visit of %i ms comes further however slow the machine is", async (timeoutMs) => {
+  const path = await filled();
+  const { cluster } = open(path);
+  let nowMs = performance.now();
+  // Reading what is not folded yet takes longer than a turn.
+  const look = vi.spyOn(performance, "now").mockImplementation(() => (nowMs += 10));
+  onTestFinished(() => look.mockRestore());
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "[id]",
+    tensorFormat: "",
+    format: "json",
+  } as const;
+  const bounds = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20 };
+  const step = { bucket: cluster.bucketOf("g:alice"), key: "g:alice", ...bounds } as const;
+  const { documents } = await cluster.visit(visit, step, timeoutMs);
+  expect(documents).toBeGreaterThan(0);
 });
