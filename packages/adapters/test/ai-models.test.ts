@@ -179,6 +179,34 @@ describe.each(RELEASES)("models of the AI SDK %i", (release, load) => {
     ]);
   });
 
+  test("tell readers of an answer where it begins, and why it ended", async () => {
+    const { group } = await notes(says("x"));
+    const chunksOf = async (reason?: string, aborted?: AbortController): Promise<unknown[]> => {
+      const model: ChatModel = {
+        async *say() {
+          yield { type: "token", text: "Four" };
+          aborted?.abort();
+          if (reason !== undefined) yield { type: "finish", reason };
+        },
+      };
+      const answer = group.ask(note, "ccc?", { model, ...(aborted === undefined ? {} : { signal: aborted.signal }) });
+      const response = sdk.createUIMessageStreamResponse({ stream: uiMessageStream(answer) });
+      // What `useChat` reads with. It refuses the whole message where a chunk is none that it knows.
+      const transport = new sdk.DefaultChatTransport({ fetch: () => Promise.resolve(response) });
+      const asked = { trigger: "submit-message", chatId: "c", messageId: undefined, messages: [] as never[] } as const;
+      const read = await transport.sendMessages({ ...asked, abortSignal: undefined });
+      const chunks: unknown[] = [];
+      for await (const chunk of read as unknown as AsyncIterable<unknown>) chunks.push(chunk);
+      return chunks;
+    };
+    const reasons = ["stop", "length", "content_filter", "content-filter", "tool_calls", "eos", undefined];
+    const ends = await Promise.all(reasons.map(async (reason) => (await chunksOf(reason)).at(-1)));
+    const told = ["stop", "length", "content-filter", "content-filter", "tool-calls", "other", "other"];
+    expect(ends).toEqual(told.map((finishReason) => ({ type: "finish", finishReason })));
+    expect((await chunksOf("stop"))[0]).toMatchObject({ type: "start" });
+    expect((await chunksOf("stop", new AbortController())).at(-1)).toEqual({ type: "abort" });
+  });
+
   test("say no more to a reader that is gone", async () => {
     const { group } = await notes(says("x"));
     let said = 0;
@@ -193,7 +221,8 @@ describe.each(RELEASES)("models of the AI SDK %i", (release, load) => {
         },
       };
       const reader = uiMessageStream(group.ask(note, "ccc?", { model })).getReader();
-      void reader.read().then(() => reader.cancel());
+      const begin = reader.read();
+      void begin.then(() => reader.read()).then(() => reader.cancel());
     });
     await left;
     expect(said).toBeLessThan(1_000);

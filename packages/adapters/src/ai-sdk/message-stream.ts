@@ -1,6 +1,12 @@
-/** An answer as a stream of UI messages, which `useChat` and its kin of the AI SDK read: text, and its sources. */
+/** An answer as a stream of UI messages, which `useChat` and its kin of the AI SDK read: text, its sources, and how it ended. */
 import { type Answer, type AnswerPart, BrookletError, type Citation } from "@brooklet/client";
-import { createUIMessageStream, type UIMessage, type UIMessageChunk, type UIMessageStreamWriter } from "ai";
+import {
+  createUIMessageStream,
+  type FinishReason,
+  type UIMessage,
+  type UIMessageChunk,
+  type UIMessageStreamWriter,
+} from "ai";
 
 /** How an answer is streamed. */
 export interface UiMessageStreamOptions {
@@ -11,11 +17,23 @@ export interface UiMessageStreamOptions {
 }
 
 const MEDIA_TYPE = "text/plain";
+/** Reasons of an end by the words that models have for them. Readers take no others: one of them would fail the whole message. */
+const REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["content-filter", "content-filter"],
+  ["tool_calls", "tool-calls"],
+  ["tool-calls", "tool-calls"],
+  ["function_call", "tool-calls"],
+  ["error", "error"],
+]);
 
 /**
  * The parts of an answer as chunks of a UI message: its text as it comes, and each passage it cites as a `source-document`, once,
- * whose `sourceId` is the number in the text. `createUIMessageStreamResponse({ stream })` makes a response of it. Who cancels the
- * stream, as a reader does that goes away, ends the answer at what the model says next.
+ * whose `sourceId` is the number in the text; the last says why the model ended (`finishReason`), or that the answer was aborted.
+ * `createUIMessageStreamResponse({ stream })` makes a response of it. Who cancels the stream, as a reader does that goes away, ends
+ * the answer at what the model says next.
  *
  * @example
  * ```ts
@@ -33,10 +51,15 @@ export function uiMessageStream(answer: Answer, options: UiMessageStreamOptions 
     onError,
     execute: async ({ writer }) => {
       const written = new WrittenAnswer(writer, title);
-      for await (const part of answer) {
-        // The library's stream takes no notice of being cancelled: the model would go on for nobody.
-        if (isLeft) break;
-        written.write(part);
+      try {
+        for await (const part of answer) {
+          // The library's stream takes no notice of being cancelled: the model would go on for nobody.
+          if (isLeft) break;
+          written.write(part);
+        }
+      } catch (error) {
+        if ((error as Partial<Error> | undefined)?.name !== "AbortError") throw error;
+        writer.write({ type: "abort" });
       }
     },
   });
@@ -69,6 +92,7 @@ class WrittenAnswer {
   constructor(writer: UIMessageStreamWriter, title: (citation: Citation) => string) {
     this.#writer = writer;
     this.#title = title;
+    writer.write({ type: "start" });
   }
 
   write(part: AnswerPart): void {
@@ -78,7 +102,9 @@ class WrittenAnswer {
       this.#writer.write({ type: "text-delta", id: this.#id, delta: part.text });
       for (const citation of part.citations) this.#cite(citation);
     }
-    if (part.type === "end" && this.#hasBegun) this.#writer.write({ type: "text-end", id: this.#id });
+    if (part.type !== "end") return;
+    if (this.#hasBegun) this.#writer.write({ type: "text-end", id: this.#id });
+    this.#writer.write({ type: "finish", finishReason: REASONS.get(part.reason) ?? "other" });
   }
 
   #cite(citation: Citation): void {
