@@ -7,6 +7,7 @@ import type { Verb } from "@brooklet/wire";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { documentsByName } from "./mcp/by-name.ts";
 import type { McpNamed } from "./mcp/documents.ts";
+import { answeredMessage } from "./mcp/message.ts";
 import { type McpServed, mcpServerOf } from "./mcp/tools.ts";
 
 export { kindsOf } from "./schema-fields.ts";
@@ -64,7 +65,6 @@ export function mcpEndpoint(options: McpEndpointOptions): (asked: McpAsked) => P
       );
     const server = mcpServerOf({ name, version, served, verbs: asked.verbs, writes: false });
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-    // The transport keeps an answer back that was cancelled by its client: then nobody would end this.
     const ended = new Promise<Response>((resolve) => {
       const end = (): void => resolve(refusal("The request was not answered in time"));
       if (asked.gone.aborted) end();
@@ -72,7 +72,8 @@ export function mcpEndpoint(options: McpEndpointOptions): (asked: McpAsked) => P
     });
     try {
       await server.connect(transport as Parameters<typeof server.connect>[0]);
-      return await Promise.race([transport.handleRequest(asked.request, { parsedBody: asked.message }), ended]);
+      const parsedBody = answeredMessage(asked.message);
+      return await Promise.race([transport.handleRequest(asked.request, { parsedBody }), ended]);
     } finally {
       await server.close();
     }

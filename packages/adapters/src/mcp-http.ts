@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { AnySchema } from "@brooklet/client";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { answeredMessage } from "./mcp/message.ts";
 import { createMcpServer, type McpOptions } from "./mcp.ts";
 
 /** A server that listens. */
@@ -65,7 +66,7 @@ async function answer<S extends AnySchema>(
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.once("close", () => void server.close());
   await server.connect(transport as Parameters<typeof server.connect>[0]);
-  await transport.handleRequest(request, response, json);
+  await transport.handleRequest(request, response, answeredMessage(json));
 }
 
 function refuse(response: ServerResponse, status: number): void {

@@ -5,6 +5,7 @@ import type * as Brooklet from "brooklet";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { retrieveTool } from "../src/ai-sdk.ts";
 import { createMcpServer, type McpOptions } from "../src/mcp.ts";
+import { mcpEndpoint } from "../src/mcp-endpoint.ts";
 import { listenMcp } from "../src/mcp-http.ts";
 import { mails } from "./mails.ts";
 
@@ -128,6 +129,36 @@ test("a passage of a list says of which element it is", async () => {
   const tool = retrieveTool({ group, schema: list });
   const passages = await tool.execute?.({ question: "invoice" }, { toolCallId: "1", messages: [] });
   expect(passages).toMatchObject([{ field: "points", element: 1 }]);
+});
+
+test("a batch that cancels a request of its own is answered", async () => {
+  const database = await mails();
+  const listening = await listenMcp({ client: database, group: "alice", schema: "mail" }, 0);
+  onTestFinished(() => listening.close());
+  const endpoint = mcpEndpoint({ schemas: () => ["mail"] });
+  const call = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/list" });
+  const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
+  const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+  for (const batch of [
+    [call(1), cancelled, call(2)],
+    [cancelled, call(1), call(2)],
+  ]) {
+    const here = await endpoint({
+      request: new Request("http://here/mcp", { method: "POST", headers }),
+      message: batch,
+      group: "alice",
+      verbs: ["search"],
+      schemas: undefined,
+      fetch: () => Promise.reject(new Error("nothing is asked")),
+      gone: AbortSignal.timeout(10_000),
+    });
+    const there = await fetch(listening.url, { method: "POST", headers, body: JSON.stringify(batch) });
+    for (const { status, answers } of [
+      { status: here.status, answers: await here.json() },
+      { status: there.status, answers: await there.json() },
+    ])
+      expect([status, answers.map(({ id }: { readonly id: number }) => id)]).toEqual([200, [1, 2]]);
+  }
 });
 
 test("pages of a browser are refused", async () => {
