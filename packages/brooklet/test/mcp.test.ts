@@ -37,6 +37,33 @@ test("over the standard streams", async () => {
   expect(structuredContent).toMatchObject(EXPECTED);
 });
 
+test("what its input asked before it ended is answered, and what cannot be read is told", async () => {
+  const child = spawn(process.execPath, [CLI, ...(await words())], { stdio: "pipe" });
+  let [said, warned] = ["", ""];
+  child.stdout.on("data", (text) => (said += String(text)));
+  child.stderr.on("data", (text) => (warned += String(text)));
+  const search = (id: number) => ({
+    id,
+    method: "tools/call",
+    params: { name: "search", arguments: { query: "lease" } },
+  });
+  const clientInfo = { name: "test", version: "0" };
+  const messages = [
+    { id: 0, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } },
+    ...[1, 2].map(search),
+    { method: "notifications/cancelled", params: { requestId: 2 } },
+  ];
+  child.stdin.end(`${messages.map((one) => JSON.stringify({ jsonrpc: "2.0", ...one })).join("\n")}\nno JSON\n`);
+  expect(await once(child, "close")).toEqual([0, null]);
+  const answers = said
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { readonly id: number });
+  expect(answers.map(({ id }) => id)).toEqual([0, 1]);
+  expect(answers[1]).toMatchObject({ result: { structuredContent: EXPECTED } });
+  expect(warned).toMatch(/^MCP: .*no JSON/);
+});
+
 const MAIL = `schema mail { document mail {
   field text type string { indexing: summary | index }
   field sender type string { indexing: summary | attribute

@@ -1,6 +1,7 @@
 /** `brooklet mcp`: one group of a server as tools for a language model, on the standard streams or on a port. */
 import process from "node:process";
 import type { FieldKind } from "@brooklet/adapters/schema-fields";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { connect } from "../node/connect.ts";
 import { filterFields } from "./mcp-fields.ts";
 import { serverOf } from "./server.ts";
@@ -23,7 +24,7 @@ export interface McpCommand {
   readonly http?: number;
 }
 
-/** Serves until it is ended, or until the standard input is. */
+/** Serves until it is ended, or until the standard input is and what it asked is answered. */
 export async function runMcp(command: McpCommand, surroundings: Surroundings): Promise<void> {
   const { group, schema, namespace, describe, near, nearProfile, embedder, http } = command;
   const client = connect(serverOf(command));
@@ -56,12 +57,45 @@ export async function runMcp(command: McpCommand, surroundings: Surroundings): P
   const server = createMcpServer(options);
   const closed = new Promise<void>((resolve) => {
     server.server.onclose = resolve;
-    // The protocol's transport reads the process's own input, and does not say when that is over.
-    process.stdin.once("end", resolve);
   });
-  await server.connect(new StdioServerTransport());
-  await Promise.race([closed, surroundings.untilEnded()]);
+  server.server.onerror = ({ message }) => surroundings.warn(`MCP: ${message.slice(0, TOLD_CHARACTERS)}`);
+  const transport = new StdioServerTransport();
+  const answered = untilAnswered(transport);
+  await server.connect(transport);
+  await Promise.race([closed, answered, surroundings.untilEnded()]);
   await server.close();
+}
+
+/** Characters of what is told of a message that cannot be read. */
+const TOLD_CHARACTERS = 200;
+
+/**
+ * Until the input is over and what it asked is answered: the protocol's transport reads the process's own input, and does not say when
+ * that is over.
+ */
+function untilAnswered(transport: Transport): Promise<void> {
+  const asked = new Set<unknown>();
+  let isOver = false;
+  return new Promise((resolve) => {
+    const settle = (id?: unknown): void => {
+      asked.delete(id);
+      if (isOver && asked.size === 0) resolve();
+    };
+    transport.onmessage = (message) => {
+      if (!("method" in message)) return;
+      if ("id" in message) asked.add(message.id);
+      else if (message.method === "notifications/cancelled") settle(message.params?.["requestId"]);
+    };
+    const send = transport.send.bind(transport);
+    transport.send = async (message) => {
+      await send(message);
+      if (!("method" in message)) settle(message.id);
+    };
+    process.stdin.once("end", () => {
+      isOver = true;
+      settle();
+    });
+  });
 }
 
 /** By what a model may filter: what is said, of what the server says of the schema. */
