@@ -226,6 +226,7 @@ test("what a model says comes as it says it: the platform's events, and those of
     stream(
       '{"choices":[{"delta":{"role":"assistant","content":"Hi"}}]}',
       '{"choices":[{"delta":{"tool_calls":[{"function":{"name":"search"}}]}}]}',
+      '{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{}"}}]}}]}',
       '{"choices":[{"delta":{},"finish_reason":"stop"}]}',
       '{"usage":{"total_tokens":3}}',
       "[DONE]",

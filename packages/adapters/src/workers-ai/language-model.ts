@@ -121,7 +121,9 @@ function* saidIn(answer: unknown): Generator<ChatEvent> {
     throw new ChatError("malformed", "The language model answered something that is no text");
   for (const call of tools) {
     const { name, function: of } = Object(call) as { readonly name?: unknown; readonly function?: { name?: unknown } };
-    yield { type: "toolCall", name: String(of?.name ?? name ?? "") };
+    const called = of?.name ?? name;
+    // Only the first piece of a call has its name; what follows are pieces of its arguments.
+    if (typeof called === "string" && called !== "") yield { type: "toolCall", name: called };
   }
   if (typeof choice?.finish_reason === "string") yield { type: "finish", reason: choice.finish_reason };
 }
