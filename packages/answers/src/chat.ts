@@ -242,11 +242,24 @@ async function attemptResponse(
     );
   }
   if (response.ok) return response;
-  await response.body?.cancel();
   const { status } = response;
   const failure = status === 429 || status === 503 ? "overloaded" : "refused";
-  const message = `The language model at ${placeOf(endpoint)} answered with status ${status}`;
+  const reason = await reasonOf(response, endpoint, watch);
+  const message = `The language model at ${placeOf(endpoint)} answered with status ${status}${reason}`;
   return new Refusal(failure, message, status, askedWaitMs(response.headers));
+}
+
+/** Why an endpoint refuses, where it says so: that a prompt is too long for its model, or that there is no such model. */
+async function reasonOf(response: Response, endpoint: ChatEndpoint, watch: Watch): Promise<string> {
+  // What may be over soon is asked again, and not read before.
+  if (PASSING.has(response.status) || response.body === null) {
+    await response.body?.cancel();
+    return "";
+  }
+  const text = await wholeText(response.body, endpoint, watch).catch(() => "");
+  if (watch.signal.aborted) throw watch.signal.reason;
+  const reason = failureIn(parsedCompletion(text) ?? {}, endpoint);
+  return reason === undefined ? "" : `: ${reason}`;
 }
 
 /** The address without user, password and parameters, which may be secrets. */
@@ -308,15 +321,20 @@ interface Said {
 }
 
 /** A chunk of a completion, or a whole one. One that tells of a failure is thrown. */
-function completionOf({ event, data }: ServerEvent, { apiKey = "" }: ChatEndpoint): Completion {
+function completionOf({ event, data }: ServerEvent, endpoint: ChatEndpoint): Completion {
   const isFailure = event === "error";
   const completion = parsedCompletion(data) ?? (isFailure ? { error: data } : undefined);
   if (completion === undefined) throw new ChatError("malformed", "The language model answered what is not JSON");
-  const { error, object, type, message } = completion;
+  const { error, object, type } = completion;
   // Some servers say in every chunk that there is none; vLLM has what others have in a member beside its word for it.
   if (!error && !isFailure && object !== "error" && type !== "error") return completion;
-  const said = typeof error === "string" ? error : String((error || { message }).message ?? "no reason given");
-  throw new ChatError("refused", `The language model failed: ${withoutSecret(said, apiKey).slice(0, 200)}`);
+  throw new ChatError("refused", `The language model failed: ${failureIn(completion, endpoint) ?? "no reason given"}`);
+}
+
+/** What a failure says of itself, without the key. */
+function failureIn({ error, message }: Completion, { apiKey = "" }: ChatEndpoint): string | undefined {
+  const said = typeof error === "string" ? error : (error || { message }).message;
+  return said === undefined || said === null ? undefined : withoutSecret(String(said), apiKey).slice(0, 200);
 }
 
 function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
@@ -350,15 +368,9 @@ function parsedCompletion(json: string): Completion | undefined {
 /** An answer that is not streamed. */
 async function* wholeEvents(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
   if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
-  let text = "";
+  let text: string;
   try {
-    const stream = response.body.pipeThrough(new Limited(endpoint).counting(), { signal: watch.signal });
-    const decoder = new TextDecoder();
-    for await (const part of stream as unknown as AsyncIterable<Uint8Array>) {
-      watch.progress();
-      text += decoder.decode(part, { stream: true });
-    }
-    text += decoder.decode();
+    text = await wholeText(response.body, endpoint, watch);
   } catch (error) {
     throw failureOf(error, watch);
   }
@@ -366,6 +378,17 @@ async function* wholeEvents(response: Response, endpoint: ChatEndpoint, watch: W
   if (completion.choices?.[0] === undefined)
     throw new ChatError("malformed", "The language model answered without a choice");
   yield* saidBy(completion.choices[0]);
+}
+
+async function wholeText(body: ReadableStream<Uint8Array>, endpoint: ChatEndpoint, watch: Watch): Promise<string> {
+  const stream = body.pipeThrough(new Limited(endpoint).counting(), { signal: watch.signal });
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of stream as unknown as AsyncIterable<Uint8Array>) {
+    watch.progress();
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 function tooLong({ answerCharactersMax = ANSWER_CHARACTERS_MAX }: ChatLimits): ChatError {

@@ -107,6 +107,17 @@ describe("a language model", () => {
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("secret-key");
   });
 
+  test.each([
+    ['{"error":{"message":"at most 8192 tokens, secret-key"}}', ": at most 8192 tokens, …"],
+    ['{"object":"error","message":"at most 8192 tokens"}', ": at most 8192 tokens"],
+    ["<html>at most 8192 tokens</html>", ""],
+    ["{}", ""],
+  ])("that refuses for good is told with its reason, as in %s", async (body, expected) => {
+    const server = await chatServer((_, response) => void response.writeHead(400).end(body));
+    const error = await failure(all({ url: server.url, model: "m", apiKey: "secret-key" }));
+    expect([error.failure, error.status, error.message.split("status 400")[1]]).toEqual(["refused", 400, expected]);
+  });
+
   test("that fails in a stream with a text is told with it", async () => {
     const server = await chatServer((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: {"error":"out of memory"}\n\n`);
