@@ -339,13 +339,20 @@ function failureIn({ error, message }: Completion, { apiKey = "" }: ChatEndpoint
 
 function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
   const said = choice?.delta ?? choice?.message;
-  if (typeof said?.content === "string") yield { type: "token", text: said.content };
+  const text = textOf(said?.content);
+  if (text !== undefined) yield { type: "token", text };
   for (const call of Array.isArray(said?.tool_calls) ? said.tool_calls : []) {
     // Only the first piece of a call has its name; what follows are pieces of its arguments.
     const name = call?.function?.name;
     if (typeof name === "string" && name !== "") yield { type: "toolCall", name };
   }
   if (typeof choice?.finish_reason === "string") yield { type: "finish", reason: choice.finish_reason };
+}
+
+/** What is said: a text, or a list of parts, as models have that think aloud; what they think is none. */
+function textOf(content: unknown): string | undefined {
+  if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
+  return content.map((part) => (part?.type === "text" && typeof part.text === "string" ? part.text : "")).join("");
 }
 
 interface Completion {

@@ -118,6 +118,24 @@ describe("a language model", () => {
     expect([error.failure, error.status, error.message.split("status 400")[1]]).toEqual(["refused", 400, expected]);
   });
 
+  test("says texts in parts, and not what it thinks", async () => {
+    const thought = { type: "thinking", thinking: [{ type: "text", text: "hm" }] };
+    const said = { type: "text", text: "Friday" };
+    const streamed = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const content of [[thought], [thought, said], " it is"])
+        response.write(`data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`);
+      response.end(END);
+    });
+    const whole = await chatServer((_, response) => {
+      const choices = [{ message: { content: [thought, said] }, finish_reason: "stop" }];
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ choices }));
+    });
+    const textOf = async (url: string): Promise<string> =>
+      (await all({ url, model: "m" })).map((event) => (event.type === "token" ? event.text : "")).join("");
+    expect([await textOf(streamed.url), await textOf(whole.url)]).toEqual(["Friday it is", "Friday"]);
+  });
+
   test("that fails in a stream with a text is told with it", async () => {
     const server = await chatServer((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: {"error":"out of memory"}\n\n`);
