@@ -127,6 +127,24 @@ describe("searches of a database", () => {
     expect(profiles["none"]).toMatchObject({ ndcg: { mean: 0, high: 0 }, recall: { mean: 0 } });
   });
 
+  test("know a document by its whole id too", async () => {
+    const whole = (id: string): string => `id:note:note:g=alice:${id}`;
+    const judged = JUDGED.map(({ question, answers }) => ({
+      question,
+      answers: Array.isArray(answers)
+        ? answers.map(whole)
+        : Object.fromEntries(Object.entries(answers).map(([id, grade]) => [whole(id), grade])),
+    }));
+    const alice = database.group("alice");
+    const expected = await evaluate(alice, note, JUDGED);
+    expect(expected.profiles["default"]?.ndcg.mean).toBe(1);
+    expect(await evaluate(alice, note, judged)).toEqual(expected);
+    const ranked = { profiles: { ranked: () => ["both"].map(whole) } };
+    expect((await evaluate(alice, note, JUDGED, ranked)).profiles["ranked"]?.questions[0]?.missed).not.toContain(
+      "both",
+    );
+  });
+
   test("are asked in the group that a question names", async () => {
     const judged = JUDGED.map((one) => ({ ...one, group: "alice" }));
     const { profiles } = await evaluate(database, note, judged);

@@ -55,6 +55,8 @@ describe("the matchers", () => {
     await expect(await search).toFind("a");
     await expect(search).not.toFind("a", { within: 1 });
     await expect(search).not.toFind("c");
+    // By its whole id it is the same document.
+    await expect(search).toFind("id:note:note:g=alice:b", { within: 1 });
     await expect(group.retrieve(note, "lunch")).toFind("c");
     await expect(search).toFindOnly(["a", "b"]);
     await expect(search).not.toFindOnly("b");

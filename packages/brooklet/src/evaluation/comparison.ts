@@ -1,5 +1,5 @@
 /** Searches compared by judged questions: each question is ranked by each search, and the measures are put together. */
-import { invalidArgument } from "@brooklet/client";
+import { invalidArgument, shownId } from "@brooklet/client";
 import { type Mean, meanOf } from "./interval.ts";
 import type { CheckedQuestion } from "./judged.ts";
 import { ndcg, recall, reciprocalRank } from "./measures.ts";
@@ -107,7 +107,7 @@ async function rankQuestions(
     const rankings = await Promise.all(some.map((question) => ranking(question, depth, signal)));
     some.forEach(({ question, grades }, index) => {
       // A document that is named twice is found once.
-      const ids = [...new Set(rankings[index] ?? [])].slice(0, depth);
+      const ids = [...new Set(rankings[index]?.map(shownId))].slice(0, depth);
       measured.push({
         question,
         ndcg: ndcg(ids, grades, NDCG_DEPTH),

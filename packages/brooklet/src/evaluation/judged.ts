@@ -1,11 +1,11 @@
 /** Judged questions: what is asked, and which documents answer it. Checked where they come in. */
-import { invalidArgument } from "@brooklet/client";
+import { invalidArgument, shownId } from "@brooklet/client";
 import type { Grades } from "./measures.ts";
 
 /** A question and what is good for it. */
 export interface JudgedQuestion {
   readonly question: string;
-  /** How good documents are, by their ids: 2 answers, 1 helps, 0 is no good; or the ids of those that answer, all alike. */
+  /** How good documents are, by their ids, whole ones or those they were put under: 2 answers, 1 helps, 0 is no good; or the ids of those that answer, all alike. */
   readonly answers: Grades | readonly string[];
   /** Whose documents are asked; that of the evaluation unless it is said. */
   readonly group?: string;
@@ -58,5 +58,5 @@ function checkedGrades(answers: unknown, place: string): Grades {
   }
   if (!entries.some(([, grade]) => Number(grade) > 0))
     throw invalidArgument(`${place}: no document answers, so that nothing can be measured`);
-  return Object.fromEntries(entries) as Grades;
+  return Object.fromEntries(entries.map(([id, grade]) => [shownId(String(id)), grade])) as Grades;
 }

@@ -1,4 +1,5 @@
 /** Matchers over the ids that a search or a retrieval found. What they say when they fail names what was found instead. */
+import { shownId } from "@brooklet/client";
 
 /** Where documents have to be. */
 export interface FoundOptions {
@@ -79,7 +80,7 @@ function wantedIds(wanted: string | readonly string[], matcher: string, least = 
   const ids = typeof wanted === "string" ? [wanted] : wanted;
   if (!Array.isArray(ids) || ids.length < least || ids.some((id) => typeof id !== "string"))
     throw new TypeError(`${matcher} takes the id of a document, or a list of ids`);
-  return ids;
+  return ids.map(shownId);
 }
 
 function idsText(ids: readonly string[]): string {
