@@ -193,7 +193,8 @@ describe("the store of Mastra", () => {
     await expect(found({ source: null })).rejects.toThrow("'source' is compared with a text, not with null");
     await expect(found({ $or: [] })).rejects.toThrow("'$or' of a filter takes a list of filters");
     await expect(found({ $and: [{}] })).rejects.toThrow("a part of a filter is empty");
-    for (const none of [new Map([["page", 1]]), Promise.resolve({ page: 1 }), /x/])
+    const inherited = Object.create({ page: 1 }) as object;
+    for (const none of [new Map([["page", 1]]), Promise.resolve({ page: 1 }), /x/, inherited])
       await expect(found(none as unknown as MastraFilter)).rejects.toThrow("a filter is an object of fields");
     let deep: Asked = { page: 1 };
     for (let depth = 0; depth < 30; depth += 1) deep = { $not: deep };

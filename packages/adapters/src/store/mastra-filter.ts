@@ -71,7 +71,12 @@ function fieldCondition(schema: AnySchema, name: string, value: unknown, depth: 
   );
 }
 
-/** Whether it is an object of names and values: a map, a promise or an expression has none, and would be no filter at all. */
+/**
+ * Whether it is an object of names and values: a map, a promise or an expression has none, nor has one that inherits them, and would be
+ * no filter at all. What comes from another realm is one, too.
+ */
 function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return Object.prototype.toString.call(value) === "[object Object]";
+  if (Object.prototype.toString.call(value) !== "[object Object]") return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
