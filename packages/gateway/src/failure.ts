@@ -19,6 +19,14 @@ export function serviceErrorOf(error: unknown, onDefect: DefectListener): Servic
   return new ServiceError("INTERNAL", `Internal server error, reference ${reference}`, { cause: error });
 }
 
+/**
+ * Whether a failure ends a request of several steps as its time does, where it came further than it was: what is too large is told to who
+ * asks for it alone, and who asks for more groups than a request may ask goes on with the next.
+ */
+export function endsHere(error: unknown, hasMoved: boolean): boolean {
+  return hasMoved && ServiceError.is(error) && error.code === "TOO_LARGE";
+}
+
 /** The refusal of a method, which names those there are. */
 export class MethodRefused extends ServiceError {
   readonly allowed: readonly string[];

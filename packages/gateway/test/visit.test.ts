@@ -165,6 +165,42 @@ test("a visit ends before what is too large to be answered", async () => {
   expect([answer.status, await answer.json()]).toEqual([200, told]);
 });
 
+const STEP_TWO = { documents: 0, next: { partition: 7, after: "" } };
+
+test.each([
+  ["GET", "/document/v1/?cluster=mail"],
+  ["GET", "/document/v1/?cluster=mail&stream=true"],
+  ["DELETE", "/document/v1/?cluster=mail&selection=true"],
+  ["POST", "/document/v1/?cluster=mail&selection=true&destinationCluster=mail"],
+  ["GET", "/brooklet/v1/groups"],
+])("%s %s ends where a request may ask no more, if it has come further", async (method, path) => {
+  const failure = ServiceError.from({ code: "TOO_LARGE", message: "too many groups", status: 413 });
+  let steps = 0;
+  const step =
+    <Page extends object>(page: Page) =>
+    async (): Promise<Page & typeof STEP_TWO> => {
+      steps += 1;
+      if (steps === 2 || steps > 3) throw failure;
+      return { ...page, ...STEP_TWO };
+    };
+  const body = new Uint8Array();
+  const cluster = { ...fakeCluster(), buckets: 1, visit: step({ body }), applyWhere: step({}) } as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const ask = async (from: string): Promise<[number, object]> => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}${path}${from}`, { method });
+    return [answer.status, (await answer.json()) as object];
+  };
+  const [status, first] = await ask("");
+  expect([status, first]).toEqual([200, expect.not.objectContaining({ message: expect.anything() })]);
+  const { continuation } = first as { readonly continuation: string };
+  const from = `${path.includes("?") ? "&" : "?"}continuation=${continuation}`;
+  expect((await ask(from))[0]).toBe(200);
+  // Who comes no further is told why.
+  const [, last] = await ask(from);
+  expect(last).toMatchObject({ message: "too many groups" });
+});
+
 test("a stream that fails says so, and where to go on", async () => {
   const failure = new TypeError("a secret of the implementation");
   const server = await failingOnPageTwo('{"put":"id:ns:mail::1","fields":{}}\n', failure);

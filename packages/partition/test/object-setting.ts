@@ -50,7 +50,9 @@ export class Platform {
   /** All objects of this process. */
   isolate: Isolate;
   /** What the platform itself throws in place of calling an object of a group, or after it was called; nothing: it calls. */
-  failure: { readonly error: unknown; readonly isDone: boolean; times: number } | undefined;
+  failure: (Failure & { readonly of?: Called; times: number }) | undefined;
+  /** How many calls of objects the platform still lets gateways make; nothing: as many as they want. */
+  subrequests: number | undefined;
 
   /** What the registry waits for before it tells what is deployed. */
   telling: (() => Promise<void>) | undefined;
@@ -73,7 +75,7 @@ export class Platform {
   /** A gateway, of this isolate or of one of its own. */
   open(isolate: Isolate = this.isolate): Promise<ObjectCluster> {
     return ObjectCluster.open({
-      port: this.#port(),
+      port: this.#port((called) => this.#subrequest() ?? this.#failure(called)),
       isolate,
       directories: DIRECTORIES,
       makeEngine: this.#makeEngine,
@@ -192,39 +194,55 @@ export class Platform {
   }
 
   /** The failure of the call that is made now. */
-  #failure(): Failure | undefined {
+  #failure(called: Called): Failure | undefined {
     const { failure } = this;
-    if (failure === undefined || failure.times === 0) return undefined;
+    if (failure === undefined || failure.times === 0 || (failure.of ?? "group") !== called) return undefined;
     failure.times -= 1;
     return failure;
   }
 
-  #port(): ObjectPort {
+  /** The failure of a call that is one too many. */
+  #subrequest(): Failure | undefined {
+    if (this.subrequests === undefined) return undefined;
+    this.subrequests -= 1;
+    const error = new Error("Too many subrequests by single Worker invocation. To configure this limit, refer to …");
+    return this.subrequests < 0 ? { error, isDone: false } : undefined;
+  }
+
+  #port(failing: (called: Called) => Failure | undefined = (called) => this.#failure(called)): ObjectPort {
     return {
       group: (key) =>
         remote(
           () => this.#group(key),
-          () => this.#failure(),
+          () => failing("group"),
         ),
-      directory: (number) => remote(() => callsOf(this.#directories[number] ?? fail(number), this)),
+      directory: (number) =>
+        remote(
+          () => callsOf(this.#directories[number] ?? fail(number), this),
+          () => failing("directory"),
+        ),
       registry: () =>
-        remote(() => ({
-          secret: async () => this.#registry.secret(),
-          application: async () => {
-            await this.telling?.();
-            return this.#registry.application();
-          },
-          store: async (...asked: Parameters<RegistryStore["store"]>) => {
-            await this.storing?.();
-            return this.#registry.store(...asked);
-          },
-          lease: async (...asked: Parameters<RegistryStore["lease"]>) => this.#registry.lease(...asked),
-          release: async (lease: string) => this.#registry.release(lease),
-          state: async () => this.#registry.state(),
-          addSession: async (...asked: Parameters<RegistryStore["addSession"]>) => this.#registry.addSession(...asked),
-          session: async (session: number) => this.#registry.session(session),
-          prepareSession: async (session: number) => this.#registry.prepareSession(session),
-        })),
+        remote(
+          () => ({
+            secret: async () => this.#registry.secret(),
+            application: async () => {
+              await this.telling?.();
+              return this.#registry.application();
+            },
+            store: async (...asked: Parameters<RegistryStore["store"]>) => {
+              await this.storing?.();
+              return this.#registry.store(...asked);
+            },
+            lease: async (...asked: Parameters<RegistryStore["lease"]>) => this.#registry.lease(...asked),
+            release: async (lease: string) => this.#registry.release(lease),
+            state: async () => this.#registry.state(),
+            addSession: async (...asked: Parameters<RegistryStore["addSession"]>) =>
+              this.#registry.addSession(...asked),
+            session: async (session: number) => this.#registry.session(session),
+            prepareSession: async (session: number) => this.#registry.prepareSession(session),
+          }),
+          () => failing("registry"),
+        ),
     };
   }
 }
@@ -261,6 +279,9 @@ function fail(number: number): never {
   throw new Error(`there is no directory ${number}`);
 }
 
+/** What kind of object is called. */
+type Called = "group" | "directory" | "registry";
+
 /** A failure of the platform, before the object was called or after it. */
 interface Failure {
   readonly error: unknown;
@@ -268,10 +289,7 @@ interface Failure {
 }
 
 /** An object elsewhere: what goes there and comes back is a copy, and each call is an event of its own. */
-function remote<Calls extends object>(
-  object: () => Calls,
-  failing: () => Failure | undefined = () => undefined,
-): Calls {
+function remote<Calls extends object>(object: () => Calls, failing: () => Failure | undefined): Calls {
   const call =
     (_: unknown, name: string) =>
     async (...asked: unknown[]) => {

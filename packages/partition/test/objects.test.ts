@@ -535,6 +535,23 @@ test.each([
   expect(await count(cluster, "red", IN_ALICE)).toBe(0);
 });
 
+test.each(["directory", "registry"] as const)("a %s that was moved is asked once more", async (of) => {
+  const { platform, cluster } = await deployed();
+  const error = Object.assign(new Error("the object is not there"), { retryable: true });
+  platform.failure = { of, error, isDone: true, times: 1 };
+  // A first write is listed, and whoever is behind asks what is deployed.
+  const ask = async (group: string): Promise<unknown> => {
+    if (of === "registry") await cluster.refresh();
+    return await cluster.partition(`g:${group}`).apply({ ...PUT, id: `id:x:note:g=${group}:1` }, MINUTE_MS);
+  };
+  expect(await ask("alice")).toEqual({ status: 200 });
+  expect(platform.failure.times).toBe(0);
+  platform.failure = { of, error, isDone: true, times: 2 };
+  const told = { ...GONE, outcome: "not_applied" };
+  expect(await ask("bob").catch((failed: unknown) => failed)).toMatchObject(told);
+  expect(platform.problems).toEqual([]);
+});
+
 test("a failure of the platform that says nothing of itself is a defect, and is told", async () => {
   const { platform, cluster } = await deployed();
   platform.failure = { error: new Error("internal error; reference = 1"), isDone: false, times: 1 };

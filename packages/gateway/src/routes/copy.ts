@@ -8,7 +8,7 @@ import type { Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
-import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
+import { DOCUMENT_JSON, endsHere, jsonReply } from "../failure.ts";
 import type { DocumentParameters } from "../parameters.ts";
 import { demandType, targetIn } from "../stored-types.ts";
 import { traceOf } from "../trace.ts";
@@ -56,13 +56,17 @@ export async function answerCopy(
     const session = new VisitSession(context.access, { ...set.plan, visit }, from);
     const startedAtMs = performance.now();
     const endMs = endOf(time);
-    let documents = 0;
+    let [documents, pages] = [0, 0];
     let failure: CopyFailure | undefined;
     const leftMs = (): number => endMs - performance.now();
     while (session.progress !== undefined && failure === undefined && leftMs() > 0 && gone?.aborted !== true) {
       const before = session.progress;
       const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs(), gone };
-      const page = await session.next(bounds, false);
+      const page = await session.next(bounds, false).catch((error: unknown) => {
+        if (!endsHere(error, pages > 0)) throw error;
+      });
+      if (page === undefined) break;
+      pages += 1;
       const refused = isElsewhere ? await copyPage(page.body, path, destination, context) : undefined;
       if (refused !== undefined) failure = { message: refused, at: before };
       else {

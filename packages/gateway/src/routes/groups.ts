@@ -8,7 +8,7 @@ import { ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
-import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, endsHere, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { GROUPS_PARAMETERS } from "../request-shapes.ts";
 import { storedTypes } from "../stored-types.ts";
@@ -72,11 +72,15 @@ async function listGroups(
   const [open] = from?.open ?? [];
   let bucket = open?.bucket ?? 0;
   let position: VisitPosition = { partition: open?.partition ?? 0, after: open?.after ?? "" };
-  while (bucket < context.cluster.buckets) {
-    if (groups.length >= wanted || performance.now() >= endMs)
-      return { groups, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 } };
+  const here = (): Listed => ({ groups, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 } });
+  for (let steps = 0; bucket < context.cluster.buckets; steps += 1) {
+    if (groups.length >= wanted || performance.now() >= endMs) return here();
     const step = { bucket, from: position, documentsMax: 1, bytesMax: 1 };
-    const page = await context.access.visit(visit, step, Math.max(endMs - performance.now(), 1));
+    const asked = context.access.visit(visit, step, Math.max(endMs - performance.now(), 1));
+    const page = await asked.catch((error: unknown) => {
+      if (!endsHere(error, steps > 0)) throw error;
+    });
+    if (page === undefined) return here();
     if (page.damage !== undefined) throw new ServiceError("STORE_CORRUPT", page.damage);
     const group = page.documents === 0 ? undefined : groupOf(page.body);
     if (group !== undefined) groups.push(group);

@@ -10,7 +10,7 @@ import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
-import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
+import { DOCUMENT_JSON, endsHere, jsonReply } from "../failure.ts";
 import type { DocumentParameters } from "../parameters.ts";
 import { traceOf } from "../trace.ts";
 import { type DocumentSet, readContinuation } from "../visit-request.ts";
@@ -101,8 +101,8 @@ function toldOf({ message = "The operation failed", code, outcome }: Outcome, is
 }
 
 /** A step that was not done. Where others were done before, the answer has to say where to go on. */
-function stoppedOutcome(error: unknown, next: VisitPosition, isBegun: boolean): MassOutcome {
-  if (!(isBegun && ServiceError.is(error))) throw error;
+function stoppedOutcome(error: unknown, next: VisitPosition, isBegun: boolean, hasMoved: boolean): MassOutcome {
+  if (!((isBegun || endsHere(error, hasMoved)) && ServiceError.is(error))) throw error;
   const { status, code, message, outcome } = error;
   return { documents: 0, next, failure: { status, code, message, ...(outcome && { outcome }) } };
 }
@@ -119,14 +119,15 @@ async function applyAll(
   const [open] = from?.open ?? [];
   let bucket = open?.bucket ?? buckets.find((one) => one >= (from?.nextBucket ?? 0));
   let position: VisitPosition = open ?? { partition: 0, after: "" };
-  let [documents, ignored] = [0, 0];
+  let [documents, ignored, steps] = [0, 0, 0];
   let failure: Outcome | undefined;
   while (bucket !== undefined && failure === undefined && performance.now() < endMs && gone?.aborted !== true) {
     const { partition, after } = position;
     const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES };
     const step = { bucket, from: { partition, after }, ...bounds, ...(key === undefined ? {} : { key }) };
     const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1), gone);
-    const outcome = await asked.catch((error: unknown) => stoppedOutcome(error, position, documents > 0));
+    const outcome = await asked.catch((error: unknown) => stoppedOutcome(error, position, documents > 0, steps > 0));
+    steps += 1;
     documents += outcome.documents;
     ignored += outcome.ignored ?? 0;
     failure = outcome.failure;
@@ -137,5 +138,6 @@ async function applyAll(
   // That its time is over ends a request as it ends a visit: what was done is done, and the next goes on from there.
   if (failure?.code === "TIMED_OUT" && documents > 0) failure = undefined;
   if (bucket === undefined) return { documents, ignored, progress: undefined, failure };
+  if (failure?.code === "TOO_LARGE" && (documents > 0 || steps > 1)) failure = undefined;
   return { documents, ignored, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 }, failure };
 }

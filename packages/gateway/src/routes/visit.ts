@@ -6,7 +6,7 @@ import { ServiceError } from "@brooklet/wire";
 import type { Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
-import { DOCUMENT_JSON } from "../failure.ts";
+import { DOCUMENT_JSON, endsHere } from "../failure.ts";
 import { inPlace } from "../load/admission.ts";
 import { type Trace, traceOf } from "../trace.ts";
 import type { DocumentSet } from "../visit-request.ts";
@@ -52,7 +52,7 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
       const leftMs = endMs - performance.now();
       if (leftMs <= 0 || gone?.aborted === true) break;
       const bounds = { documentsMax: wanted - documents, bytesMax: limits.visitBytes - bytes, timeoutMs: leftMs, gone };
-      const page = await session.next(bounds, false).catch((error: unknown) => failedPage(error, documents > 0));
+      const page = await session.next(bounds, false).catch((error: unknown) => failedPage(error, pages > 0));
       if (page === undefined) break;
       if ("status" in page) {
         failure = page;
@@ -87,9 +87,8 @@ interface VisitFailure {
 }
 
 /** What a page that could not be made means to a visit. What the caller did wrong is answered alone. */
-function failedPage(error: unknown, hasDocuments: boolean): VisitFailure | undefined {
-  // What is too large is told to who asks for it alone: what is there already is answered, with where to go on.
-  if (hasDocuments && ServiceError.is(error) && error.code === "TOO_LARGE") return undefined;
+function failedPage(error: unknown, hasMoved: boolean): VisitFailure | undefined {
+  if (endsHere(error, hasMoved)) return undefined;
   if (!ServiceError.is(error) || (error.status !== 500 && error.status !== 504)) throw error;
   const { status, message, code } = error;
   return { status, message, code };
@@ -204,8 +203,8 @@ class StreamRun {
     const { session, wanted, timeoutMs, arrivedMs, gone } = this.#request;
     const { visitPartBytes, visitPartMs } = this.#context.limits;
     const endMs = arrivedMs + sessionMs(timeoutMs);
-    while (session.progress !== undefined && this.documents < wanted && performance.now() < endMs) {
-      if (gone?.aborted === true) return;
+    for (let pages = 0; session.progress !== undefined && this.documents < wanted; pages += 1) {
+      if (performance.now() >= endMs || gone?.aborted === true) return;
       try {
         const bounds = {
           documentsMax: wanted - this.documents,
@@ -220,6 +219,7 @@ class StreamRun {
         this.message = page.damage;
         return;
       } catch (error) {
+        if (endsHere(error, pages > 0)) return;
         this.message = ServiceError.is(error) ? error.message : "Internal server error";
         return;
       }

@@ -91,7 +91,12 @@ export async function deployFenced(applicationPackage: Uint8Array, setting: Fenc
     // Nothing was.
     selecting: async () => undefined,
     release: async () => {
-      if (lease !== undefined) await port.registry().release(lease);
+      // It is over by itself: what the deployment failed for is what is told.
+      if (lease !== undefined)
+        await port
+          .registry()
+          .release(lease)
+          .catch(() => undefined);
     },
   };
   const fenced: StoredDocuments = {

@@ -42,6 +42,7 @@ import type { GroupObjectOptions } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, stepEnd, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import { steadyPort } from "./platform-failure.ts";
 import { RestAlarm } from "./rest-alarm.ts";
 import { Sharer } from "./turnstile.ts";
 
@@ -73,10 +74,10 @@ export class GroupObject implements GroupCalls {
   #copies: number | undefined;
 
   constructor(options: GroupObjectOptions) {
-    this.#options = options;
+    this.#options = { ...options, port: steadyPort(options.port) };
     this.#admission = new ObjectAdmission(options.admission);
     this.#alarm = new RestAlarm(options.alarm);
-    this.#fence = new Fence(options.port, (application) => this.#ready(application));
+    this.#fence = new Fence(this.#options.port, (application) => this.#ready(application));
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
@@ -179,7 +180,6 @@ export class GroupObject implements GroupCalls {
   }
 
   async dropShard(made: number): Promise<void> {
-    const { number } = this;
     await this.#opening();
     const { host } = this.#opened();
     const record = this.#record(host);
@@ -190,7 +190,7 @@ export class GroupObject implements GroupCalls {
     }
     await this.#empty();
     // Whatever of it is still on its way comes too late.
-    this.#keep(this.#opened().host, recordOfErased({ ...WHOLE, ...record, number, made }));
+    this.#keep(this.#opened().host, recordOfErased({ ...WHOLE, ...record, number: this.number, made }));
   }
 
   async #dropOffspring(record: ShardRecord): Promise<void> {

@@ -54,7 +54,7 @@ import {
   type ObjectStep,
   type ObjectWaiting,
 } from "./object-calls.ts";
-import { askGroup } from "./platform-failure.ts";
+import { askGroup, steadyPort } from "./platform-failure.ts";
 
 /** Groups that one search asks at a time. */
 const GROUPS_AT_ONCE = 32;
@@ -92,10 +92,11 @@ export class ObjectCluster implements Cluster {
   private constructor(options: ObjectClusterOptions, secret: Uint8Array) {
     this.#options = options;
     this.secret = secret;
+    const { port } = options;
     this.sessions = {
-      add: (bytes, base) => options.port.registry().addSession(bytes, SESSIONS_KEPT, base),
-      get: (session) => options.port.registry().session(session),
-      prepare: (session) => options.port.registry().prepareSession(session),
+      add: (bytes, base) => port.registry().addSession(bytes, SESSIONS_KEPT, base),
+      get: (session) => port.registry().session(session),
+      prepare: (session) => port.registry().prepareSession(session),
     };
     const storage = this.#storage();
     const { embedder } = options;
@@ -106,9 +107,10 @@ export class ObjectCluster implements Cluster {
 
   /** Reads what is deployed. */
   static async open(options: ObjectClusterOptions): Promise<ObjectCluster> {
-    const secret = await options.port.registry().secret();
+    const port = steadyPort(options.port);
+    const secret = await port.registry().secret();
     await options.isolate.open?.(async () => secret);
-    const cluster = new ObjectCluster(options, secret);
+    const cluster = new ObjectCluster({ ...options, port }, secret);
     await cluster.refresh();
     return cluster;
   }

@@ -1,38 +1,49 @@
 /** Failures of the platform, not of an object: what is told of them, and whether to ask again. */
 import { ServiceError } from "@brooklet/core";
-import type { GroupCalls, ObjectPort } from "./object-calls.ts";
+import type { ObjectPort } from "./object-calls.ts";
 
-/** What a failure of the platform means: too much at a time, or an object that was moved meanwhile. */
+/** What a failure of the platform means: too much at a time, an object that was moved meanwhile, or a call too many. */
 function platformFailure(error: unknown, writes: boolean): unknown {
-  if (isOverloaded(error)) {
-    const message = "The object of this group has too much to do; try again later";
+  if (isOverloaded(error))
+    return unavailable("OVERLOADED", "The object that was asked has too much to do; try again later", error);
+  if (isSpent(error)) {
+    const message =
+      "The request asks more groups than the platform lets one ask (its limit of subrequests): name fewer, or send the rest in another";
     return new ServiceError({
-      code: "OVERLOADED",
-      status: 503,
-      number: 8,
+      code: "TOO_LARGE",
+      status: 413,
+      number: 17,
       message,
       outcome: "not_applied",
       cause: error,
     });
   }
   if (!isRetryable(error)) return error;
-  const message = "The object of this group was moved or started again meanwhile; ask again";
-  const outcome = writes ? "unknown" : "not_applied";
-  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 8, message, outcome, cause: error });
+  const message = "The object that was asked was moved or started again meanwhile; ask again";
+  return unavailable("UNAVAILABLE", message, error, writes ? "unknown" : "not_applied");
 }
 
-/** What is asked of a group: whether it writes, and whether it may be asked once more where nobody knows what came of it. */
+function unavailable(
+  code: string,
+  message: string,
+  cause: unknown,
+  outcome: "unknown" | "not_applied" = "not_applied",
+): ServiceError {
+  return new ServiceError({ code, status: 503, number: 8, message, outcome, cause });
+}
+
+/** What is asked of an object: whether it writes, and whether it may be asked once more where nobody knows what came of it. */
 export interface Asking {
   readonly writes: boolean;
   readonly mayRepeat: boolean;
 }
 
 /** What a group replies. One whose object was moved, or begins anew, is asked once more if it may be. */
-export async function askGroup<Given, Reply>(
-  port: ObjectPort,
+export async function askGroup<Calls, Given, Reply>(
+  port: { group(name: string): Calls },
   name: string,
   { writes, mayRepeat }: Asking,
-  call: (group: GroupCalls, given: Given) => Promise<Reply>,
+  call: (group: Calls, given: Given) => Promise<Reply>,
   given: Given,
 ): Promise<Reply> {
   try {
@@ -45,6 +56,41 @@ export async function askGroup<Given, Reply>(
   } catch (error) {
     throw platformFailure(error, writes);
   }
+}
+
+/** Calls that do something else the second time: what came of them nobody knows who was not answered. */
+const ONCE: ReadonlySet<string> = new Set(["lease", "store"]);
+
+/** The objects of a platform, of which those that all groups share are asked once more too, and say what their failures mean. */
+export function steadyPort(port: ObjectPort): ObjectPort {
+  return {
+    group: (key) => port.group(key),
+    directory: (number) => steady(() => port.directory(number)),
+    registry: () => steady(() => port.registry()),
+  };
+}
+
+function steady<Calls extends object>(group: () => Calls): Calls {
+  const asking = (name: string): Asking => ({ writes: name === "store", mayRepeat: !ONCE.has(name) });
+  const calls =
+    (_: unknown, name: string) =>
+    (...asked: unknown[]) =>
+      askGroup(
+        { group: group as () => Shared },
+        "",
+        asking(name),
+        (object) => (object[name] as Call)(...asked),
+        undefined,
+      );
+  return new Proxy({}, { get: calls as (target: object, name: string | symbol) => unknown }) as Calls;
+}
+
+type Call = (...asked: unknown[]) => Promise<unknown>;
+type Shared = Readonly<Record<string, Call>>;
+
+/** The platform has no property for it where one request has made all calls that it may. */
+function isSpent(error: unknown): boolean {
+  return error instanceof Error && /^Too many (subrequests|API requests)/.test(error.message);
 }
 
 function isOverloaded(error: unknown): boolean {

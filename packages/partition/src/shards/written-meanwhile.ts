@@ -90,7 +90,7 @@ export class WrittenMeanwhile {
   }
 }
 
-/** Whether a visit selects a document, or may: what is damaged cannot be told, nor what there is no time for. */
+/** Whether a visit selects a document, or may: what is damaged cannot be told, nor what there is no time for, or more of than can be asked. */
 export async function selectsAny(
   stored: Pick<MeanwhileHost, "visit">,
   visit: Visit,
@@ -102,6 +102,7 @@ export async function selectsAny(
     if (clock.now() > endMs) return true;
     const step: VisitStep = { ...where, from, documentsMax: 1, bytesMax: 1 };
     const page: VisitPage | undefined = await stored.visit(visit, step, STORED_STEP_MS).catch((error: unknown) => {
+      if (isServiceError(error) && error.code === "TOO_LARGE") return MAY_BE;
       // What is stored elsewhere may have to be brought first, which goes on.
       if (isServiceError(error) && error.code === "TIMED_OUT" && clock.now() <= endMs) return undefined;
       throw error;
@@ -112,3 +113,6 @@ export async function selectsAny(
   }
   return false;
 }
+
+/** A page of what nobody could look at. */
+const MAY_BE: VisitPage = { documents: 1, body: new Uint8Array() };

@@ -1,0 +1,98 @@
+/** The platform lets one request make so many calls of objects: what is answered when it is one too many. */
+import { Core, instantiate } from "@brooklet/core";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { SearchRequest, Visit, VisitPosition } from "../src/cluster.ts";
+import type { ObjectCluster } from "../src/objects/object-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
+import { packageOf } from "./core-setting.ts";
+import { Platform } from "./object-setting.ts";
+
+const MINUTE_MS = 60_000;
+const GROUPS = 90;
+/** Calls of one request. */
+const SUBREQUESTS = 30;
+const NOTE = `schema note {
+  document note {
+    field n type int { indexing: summary | attribute }
+  }
+}`;
+const ALL: Visit = { types: ["note"], namespace: "", selection: "true", fieldSet: "", tensorFormat: "", format: "ids" };
+const REMOVE = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+const START: VisitPosition = { partition: 0, after: "" };
+const EVERYWHERE: SearchRequest = {
+  properties: Object.entries({ yql: "select * from note where true", "streaming.selection": "true", timeout: "60s" }),
+  body: new Uint8Array(),
+};
+const REFUSED = { code: "TOO_LARGE", status: 413, outcome: "not_applied" };
+
+async function withGroups(): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
+  const platform = new Platform(() => new Core({ instantiate, cacheBytes: 8 << 20 }));
+  const cluster = await platform.open();
+  await cluster.deploy(packageOf({ note: NOTE }));
+  for (let n = 0; n < GROUPS; n += 1) {
+    const about = { kind: "put", rawPath: "", create: false, condition: "", id: `id:x:note:g=u${n}:1` } as const;
+    const put = { ...about, body: new TextEncoder().encode(`{"fields":{"n":${n}}}`) };
+    expect(await cluster.partition(`g:u${n}`).apply(put, MINUTE_MS)).toEqual({ status: 200 });
+  }
+  return { platform, cluster };
+}
+
+/** Goes through all directories, each step a request of its own, and back with what each gave. */
+async function stepping(
+  { platform, cluster }: Awaited<ReturnType<typeof withGroups>>,
+  step: (bucket: number, from: VisitPosition) => Promise<{ documents: number; next?: VisitPosition }>,
+): Promise<number> {
+  let documents = 0;
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
+    for (let from: VisitPosition | undefined = START; from !== undefined; ) {
+      platform.subrequests = SUBREQUESTS;
+      const page = await step(bucket, from);
+      documents += page.documents;
+      from = page.next;
+    }
+  platform.subrequests = undefined;
+  return documents;
+}
+
+test("a search that asks more groups than a request may is refused with what can be done", async () => {
+  const { platform, cluster } = await withGroups();
+  platform.subrequests = SUBREQUESTS;
+  const refused = { ...REFUSED, message: expect.stringContaining("subrequests") };
+  await expect(searchOnce(cluster, EVERYWHERE, MINUTE_MS)).rejects.toMatchObject(refused);
+  // The next call would be that of a directory.
+  platform.subrequests = 0;
+  await expect(searchOnce(cluster, EVERYWHERE, MINUTE_MS)).rejects.toMatchObject(refused);
+  platform.subrequests = GROUPS + cluster.buckets;
+  expect((await searchOnce(cluster, EVERYWHERE, MINUTE_MS)).status).toBe(200);
+  expect(platform.problems).toEqual([]);
+});
+
+test("a visit, and an operation on many, end where the request may call no more, and go on there", async () => {
+  const setting = await withGroups();
+  const bounds = { documentsMax: 1_000, bytesMax: 1 << 20 };
+  const { cluster } = setting;
+  const visited = await stepping(setting, (bucket, from) => cluster.visit(ALL, { bucket, from, ...bounds }, MINUTE_MS));
+  expect(visited).toBe(GROUPS);
+  const removed = await stepping(setting, (bucket, from) =>
+    cluster.applyWhere(ALL, { bucket, from, ...bounds }, REMOVE, MINUTE_MS),
+  );
+  expect(removed).toBe(GROUPS);
+});
+
+test("a deployment that may not ask every group cannot tell whether there is a value", async () => {
+  const { platform, cluster } = await withGroups();
+  // Of no document there is a value.
+  const without = NOTE.replace(
+    "field n type int { indexing: summary | attribute }",
+    "field m type int { indexing: summary }",
+  );
+  const withOther = without.replace("m type int", "m type bool");
+  await cluster.deploy(packageOf({ note: without }));
+  platform.subrequests = SUBREQUESTS;
+  await expect(cluster.deploy(packageOf({ note: withOther }))).rejects.toThrow(/^field-type-change: Field 'm'/);
+  platform.subrequests = undefined;
+  // That it ended the registry was not told either: its lease is over after a minute.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + MINUTE_MS });
+  onTestFinished(() => void vi.useRealTimers());
+  await cluster.deploy(packageOf({ note: withOther }));
+});
