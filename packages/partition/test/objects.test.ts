@@ -152,6 +152,45 @@ test("a group that is erased while its first write waits to be listed is listed 
   expect(await count(cluster, "red", EVERYWHERE)).toBe(1);
 });
 
+test("what is asked of a group while it is erased is answered as if there was nothing", async () => {
+  let passedMs = 0;
+  const [now, turn] = [clock.now.bind(clock), nodeSurroundings.turn];
+  let waiting: ReturnType<typeof pause> | undefined;
+  const mocks = [
+    vi.spyOn(clock, "now").mockImplementation(() => now() + passedMs),
+    vi.spyOn(nodeSurroundings, "turn").mockImplementation(async () => {
+      passedMs += 10;
+      const { wait = turn } = waiting ?? {};
+      waiting = undefined;
+      await wait();
+    }),
+  ];
+  onTestFinished(() => mocks.forEach((mock) => void mock.mockRestore()));
+  const { platform, cluster } = await deployed();
+  const bounds = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20 };
+  const step = { bucket: cluster.bucketOf("g:alice"), ...bounds };
+  for (const ask of [
+    () => cluster.visit(ALL, step, MINUTE_MS),
+    () => cluster.applyWhere(ALL, step, REMOVE, MINUTE_MS),
+  ]) {
+    await put(cluster, "alice", "1", "red balloon");
+    const reading = pause();
+    waiting = reading;
+    const asked = ask();
+    await reading.reached;
+    const erasing = cluster.erase("g:alice");
+    for (let some = 0; some < 20; some += 1) await new Promise((resolve) => setImmediate(resolve));
+    reading.goOn();
+    expect(await asked).toMatchObject({ documents: 0 });
+    await erasing;
+    // Nor is it listed by that.
+    platform.failure = { error: new Error("it was asked"), isDone: false, times: 1 };
+    expect(await cluster.visit(ALL, step, MINUTE_MS)).toMatchObject({ documents: 0 });
+    platform.failure = undefined;
+  }
+  expect(platform.problems).toEqual([]);
+});
+
 test("reads write no row, a first write three, a put one, and a load few", async () => {
   const { platform, cluster } = await deployed();
   const key: PartitionKey = "g:alice";

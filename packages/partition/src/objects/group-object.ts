@@ -18,7 +18,6 @@ import type {
   Visit,
   VisitPage,
 } from "../cluster.ts";
-import { isOperators, serviceError } from "../failure.ts";
 import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import {
@@ -38,21 +37,14 @@ import { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
 import { Fence } from "./fence.ts";
-import type { GroupObjectOptions } from "./group-options.ts";
+import type { GroupObjectOptions, Served } from "./group-options.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, stepEnd, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import { endedOutcome, failedReply, isClosed } from "./object-failure.ts";
 import { steadyPort } from "./platform-failure.ts";
 import { RestAlarm } from "./rest-alarm.ts";
 import { Sharer } from "./turnstile.ts";
-
-/** What is there from one erasure to the next. */
-interface Served {
-  readonly host: BucketHost;
-  readonly queries: OpenQueries;
-  /** The group that is stored here was listed, and it was asked what may be written. */
-  isListed: boolean;
-}
 
 /** The object of a group. */
 export class GroupObject implements GroupCalls {
@@ -146,9 +138,13 @@ export class GroupObject implements GroupCalls {
       const apply = async (): Promise<MassOutcome | undefined> =>
         this.#isSplit ? undefined : await host.applyWhere(visit, inside, operation, waiting.timeoutMs, stepEnd());
       // While it goes through all documents none is given away.
-      return await this.#guardOf(host).throughAll(apply);
+      const outcome = await this.#guardOf(host).throughAll(apply);
+      return outcome && this.#isPast(host) ? endedOutcome(outcome) : outcome;
     };
-    return this.#write(waiting, work, (outcome) => outcome === undefined) as Promise<ObjectReply<MassOutcome>>;
+    // What is not there is not listed by this: it may have been erased a moment ago.
+    const write = async (served: Served): Promise<MassOutcome | undefined> =>
+      served.host.shard(this.#key).bytes === 0 ? { documents: 0 } : await this.#written(served, work);
+    return this.#call(waiting, write, (outcome) => outcome === undefined) as Promise<ObjectReply<MassOutcome>>;
   }
 
   async prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void> {
@@ -341,8 +337,9 @@ export class GroupObject implements GroupCalls {
   ): Promise<ObjectReply<Result>> {
     const refusal = this.#admission.enter(0);
     if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
+    let served: Served | undefined;
     try {
-      const served = await this.#ready(waiting.application);
+      served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
       if (this.#isSplit) return movedReply(this.#guard?.record, this.#application);
       const result = await work.call(this, served, query, waiting);
@@ -351,7 +348,8 @@ export class GroupObject implements GroupCalls {
         ? movedReply(this.#guard?.record, this.#application)
         : doneReply(result, this.#guard?.record, this.#application);
     } catch (thrown) {
-      return this.#failed(thrown);
+      if (this.#isPast(served?.host) && isClosed(thrown)) return await this.#whole(waiting, work, query);
+      return failedReply(thrown, this.#application, this.#options.onProblem);
     } finally {
       this.#admission.leave(0);
     }
@@ -377,50 +375,52 @@ export class GroupObject implements GroupCalls {
     hasMoved: (result: Result) => boolean,
     bytes = 0,
   ): Promise<ObjectReply<Result>> {
-    const write = async (served: Served): Promise<Result> => {
-      await this.#list(served);
-      const result = await work(served.host);
-      await this.#alarm.written();
-      return result;
-    };
-    return await this.#call(waiting, write, hasMoved, bytes);
+    return await this.#call(waiting, (served) => this.#written(served, work), hasMoved, bytes);
+  }
+
+  async #written<Result>(served: Served, work: (host: BucketHost) => Promise<Result>): Promise<Result> {
+    await this.#list(served);
+    const result = await work(served.host);
+    await this.#alarm.written();
+    return result;
   }
 
   async #call<Result>(
     waiting: ObjectWaiting,
     work: (served: Served) => Promise<Result>,
     hasMoved: (result: Result) => boolean = () => false,
-    bytes = 0,
+    bytes?: number,
   ): Promise<ObjectReply<Result>> {
     if (waiting.fence) this.#fence.raise(waiting.fence);
-    const refusal = this.#admission.enter(bytes);
+    const refusal = this.#admission.enter(bytes ?? 0);
     if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
+    let served: Served | undefined;
     try {
-      const served = await this.#ready(waiting.application);
+      served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
       const result = await work(served);
       return hasMoved(result)
         ? movedReply(this.#guard?.record, this.#application)
         : doneReply(result, this.#guard?.record, this.#application);
     } catch (thrown) {
-      return this.#failed(thrown);
+      if (bytes === undefined && this.#isPast(served?.host) && isClosed(thrown))
+        return await this.#call(waiting, work, hasMoved);
+      return failedReply(thrown, this.#application, this.#options.onProblem);
     } finally {
-      this.#admission.leave(bytes);
+      this.#admission.leave(bytes ?? 0);
     }
   }
 
-  #failed(thrown: unknown): { readonly failed: ReturnType<typeof errorFields>; readonly application: number } {
-    const error = serviceError(thrown);
-    if (isOperators(error)) this.#options.onProblem(error.cause ?? error);
-    return { failed: errorFields(error), application: this.#application };
+  /** Whether a group was erased meanwhile: what failed for that is asked of the one after it, as if it had come later. */
+  #isPast(host: BucketHost | undefined): boolean {
+    return host !== undefined && this.#served?.host !== host;
   }
 
   /** Whether it is the shard that a caller means. */
   #isMeant({ made = 0 }: ObjectWaiting): boolean {
     if (this.number === 0) return made === 0;
-    const record = this.#guard?.record;
-    this.#isKnown ||= serves(record, { made });
-    return serves(record, { made });
+    this.#isKnown ||= serves(this.#guard?.record, { made });
+    return serves(this.#guard?.record, { made });
   }
 
   /** The host, with at least the application that the caller knows. */

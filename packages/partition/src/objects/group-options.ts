@@ -1,6 +1,8 @@
 /** What the object of a group is made of: what differs from platform to platform. */
 import type { SqlConnection } from "@brooklet/store";
+import type { BucketHost } from "../bucket-host.ts";
 import type { PartitionKey } from "../cluster.ts";
+import type { OpenQueries } from "../query/open-queries.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { DeployedCore } from "./isolate.ts";
 import type { ObjectAdmissionLimits } from "./object-admission.ts";
@@ -36,4 +38,12 @@ export interface GroupObjectOptions {
   readonly surroundings: Surroundings;
   /** Told of every failure that no caller sees. */
   readonly onProblem: (error: unknown) => void;
+}
+
+/** What is there from one erasure to the next. */
+export interface Served {
+  readonly host: BucketHost;
+  readonly queries: OpenQueries;
+  /** The group that is stored here was listed, and it was asked what may be written. */
+  isListed: boolean;
 }
