@@ -1,5 +1,6 @@
 /** Groups that are objects of a platform: what is erased, moved, deployed elsewhere, listed, and billed. */
 import { Core, instantiate, ServiceError } from "@brooklet/core";
+import { DirectoryStore } from "@brooklet/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
 import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
@@ -474,6 +475,25 @@ test("a deployment that looks for longer than a lease lasts is deployed", async 
   await cluster.deploy(packageOf({ note: WITH_TAG }));
   await cluster.deploy(packageOf({ note: WITH_TAG.replace("field tag type string", "field tag type int") }));
   expect(lookedMs).toBeGreaterThan(60_000);
+  expect(await cluster.applicationNumber()).toBe(3);
+});
+
+test("a deployment comes further where listing its groups takes longer than a step of its look", async () => {
+  const { cluster } = await deployed();
+  for (const group of ["alice", "bob", "carol", "dave"]) await put(cluster, group, "1", "red");
+  let lookedMs = 0;
+  const now = clock.now.bind(clock);
+  const { from } = DirectoryStore.prototype;
+  const mocks = [
+    vi.spyOn(clock, "now").mockImplementation(() => now() + lookedMs),
+    vi.spyOn(DirectoryStore.prototype, "from").mockImplementation(function (this: DirectoryStore, ...asked) {
+      lookedMs += 3_000;
+      return from.apply(this, asked);
+    }),
+  ];
+  onTestFinished(() => mocks.forEach((mock) => void mock.mockRestore()));
+  await cluster.deploy(packageOf({ note: WITH_TAG }));
+  await cluster.deploy(packageOf({ note: WITH_TAG.replace("field tag type string", "field tag type int") }));
   expect(await cluster.applicationNumber()).toBe(3);
 });
 

@@ -6,7 +6,7 @@ import { isServiceError } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import { clock } from "../clock.ts";
 import type { PartitionKey, Visit, VisitPage, VisitStep } from "../cluster.ts";
-import { STORED_STEP_MS } from "../limits.ts";
+import { LEASE_RENEWAL_MS, STORED_STEP_MS } from "../limits.ts";
 import { WHOLE } from "./shard.ts";
 import { type Gate, gate, ShardGuard, WaitingGuard } from "./shard-guard.ts";
 
@@ -98,10 +98,11 @@ export async function selectsAny(
   endMs: number,
 ): Promise<boolean> {
   let from: VisitStep["from"] | undefined = { partition: 0, after: "" };
+  let stepMs = STORED_STEP_MS;
   while (from !== undefined) {
     if (clock.now() > endMs) return true;
     const step: VisitStep = { ...where, from, documentsMax: 1, bytesMax: 1 };
-    const page: VisitPage | undefined = await stored.visit(visit, step, STORED_STEP_MS).catch((error: unknown) => {
+    const page: VisitPage | undefined = await stored.visit(visit, step, stepMs).catch((error: unknown) => {
       if (isServiceError(error) && error.code === "TOO_LARGE") return MAY_BE;
       // What is stored elsewhere may have to be brought first, which goes on.
       if (isServiceError(error) && error.code === "TIMED_OUT" && clock.now() <= endMs) return undefined;
@@ -109,7 +110,11 @@ export async function selectsAny(
     });
     if (page === undefined) continue;
     if (page.documents > 0 || page.damage !== undefined) return true;
-    from = page.next;
+    const { next }: VisitPage = page;
+    // One that ended where it began was too short to list what is there, or to reach it.
+    const hasMoved = next?.partition !== from.partition || next.after !== from.after;
+    stepMs = hasMoved ? STORED_STEP_MS : Math.min(2 * stepMs, LEASE_RENEWAL_MS);
+    from = next;
   }
   return false;
 }
