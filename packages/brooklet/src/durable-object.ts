@@ -111,7 +111,7 @@ const opened = new WeakMap<ObjectStorage, Opened>();
 
 function opening(storage: ObjectStorage, onProblem: (problem: unknown) => void): Opened {
   let known = opened.get(storage);
-  if (known === undefined) {
+  if (known === undefined || known.objects.isGone) {
     const core = cores.open();
     const connection = durableObject(storage);
     const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
@@ -124,7 +124,7 @@ function opening(storage: ObjectStorage, onProblem: (problem: unknown) => void):
 
 function leave(storage: ObjectStorage, left: Opened): void {
   left.users -= 1;
-  if (left.users === 0) opened.delete(storage);
+  if (left.users === 0 && opened.get(storage) === left) opened.delete(storage);
 }
 
 /**

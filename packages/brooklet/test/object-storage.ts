@@ -38,6 +38,10 @@ export class StandInStorage {
     return this.#database.transaction(work)();
   }
 
+  async deleteAll(): Promise<void> {
+    this.#database = new Database(":memory:");
+  }
+
   async getCurrentBookmark(): Promise<string> {
     const bookmark = String(this.#kept.length).padStart(8, "0");
     this.#kept.push({ bookmark, atMs: Date.now(), bytes: this.#database.serialize() });

@@ -35,3 +35,19 @@ test("an object whose schemas were refused opens with others, and writes beside 
   expect(await again.group("me").count(note)).toBe(3);
   await Promise.all([first.close(), again.close()]);
 });
+
+test("an object whose owner deleted all that is stored is opened anew, with nothing in it", async () => {
+  const storage = new StandInStorage();
+  const first = await openIn(storage, { schemas: [note] });
+  await first.group("me").put(note, "1", { body: "red", n: 1 });
+  await storage.deleteAll();
+  const second = await openIn(storage, { schemas: [note] });
+  expect(await second.group("me").get(note, "1")).toBeUndefined();
+  await second.group("me").put(note, "2", { body: "red", n: 2 });
+  // That one of before is let go of changes nothing for others.
+  await first.close();
+  const third = await openIn(storage, { schemas: [note] });
+  await third.group("me").put(note, "3", { body: "red", n: 3 });
+  expect([await second.group("me").count(note), await third.group("me").count(note)]).toEqual([2, 2]);
+  await Promise.all([second.close(), third.close()]);
+});

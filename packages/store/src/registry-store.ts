@@ -40,7 +40,16 @@ export class RegistryStore {
 
   constructor(sql: Sql) {
     this.#sql = sql;
-    this.#exists = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'brooklet_piece'").length > 0;
+    this.#exists = this.#isThere();
+  }
+
+  #isThere(): boolean {
+    return this.#sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'brooklet_piece'").length > 0;
+  }
+
+  /** Whether what was stored was deleted by somebody else, with everything in the database as a rule. */
+  get isGone(): boolean {
+    return this.#exists && !this.#isThere();
   }
 
   /** 32 random bytes that stay the same; made when they are first asked for. */

@@ -46,6 +46,11 @@ export class OwnObjects implements ObjectPort {
     return this.#group(key);
   }
 
+  /** Whether the owner of the database deleted everything in it: nothing of what is in memory is true then. */
+  get isGone(): boolean {
+    return this.#registry.isGone;
+  }
+
   directory(): DirectoryCalls {
     const directory = this.#directory;
     return {
