@@ -268,8 +268,8 @@ test("what a folder cannot take leaves nothing there", async () => {
   expect(readdirSync(place)).toEqual(["taken"]);
 });
 
-/** A target that goes on when it is let go: before it puts the first object, or after it has removed it. */
-function held(target: BackupTarget, request: "put" | "remove" = "put") {
+/** A target that goes on when it is let go: before it puts the first object or removes it, or after it has removed it. */
+function held(target: BackupTarget, request: "put" | "remove" | "removed" = "put") {
   let [begin, letGo] = [(): void => undefined, (): void => undefined];
   const begun = new Promise<void>((done) => {
     begin = done;
@@ -287,8 +287,9 @@ function held(target: BackupTarget, request: "put" | "remove" = "put") {
     await target.put(name, bytes);
   };
   const remove = async (name: string): Promise<void> => {
-    await target.remove(name);
     if (request === "remove") await wait(name);
+    await target.remove(name);
+    if (request === "removed") await wait(name);
   };
   return { target: { ...target, put, remove }, begun, letGo };
 }
@@ -339,13 +340,16 @@ test.each([
   },
 );
 
-test("a backup that is taken over from while it removes others removes nothing that the next one stored", async () => {
+test.each([
+  ["while it removes others", "removed"],
+  ["while a removal is on its way, which comes late", "remove"],
+] as const)("a backup that is taken over from %s removes nothing that the next one stored", async (_, request) => {
   const [data, other, kept] = [await filled(), await filled(), folder()];
-  const objects = new BackupObjects(folderTarget(kept), KEY);
+  const objects = new BackupObjects(folderTarget(kept), undefined);
   const of = { directory: data, openSql: openDatabase, isSealed };
   await backUp({ ...of, directory: other, objects, keepDays: 1e-9 });
-  const { target, begun, letGo } = held(folderTarget(kept), "remove");
-  const first = backUp({ ...of, objects: new BackupObjects(target, KEY) });
+  const { target, begun, letGo } = held(folderTarget(kept), request);
+  const first = backUp({ ...of, objects: new BackupObjects(target, undefined) });
   first.catch(() => undefined);
   await begun;
   const second = await backUp({ ...of, directory: other, objects, isTakenOver: true });
@@ -354,6 +358,14 @@ test("a backup that is taken over from while it removes others removes nothing t
   expect((await backupsIn(objects)).map(({ id }) => id)).toContain(second.id);
   await restore({ objects, path: join(folder(), "restored"), id: second.id, openSql: openDatabase, isSealed });
 });
+
+/** The names of all objects that a listed backup has. */
+async function namedIn(objects: BackupObjects): Promise<Set<string>> {
+  const named = new Set<string>();
+  for (const { id } of await backupsIn(objects))
+    for (const object of objectsOf((await objects.value<Manifest>(manifestName(id))) as Manifest)) named.add(object);
+  return named;
+}
 
 test("a backup that is ended takes away what it stored, and gives its turn back", async () => {
   const [data, kept] = [await filled(), folder()];
@@ -459,26 +471,26 @@ test("what a backup had whose time is over is removed by the next one if that wh
   const database = await open({ path: data, schemas: [note] });
   for (const group of GROUPS) await database.group(group).erase();
   await database.close();
-  // Nothing comes through any more from the first removal on, as of a process that was killed.
-  let isKilled = false;
-  const fails =
-    <Rest extends unknown[]>(work: (name: string, ...rest: Rest) => Promise<void>, kills: boolean) =>
-    async (name: string, ...rest: Rest): Promise<void> => {
-      isKilled ||= kills;
-      if (isKilled) throw new Error("killed");
-      await work(name, ...rest);
-    };
-  const killed = { ...target, remove: fails(target.remove, true), put: fails(target.put, false) };
-  await expect(backUp({ ...of, objects: new BackupObjects(killed, undefined) })).rejects.toThrow("killed");
+  await expect(backUp({ ...of, objects: new BackupObjects(killedAt(target), undefined) })).rejects.toThrow("killed");
   await backUp({ ...of, objects });
-  const manifests = (await backupsIn(objects)).map(({ id }) => manifestName(id));
-  const named = new Set<string>();
-  for (const name of manifests)
-    for (const object of objectsOf((await objects.value<Manifest>(name)) as Manifest)) named.add(object);
-  expect(await target.names("manifests")).toEqual(manifests);
+  const named = await namedIn(objects);
+  expect(await target.names("manifests")).toEqual((await backupsIn(objects)).map(({ id }) => manifestName(id)));
   expect(new Set(await target.names("objects"))).toEqual(named);
   expect(before.every((name) => named.has(`objects/${name}`))).toBe(false);
 });
+
+/** A target to which nothing comes through any more from a write of a name or the first removal on, as of a process that was killed. */
+function killedAt(target: BackupTarget, written?: string): BackupTarget {
+  let isKilled = false;
+  const fails =
+    <Rest extends unknown[]>(work: (name: string, ...rest: Rest) => Promise<void>, kills: (name: string) => boolean) =>
+    async (name: string, ...rest: Rest): Promise<void> => {
+      isKilled ||= kills(name);
+      if (isKilled) throw new Error("killed");
+      await work(name, ...rest);
+    };
+  return { ...target, remove: fails(target.remove, () => true), put: fails(target.put, (name) => name === written) };
+}
 
 test("backups to several targets are noted at once, by processes that do not know each other", async () => {
   const data = await filled();

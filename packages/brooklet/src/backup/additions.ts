@@ -2,7 +2,7 @@
  * What a backup adds to a target. Each object is listed before it is stored: a backup that is ended by a kill leaves objects that no manifest
  * names, with documents in them, and the next one has to find those.
  */
-import type { BackupObjects } from "./objects.ts";
+import { type BackupObjects, digest } from "./objects.ts";
 
 /** Names in one list: it is written anew with each of them. */
 const PAGE = 256;
@@ -11,6 +11,9 @@ const PAGE = 256;
 export class Additions {
   readonly #objects: BackupObjects;
   readonly #names: string[];
+  /** Objects whose content may come again, by digests of that: those of this backup, and of one before it. */
+  readonly contents: Record<string, string> = {};
+  #earlier: Readonly<Record<string, string>> = {};
   #storedBytes = 0;
 
   private constructor(objects: BackupObjects, names: string[]) {
@@ -42,6 +45,19 @@ export class Additions {
   async add(bytes: Uint8Array): Promise<string> {
     const name = await this.#objects.add(bytes, (fresh) => this.list([fresh]));
     this.#storedBytes += bytes.length;
+    return name;
+  }
+
+  /** Names the objects of an earlier backup that are there where what is added by `addOnce` is the same again. */
+  know(contents: Readonly<Record<string, string>>, there: ReadonlySet<string>): void {
+    this.#earlier = Object.fromEntries(Object.entries(contents).filter(([, name]) => there.has(name)));
+  }
+
+  /** Stores bytes, unless there is an object that has the same. The name of the object. */
+  async addOnce(bytes: Uint8Array): Promise<string> {
+    const of = digest(bytes);
+    const name = this.contents[of] ?? this.#earlier[of] ?? (await this.add(bytes));
+    this.contents[of] = name;
     return name;
   }
 

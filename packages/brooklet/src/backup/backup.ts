@@ -103,8 +103,11 @@ async function complete(
   const { directory, objects } = options;
   const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
   const stored = applicationIn(directory);
-  const { buckets, counts } = await storeBuckets(options, await latestOf(objects, list, of), additions);
-  const application = stored === undefined ? undefined : await additions.add(stored);
+  const before = await latestOf(objects, list, of);
+  const there = new Set(before === undefined ? [] : await additions.there());
+  additions.know(before?.contents ?? {}, there);
+  const { buckets, counts } = await storeBuckets(options, before, there, additions);
+  const application = stored === undefined ? undefined : await additions.addOnce(stored);
   const manifest: Manifest = {
     version: counts.largeGroups > 0 ? 2 : 1,
     ...entry,
@@ -112,6 +115,7 @@ async function complete(
     ...(application !== undefined && { application }),
     ...(options.hasKey && { encrypted: true }),
     buckets: buckets.map(({ part }) => part),
+    contents: additions.contents,
   };
   await objects.write(manifestName(entry.id), manifest);
   const all = [...list, entry];
@@ -178,12 +182,12 @@ interface StoredBuckets {
 async function storeBuckets(
   options: BackupOptions,
   before: Manifest | undefined,
+  there: ReadonlySet<string>,
   additions: Additions,
 ): Promise<StoredBuckets> {
   const { directory, openSql, isSealed, hasKey, onProgress } = options;
   const isKeyless = hasKey === undefined ? () => false : (partition: string) => !hasKey(partition);
   const buckets = bucketsIn(directory);
-  const there = new Set(before === undefined ? [] : await additions.there());
   const works = Array.from({ length: buckets }, (_, bucket) => ({
     identity: { bucket, buckets },
     work: new BucketBackup(additions, isSealed, before?.buckets[bucket], there),

@@ -71,7 +71,7 @@ export class BucketBackup {
     const objects = new Set(Object.values(places).map(({ object }) => object));
     const noted = moment.noted.filter(({ key }) => !isLeftOut(key));
     const part = {
-      rows: await this.#additions.add(await promisify(gzip)(JSON.stringify(rows))),
+      rows: await this.#additions.addOnce(await promisify(gzip)(JSON.stringify(rows))),
       segments: places,
       partitionsOf: Object.fromEntries([...this.#partitionsOf].filter(([object]) => objects.has(object))),
       ...(noted.length > 0 && { noted }),

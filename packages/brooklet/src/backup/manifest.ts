@@ -35,6 +35,8 @@ export interface Manifest {
   /** What it is of is encrypted, with keys of groups that are in no backup. */
   readonly encrypted?: true;
   readonly buckets: readonly BucketPart[];
+  /** Its objects with rows and the application, by digests of what is in them: the next backup names them where that is the same. */
+  readonly contents?: Readonly<Record<string, string>>;
 }
 
 /** A backup in a list. */

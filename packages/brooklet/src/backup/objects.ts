@@ -1,6 +1,7 @@
 /**
  * The objects of backups: each is named by what is in it, so that one that was changed is seen, and sealed by who has the key, if there
- * is one. Lists and manifests have names of their own.
+ * is one. Random bytes are in each: a name is given once, and a removal that comes late hits nothing that was stored since. Lists and
+ * manifests have names of their own.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
@@ -9,8 +10,10 @@ import { BackupFailure } from "./backup-failure.ts";
 import type { BackupTarget } from "./target.ts";
 
 const MAGIC: Buffer = Buffer.from("brkb");
-const PLAIN = 0;
+/** How an object begins behind that: as what it is, without random bytes (earlier builds), encrypted, or as what it is. */
+const BARE = 0;
 const SEALED = 1;
+const PLAIN = 2;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
@@ -76,8 +79,8 @@ export class BackupObjects {
   }
 
   #seal(bytes: Uint8Array): Buffer {
-    if (this.#key === undefined) return Buffer.concat([MAGIC, Uint8Array.of(PLAIN), bytes]);
     const nonce = randomBytes(NONCE_BYTES);
+    if (this.#key === undefined) return Buffer.concat([MAGIC, Uint8Array.of(PLAIN), nonce, bytes]);
     const cipher = createCipheriv("aes-256-gcm", this.#key, nonce);
     const sealed = [cipher.update(bytes), cipher.final()];
     return Buffer.concat([MAGIC, Uint8Array.of(SEALED), nonce, ...sealed, cipher.getAuthTag()]);
@@ -85,9 +88,10 @@ export class BackupObjects {
 
   #open(stored: Uint8Array, name: string): Buffer {
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
-    const isOurs = bytes.subarray(0, MAGIC.length).equals(MAGIC) && (bytes[MAGIC.length] ?? 2) <= SEALED;
+    const isOurs = bytes.subarray(0, MAGIC.length).equals(MAGIC) && (bytes[MAGIC.length] ?? PLAIN + 1) <= PLAIN;
     if (!isOurs) throw new BackupFailure(`${this.target.name}: ${name} is no part of a backup`);
-    if (bytes[MAGIC.length] === PLAIN) return bytes.subarray(HEAD_BYTES);
+    if (bytes[MAGIC.length] === BARE) return bytes.subarray(HEAD_BYTES);
+    if (bytes[MAGIC.length] === PLAIN) return bytes.subarray(HEAD_BYTES + NONCE_BYTES);
     if (this.#key === undefined) throw new BackupFailure(`${this.target.name}: ${name} is encrypted: give its key`);
     const end = bytes.length - TAG_BYTES;
     const decipher = createDecipheriv("aes-256-gcm", this.#key, bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES));
@@ -105,6 +109,7 @@ function sealKeyOf(key: string): SealKey {
   return Buffer.from(hkdfSync("sha256", key, "", "brooklet backup", KEY_BYTES));
 }
 
-function digest(bytes: Uint8Array): string {
+/** What tells bytes from all others. */
+export function digest(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
