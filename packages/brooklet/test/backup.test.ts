@@ -367,6 +367,24 @@ async function namedIn(objects: BackupObjects): Promise<Set<string>> {
   return named;
 }
 
+test("a backup that goes on after it was taken over from hides nothing that the next one left", async () => {
+  const [data, other, kept] = [await filled(), await filled(), folder()];
+  const target = folderTarget(kept);
+  const of = { directory: data, openSql: openDatabase, isSealed };
+  const { target: slow, begun, letGo } = held(target);
+  const first = backUp({ ...of, objects: new BackupObjects(slow, KEY) });
+  first.catch(() => undefined);
+  await begun;
+  const second = new BackupObjects(killedAt(target, "backups"), KEY);
+  await expect(backUp({ ...of, directory: other, objects: second, isTakenOver: true })).rejects.toThrow("killed");
+  letGo();
+  await expect(first).rejects.toThrow("another backup took over");
+  const objects = new BackupObjects(target, KEY);
+  await backUp({ ...of, objects, isTakenOver: true });
+  expect(new Set(await target.names("objects"))).toEqual(await namedIn(objects));
+  expect(await target.names("unfinished")).toEqual([]);
+});
+
 test("a backup that is ended takes away what it stored, and gives its turn back", async () => {
   const [data, kept] = [await filled(), folder()];
   const { target, begun, letGo } = held(folderTarget(kept));

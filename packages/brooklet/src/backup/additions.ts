@@ -2,33 +2,40 @@
  * What a backup adds to a target. Each object is listed before it is stored: a backup that is ended by a kill leaves objects that no manifest
  * names, with documents in them, and the next one has to find those.
  */
+import { randomUUID } from "node:crypto";
 import { type BackupObjects, digest } from "./objects.ts";
 
 /** Names in one list: it is written anew with each of them. */
 const PAGE = 256;
 
+/** What is listed as added, by backups that were ended too, and where. */
+interface Listed {
+  readonly names: readonly string[];
+  readonly pages: readonly string[];
+}
+
 /** The objects that one backup adds. */
 export class Additions {
   readonly #objects: BackupObjects;
-  readonly #names: string[];
+  /** Its lists have names of their own: one that was taken over from may still write. */
+  readonly #id: string = randomUUID();
+  readonly #names: string[] = [];
   /** Objects whose content may come again, by digests of that: those of this backup, and of one before it. */
   readonly contents: Record<string, string> = {};
   #earlier: Readonly<Record<string, string>> = {};
   #storedBytes = 0;
 
-  private constructor(objects: BackupObjects, names: string[]) {
+  constructor(objects: BackupObjects) {
     this.#objects = objects;
-    this.#names = names;
   }
 
-  /** Begins to add, after what others left that were ended. */
-  static async begin(objects: BackupObjects): Promise<Additions> {
+  /** What is listed by now. */
+  async listed(): Promise<Listed> {
     const names: string[] = [];
-    for (let page = 0; ; page += 1) {
-      const listed = await objects.value<readonly string[]>(pageName(page));
-      if (listed === undefined) return new Additions(objects, names);
-      names.push(...listed);
-    }
+    const pages = await this.#objects.target.names("unfinished");
+    // One that is gone by now was removed by who wrote it.
+    for (const page of pages) names.push(...((await this.#objects.value<readonly string[]>(page)) ?? []));
+    return { names, pages };
   }
 
   /** The names of all objects there are. */
@@ -66,21 +73,6 @@ export class Additions {
     const first = Math.floor(this.#names.length / PAGE);
     this.#names.push(...names);
     for (let page = first; page * PAGE < this.#names.length; page += 1)
-      await this.#objects.write(pageName(page), this.#names.slice(page * PAGE, (page + 1) * PAGE));
+      await this.#objects.write(`unfinished/${this.#id}-${page}`, this.#names.slice(page * PAGE, (page + 1) * PAGE));
   }
-
-  /** The names of all that was added and is not among these, what others left included. */
-  beside(kept: ReadonlySet<string>): readonly string[] {
-    return this.#names.filter((name) => !kept.has(name));
-  }
-
-  /** Ends: what is listed has a manifest, or is removed. */
-  async end(): Promise<void> {
-    for (let page = Math.ceil(this.#names.length / PAGE) - 1; page >= 0; page -= 1)
-      await this.#objects.target.remove(pageName(page));
-  }
-}
-
-function pageName(page: number): string {
-  return `unfinished/${page}`;
 }

@@ -83,7 +83,9 @@ async function make(options: BackupOptions, lease: Lease): Promise<BackupReport>
   const expiresAt = keepDays === undefined ? undefined : new Date(takenAt.getTime() + keepDays * DAY_MS).toISOString();
   const entry = { id, takenAt: takenAt.toISOString(), ...(expiresAt !== undefined && { expiresAt }) };
   const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
-  const additions = await Additions.begin(objects);
+  const additions = new Additions(objects);
+  // What others left can be read: otherwise nothing is begun.
+  await additions.listed();
   // Who erases a group from here on is told that this one may have it.
   noteBackup(directory, { ...entry, target: objects.target.name });
   try {
@@ -276,11 +278,13 @@ async function unlistExpired(
 
 /** Removes what was added, or is of backups that are over, and is in no backup: of this one, or of one that was ended. */
 async function removeLeftovers(objects: BackupObjects, additions: Additions, own: ReadonlySet<string>): Promise<void> {
-  if (additions.beside(own).length > 0) {
-    const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
-    for (const name of additions.beside(await namedBy(objects, list))) await objects.target.remove(name);
+  const { names, pages } = await additions.listed();
+  if (names.some((name) => !own.has(name))) {
+    const named = await namedBy(objects, (await objects.value<readonly BackupEntry[]>(LIST)) ?? []);
+    for (const name of names) if (!named.has(name)) await objects.target.remove(name);
   }
-  await additions.end();
+  // What is listed has a manifest by now, or is removed.
+  for (const page of pages) await objects.target.remove(page);
 }
 
 /** The manifests of all backups in a list, and their objects. One whose manifest is gone has none: nothing of it can be restored. */

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import process from "node:process";
 import { BackupFailure } from "./backup-failure.ts";
-import { LIST } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
 
 /** After so long without a renewal its holder is taken to be gone. */
@@ -54,8 +53,8 @@ export class Lease {
       ...target,
       put: async (name, bytes) => {
         signal?.throwIfAborted();
-        // Others count on the list; objects that one more stores are in nobody's way.
-        await (name === LIST ? this.demand() : this.#renew());
+        // Others count on lists, that of what is added too; objects that are in one are in nobody's way.
+        await (name.startsWith("objects/") ? this.#renew() : this.demand());
         await target.put(name, bytes);
       },
       remove: async (name) => {
