@@ -33,8 +33,11 @@ const PLACE_DIGITS = 12;
 const NOT_FOUND = 404;
 /** Somebody else's is there. */
 const PRECONDITION_FAILED = 412;
-/** Ours have nothing in them that XML would write otherwise. */
 const LISTED_NAME = /<Key>([^<]*)<\/Key>/g;
+/** Where a listing goes on that is not at its end. */
+const LISTED_REST = /<IsTruncated>true<\/IsTruncated>(?:.*<NextContinuationToken>([^<]*)<)?/s;
+const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d+)|#x([\da-f]+));/gi;
+const SIGNS: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 /** What is repeated of a refusal. */
 const SAID_BYTES = 300;
@@ -116,7 +119,7 @@ class Bucket {
   /** Nothing: there is no such object. */
   async get(name: string, headers: S3Request["headers"] = {}): Promise<S3Answer | undefined> {
     const answer = await this.#ask("GET", this.#pathOf(name), headers);
-    const found = answer.status === NOT_FOUND ? undefined : demand(answer, name);
+    const found = isNone(answer) ? undefined : demand(answer, name);
     this.costs.got(found?.bytes);
     return found;
   }
@@ -124,7 +127,8 @@ class Bucket {
   async put(name: string, bytes: Uint8Array, headers: S3Request["headers"] = {}): Promise<WriteOutcome> {
     this.costs.put(bytes);
     const answer = await this.#ask("PUT", this.#pathOf(name), headers, bytes as UnsharedBytes);
-    if (answer.status === PRECONDITION_FAILED) return "taken";
+    // What was to be replaced may be gone.
+    if (answer.status === PRECONDITION_FAILED || ("if-match" in headers && isNone(answer))) return "taken";
     demand(answer, name);
     return "won";
   }
@@ -132,16 +136,27 @@ class Bucket {
   async remove(name: string): Promise<void> {
     this.costs.removes += 1;
     const answer = await this.#ask("DELETE", this.#pathOf(name), {});
-    if (answer.status !== NOT_FOUND) demand(answer, name);
+    if (!isNone(answer)) demand(answer, name);
   }
 
   async names(prefix: string, after: string): Promise<readonly string[]> {
-    this.costs.lists += 1;
     const start = after === "" ? "" : `&start-after=${encodeRfc3986(`${this.#root}${after}`)}`;
-    const target = `${this.#path}?list-type=2&prefix=${encodeRfc3986(`${this.#root}${prefix}`)}${start}`;
-    const { bytes } = demand(await this.#ask("GET", target, {}), `the names below ${prefix}`);
-    const listed = decoder.decode(bytes).matchAll(LISTED_NAME);
-    return Array.from(listed, ([, name = ""]) => name.slice(this.#root.length));
+    const asked = `list-type=2&prefix=${encodeRfc3986(`${this.#root}${prefix}`)}${start}`;
+    const tokens = new Set<string>();
+    for (let from = ""; ; ) {
+      this.costs.lists += 1;
+      const answer = await this.#ask("GET", `${this.#path}?${from}${asked}`, {});
+      const listed = decoder.decode(demand(answer, `the names below ${prefix}`).bytes);
+      const names = Array.from(listed.matchAll(LISTED_NAME), ([, key = ""]) => plain(key).slice(this.#root.length));
+      const refuse = (why: string): S3Error => new S3Error(`the object store ${why}, below ${prefix}`, answer.status);
+      if (names.some((name) => name <= after)) throw refuse("does not list names in order, from one on");
+      const [rest, token = ""] = LISTED_REST.exec(listed) ?? [];
+      // A page may have no names though there are more behind it: where what was removed was, or is another's.
+      if (names.length > 0 || rest === undefined) return names;
+      if (token === "" || tokens.has(token)) throw refuse("lists the same place again and again");
+      tokens.add(token);
+      from = `continuation-token=${encodeRfc3986(plain(token))}&`;
+    }
   }
 
   async close(): Promise<void> {
@@ -162,9 +177,21 @@ class Bucket {
   }
 }
 
+/** What XML says by references. */
+function plain(text: string): string {
+  return text.replace(REFERENCE, (_, sign: string | undefined, decimal: string | undefined, hex: string) =>
+    sign === undefined ? String.fromCodePoint(Number(decimal ?? `0x${hex}`)) : (SIGNS[sign.toLowerCase()] ?? ""),
+  );
+}
+
 /** As RFC 3986 has it, which is what is signed. */
 function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (it) => `%${it.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Whether there is no such object; where there is no such bucket nothing is known of any. */
+function isNone({ status, bytes }: S3Answer): boolean {
+  return status === NOT_FOUND && !decoder.decode(bytes.subarray(0, SAID_BYTES)).includes("NoSuchBucket");
 }
 
 /** The answer, unless the service refused or failed. */
