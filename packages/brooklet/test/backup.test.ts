@@ -570,8 +570,13 @@ test("the sabotage: files copied without their logs are seen to lack what was ac
 const tagOf = (bytes: Buffer | undefined): string =>
   bytes === undefined ? "" : `"${createHash("sha256").update(bytes).digest("hex")}"`;
 
-test("a bucket of a service that speaks S3 keeps backups", async () => {
+/** What becomes of a request: it is answered, it is refused, or it is done and its answer is an error or none. */
+type Fate = "answered" | "refused" | "failed" | "unanswered";
+
+/** A target in a service that speaks S3, and what is stored there. */
+async function s3Target(fateOf: (count: number) => Fate = () => "answered") {
   const stored = new Map<string, Buffer>();
+  let count = 0;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -579,6 +584,8 @@ test("a bucket of a service that speaks S3 keeps backups", async () => {
       const [name = "", query = ""] = request.url?.split("?") ?? [];
       const isSigned = /^AWS4-HMAC-SHA256 Credential=id\//.test(request.headers.authorization ?? "");
       if (!isSigned) return response.writeHead(403).end();
+      const fate = fateOf(count++);
+      if (fate === "refused") return response.writeHead(503).end("<Code>SlowDown</Code>");
       const asked = new URLSearchParams(query);
       const [prefix, after] = ["prefix", "start-after"].map((part) => `${name}${asked.get(part) ?? ""}`);
       const names = [...stored.keys()].filter((key) => key.startsWith(prefix ?? "") && key > (after ?? "")).sort();
@@ -589,6 +596,8 @@ test("a bucket of a service that speaks S3 keeps backups", async () => {
       if (expected !== tag || (none !== undefined && tag !== "")) return response.writeHead(412).end();
       if (request.method === "PUT") stored.set(name, Buffer.concat(chunks));
       if (request.method === "DELETE") stored.delete(name);
+      if (fate === "failed") return response.writeHead(500).end("<Code>InternalError</Code>");
+      if (fate === "unanswered") return request.socket.destroy();
       const found = stored.get(name);
       if (request.method === "GET" && found === undefined) return response.writeHead(404).end();
       return response.writeHead(200, { etag: tagOf(found) }).end(request.method === "GET" ? found : undefined);
@@ -601,6 +610,11 @@ test("a bucket of a service that speaks S3 keeps backups", async () => {
     AWS_SECRET_ACCESS_KEY: "secret",
     AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   });
+  return { target, stored };
+}
+
+test("a bucket of a service that speaks S3 keeps backups", async () => {
+  const { target, stored } = await s3Target();
   const objects = new BackupObjects(target, KEY);
   const of = { directory: await filled(), objects, openSql: openDatabase, isSealed };
   await backUp(of);
@@ -614,4 +628,21 @@ test("a bucket of a service that speaks S3 keeps backups", async () => {
   const path = join(folder(), "restored");
   await restore({ objects, path, openSql: openDatabase, isSealed });
   expect((await notesOf(path)).get("carol")).toBe(PAGE + 50);
+});
+
+test("a service that is busy, fails, or whose answers are lost is asked again", async () => {
+  const fates = ["answered", "failed", "answered", "refused", "answered", "answered", "unanswered"] as const;
+  for (const shift of fates.keys()) {
+    const { target } = await s3Target((count) => fates[(count + shift) % fates.length] ?? "answered");
+    const lease = await Lease.take(target, false);
+    const objects = new BackupObjects(target, KEY).through(lease.guarded());
+    const name = await objects.add(Buffer.from("rows"), async () => undefined);
+    await objects.write("unfinished/1", [name]);
+    await lease.demand();
+    expect(await objects.value("unfinished/1")).toEqual(await target.names("objects"));
+    await lease.guarded().remove(name);
+    expect(await target.names("objects")).toEqual([]);
+    await lease.end();
+    await (await Lease.take(target, false)).end();
+  }
 });

@@ -28,6 +28,7 @@ export {
   type S3Transport,
   signedTime,
 } from "./s3-transport.ts";
+export { pauseMs } from "./store-records.ts";
 export {
   listSnapshots,
   removeSnapshot,

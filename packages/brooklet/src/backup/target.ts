@@ -16,11 +16,16 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
-import type { TaggedBytes, WriteOutcome } from "@brooklet/object-store";
+import { setTimeout as wait } from "node:timers/promises";
+import { pauseMs, S3Error, type TaggedBytes, type WriteOutcome } from "@brooklet/object-store";
 import { s3At } from "../node/s3-address.ts";
 
 /** The log of an object store that has it for its snapshot, and nothing else. */
 const LEASE = "lease";
+/** How often a request is made: for some ten seconds, where the service says no at once. */
+const ATTEMPTS = 12;
+/** Statuses of what may be otherwise with the next request, beside failures: it came too slowly, two wrote at once, there are too many. */
+const PASSING: ReadonlySet<number> = new Set([408, 409, 429]);
 
 /** A place of objects. */
 export interface BackupTarget {
@@ -168,20 +173,48 @@ function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarge
   const { files, log } = s3At(text, environment);
   return {
     name: text,
-    put: files.put,
-    get: (name) => files.read(name),
-    remove: files.remove,
+    put: (name, bytes) => again(() => files.put(name, bytes)),
+    get: (name) => again(() => files.read(name)),
+    remove: (name) => again(() => files.remove(name)),
     names: async (folder) => {
       const all: string[] = [];
-      for (let names = await files.names(`${folder}/`); names.length > 0; ) {
-        all.push(...names);
-        names = await files.names(`${folder}/`, names.at(-1));
+      for (let names: readonly string[] = [""]; names.length > 0; all.push(...names)) {
+        const last = all.at(-1);
+        names = await again(() => files.names(`${folder}/`, last));
       }
       return all;
     },
     lease: {
-      latest: () => log.snapshot(LEASE),
-      replace: (bytes, tag) => log.replaceSnapshot(LEASE, bytes, tag),
+      latest: () => again(() => log.snapshot(LEASE)),
+      replace: async (bytes, tag) => {
+        let asked = 0;
+        const outcome = await again(() => {
+          asked += 1;
+          return log.replaceSnapshot(LEASE, bytes, tag);
+        });
+        if (outcome === "won" || asked === 1) return outcome;
+        // Of an answer that was lost nobody knows: it may be ours that is there.
+        const there = await again(() => log.snapshot(LEASE));
+        return there !== undefined && Buffer.compare(there.bytes, bytes) === 0 ? "won" : "taken";
+      },
     },
   };
+}
+
+/** Makes a request again that a service was too busy for, or that got no answer. */
+async function again<Result>(ask: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !mayPass(error)) throw error;
+      await wait(pauseMs(attempt));
+    }
+  }
+}
+
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof S3Error)) return true;
+  const { status, message } = error;
+  return (status >= 500 && status !== 501) || PASSING.has(status) || message.includes("<Code>RequestTimeout<");
 }
