@@ -5,6 +5,7 @@
 import { deploymentUnderWay, type Surroundings, type WrittenDocuments } from "@brooklet/partition";
 import { type StoredApplication, StoreError } from "@brooklet/store";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
+import { sameBytes } from "./log-reader.ts";
 import { stepInTime } from "./outcomes.ts";
 
 /** Work that is done one after the other, in the order it was asked for: does it when what was asked for before is done, whatever came of that. */
@@ -59,6 +60,26 @@ export async function settle(number: number, by: Settling, patientMs: number = D
     if (newest === undefined) throw new StoreError("closed", "nothing is written after close()");
     if (newest.number >= number) return;
     if (by.now() >= endMs) await by.put({ ...newest, number });
+  }
+}
+
+/**
+ * Deploys on an application; again where what stood in the way was one that was not stored in time: its seals were there, and what is served
+ * has been stored anew in its place.
+ */
+export async function deployOn<Report>(
+  base: number | undefined,
+  newest: Settling["newest"],
+  deploy: (base?: number) => Promise<Report>,
+): Promise<Report> {
+  const before = await newest();
+  try {
+    return await deploy(base);
+  } catch (error) {
+    const now = (error as { readonly status?: unknown }).status === 409 ? await newest() : undefined;
+    if (before === undefined || now === undefined || now.number === before.number) throw error;
+    if (!sameBytes(now.bytes, before.bytes)) throw error;
+    return await deploy(base === before.number ? now.number : base);
   }
 }
 

@@ -20,7 +20,7 @@ import {
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
-import { makeRounds, makeTurns, type Settling, settle, writtenByAll } from "./deployments.ts";
+import { deployOn, makeRounds, makeTurns, type Settling, settle, writtenByAll } from "./deployments.ts";
 import { type LoggedPartitions, partitionsOf } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
 import {
@@ -240,8 +240,8 @@ export class ObjectStoreCluster implements Cluster {
   applicationNumber: Cluster["applicationNumber"] = () => this.#look().then(() => this.#number);
 
   async #deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
-    await this.#takeNewest();
-    return await this.#inner.deploy(applicationPackage, base);
+    const deploy = (on?: number): Promise<DeployReport> => this.#inner.deploy(applicationPackage, on);
+    return await deployOn(base, () => this.#takeNewest(), deploy);
   }
 
   /** Serves what another gateway has deployed, if anything. */

@@ -114,7 +114,8 @@ test("a deployment that is not stored in time is given up by who has to write", 
   await isReached;
   expect(await put(two, "alice", "2", { title: "a note", seen: 5 })).toBe(200);
   stored();
-  expect(await deployed).toMatchObject({ code: "DEPLOYMENT_UNDER_WAY", status: 409 });
+  // It looks again, and finds what was written meanwhile.
+  expect(await deployed).toMatchObject({ status: 400, message: expect.stringMatching(/^field-type-change/) });
   expect(await get(one, "alice", "2")).toEqual({ title: "a note", seen: 5 });
   await put(one, "alice", "3", { title: "a note", seen: 6 });
   expect(await get(two, "alice", "3")).toEqual({ title: "a note", seen: 6 });
@@ -131,4 +132,25 @@ test("who was taken over from after a deployment answers nothing that is old", a
   // It serves the other application, and has not written the group anew for it.
   expect(await one.applicationNumber()).toBe(2);
   expect(await get(one, "alice", "1")).toEqual({ title: "new" });
+});
+
+test("a deployment that could not be stored in time is in nobody's way when the store is back", async () => {
+  const store = memoryObjectStore();
+  let isAway = false;
+  const append: ObjectStore["log"]["append"] = async (name, place, bytes) => {
+    if (isAway && name === "application") throw new Error("away");
+    return await store.log.append(name, place, bytes);
+  };
+  const { cluster } = await openCluster(
+    { ...store, log: { ...store.log, append } },
+    { wait: () => new Promise(setImmediate) },
+  );
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const base = await cluster.applicationNumber();
+  isAway = true;
+  await expect(cluster.deploy(OTHER, base)).rejects.toThrow("The storage failed");
+  isAway = false;
+  await cluster.deploy(OTHER, base);
+  await put(cluster, "alice", "1", { title: "a note", seen: [5] });
+  expect(await get(cluster, "alice", "1")).toEqual({ title: "a note", seen: [5] });
 });
