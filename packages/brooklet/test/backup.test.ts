@@ -261,6 +261,25 @@ test("what is changed in a target, or encrypted with another key, is not restore
   expect((await notesOf(path)).get("bob")).toBe(PAGE + 50);
 });
 
+test("of two restorations to one path the second is refused, and the first is whole", async () => {
+  const [target, path] = [folderTarget(folder()), join(folder(), "restored")];
+  const of = { path, openSql: openDatabase, isSealed };
+  await backUp({ ...of, directory: await filled(), objects: new BackupObjects(target, KEY) });
+  // One that was killed left what nobody needs.
+  mkdirSync(`${path}.restoring`);
+  writeFileSync(join(`${path}.restoring`, "secret"), "short");
+  let second: Promise<unknown> | undefined;
+  const get: BackupTarget["get"] = async (name) => {
+    if (name.startsWith("objects/") && existsSync(join(`${path}.restoring`, "buckets", "001.sqlite")))
+      second ??= restore({ ...of, objects: new BackupObjects(target, KEY) }).catch((error: unknown) => error);
+    await second;
+    return await target.get(name);
+  };
+  await restore({ ...of, objects: new BackupObjects({ ...target, get }, KEY) });
+  expect(await second).toMatchObject({ kind: "busy" });
+  expect(await notesOf(path)).toEqual(new Map(GROUPS.map((group) => [group, PAGE + REST])));
+});
+
 test("what a folder cannot take leaves nothing there", async () => {
   const place = folder();
   mkdirSync(join(place, "taken", "by a folder"), { recursive: true });

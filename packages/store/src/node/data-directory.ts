@@ -277,6 +277,8 @@ export async function restoreDirectory(
   const target = resolve(path);
   if (existsSync(target)) throw new StoreError("refused", `${target} is there already: restore to a new path`);
   const fresh = `${target}.restoring`;
+  // What one left that was killed goes. One that is under way has the lock of it.
+  if (existsSync(fresh)) releaseLock(takeLock(join(fresh, LOCK), fresh, openSql));
   rmSync(fresh, { recursive: true, force: true });
   if (encryption !== undefined) {
     makeDirectory(fresh);
