@@ -267,7 +267,7 @@ export function applicationIn(directory: string): Uint8Array | undefined {
 
 /**
  * Makes a directory of what a backup has. It is made beside `path`, and moved there when all of it is on stable storage: where there
- * is something already, nothing is done.
+ * is something already, nothing is done. A failure leaves nothing: it would be documents, and room on a device that may be full.
  */
 export async function restoreDirectory(
   path: string,
@@ -297,9 +297,12 @@ export async function restoreDirectory(
     }
     if (application !== undefined) writeDurably(fresh, APPLICATION, Buffer.from(application));
     directory.readApplication();
-  } finally {
+  } catch (error) {
     directory.close();
+    rmSync(fresh, { recursive: true, force: true });
+    throw error;
   }
+  directory.close();
   renameSync(fresh, target);
   syncDirectory(dirname(target));
 }
