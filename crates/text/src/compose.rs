@@ -1,6 +1,6 @@
 //! Letters and marks that are one character together: what Unicode's form C makes of a text that was typed or copied with
-//! its marks apart. Queries are brought into that form, since documents nearly always have it. Wide forms of ASCII become
-//! ASCII too, so that a query's numbers are numbers; other compatible forms (ligatures) are left as they are.
+//! its marks apart. Texts are compared in that form. Wide forms of ASCII in what a person typed become ASCII too, so that
+//! numbers are numbers; other compatible forms (ligatures) are left as they are.
 use std::borrow::Cow;
 
 use crate::unicode::composition;
@@ -15,13 +15,28 @@ const VOWELS: u32 = 21;
 /// The text with every letter and the marks after it as one character, where there is one, and wide ASCII as ASCII.
 #[must_use]
 pub fn compose(text: &str) -> Cow<'_, str> {
-    let apart = |(first, second)| narrow(first) != first || together(first, second).is_some();
+    join(text, narrow)
+}
+
+/// The text with every letter and the marks after it as one character, where there is one: how texts are compared.
+#[must_use]
+pub fn whole_letters(text: &str) -> Cow<'_, str> {
+    // No mark that is together with a letter begins with another byte.
+    let may_begin_mark = |byte| matches!(byte, 0xcc | 0xcd | 0xd9 | 0xe0 | 0xe1 | 0xe3);
+    if text.is_ascii() || !text.bytes().any(may_begin_mark) {
+        return Cow::Borrowed(text);
+    }
+    join(text, |character| character)
+}
+
+fn join(text: &str, form: fn(char) -> char) -> Cow<'_, str> {
+    let apart = |(first, second)| form(first) != first || together(first, second).is_some();
     if !text.chars().zip(text.chars().skip(1).chain(Some(' '))).any(apart) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut held: Option<char> = None;
-    for character in text.chars().map(narrow) {
+    for character in text.chars().map(form) {
         held = match held {
             None => Some(character),
             Some(first) => Some(together(first, character).unwrap_or_else(|| {
@@ -43,7 +58,8 @@ fn narrow(character: char) -> char {
 }
 
 fn together(first: char, second: char) -> Option<char> {
-    if second < '\u{300}' {
+    // Others are together with nothing, and are most letters of most scripts.
+    if !matches!(second, '\u{300}'..='\u{345}' | '\u{653}'..='\u{1b35}' | '\u{3099}' | '\u{309a}') {
         return None;
     }
     composition(first, second).or_else(|| hangul(u32::from(first), u32::from(second)))
@@ -65,6 +81,7 @@ fn hangul(first: u32, second: u32) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::unicode::compositions;
 
     #[test]
     fn letters_and_marks_become_one() {
@@ -83,6 +100,11 @@ mod tests {
         for (apart, together) in cases {
             assert_eq!(compose(apart), together);
         }
+        assert_eq!(whole_letters("e\u{301}Ａ"), "éＡ");
+        for (letter, mark, whole) in compositions() {
+            assert_eq!(whole_letters(&format!("{letter}{mark}")), whole.to_string());
+        }
+        assert_eq!(whole_letters("\u{1112}\u{1161}\u{11ab}"), "한");
         assert!(matches!(compose("plain"), Cow::Borrowed(_)));
     }
 }

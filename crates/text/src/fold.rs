@@ -1,5 +1,6 @@
 //! Case and accents. The table is the reference implementation's: the first rule that fits a character wins, characters
-//! are taken one by one, and nothing is composed, decomposed or stripped. A result is not folded again (ẞ becomes ß, and
+//! are taken one by one, and nothing is composed (whoever compares does that before, [`crate::whole_letters`]), decomposed
+//! or stripped. A result is not folded again (ẞ becomes ß, and
 //! ß becomes ss).
 
 use crate::unicode::ordinary_width;

@@ -29,7 +29,7 @@ mod variants;
 
 pub use chunk::{CHUNK_LENGTH, fixed_length, sentences};
 pub use cjk::{count_segments, has_cjk, is_boundary, is_cjk};
-pub use compose::compose;
+pub use compose::{compose, whole_letters};
 pub use fold::{Normalizing, fold, lowercase};
 pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};
 pub use grams::grams;

@@ -11,7 +11,7 @@ use brooklet_segment::column::text::{Text, cut};
 use brooklet_segment::layout::{ColumnKind, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_value, gather, read_document};
 use brooklet_task::Rejection;
-use brooklet_text::{Fuzzy, PatternSearch};
+use brooklet_text::{Fuzzy, PatternSearch, whole_letters};
 
 use super::found::LeafHits;
 use super::number;
@@ -118,12 +118,13 @@ impl ValueMatcher {
 
     /// Whether it holds for a value; nothing if the work of the step was not enough to know: it is to be asked again.
     fn about(&mut self, value: &str, reads: &mut Reads) -> Option<bool> {
+        let value = whole_letters(value);
         match self {
             ValueMatcher::Fuzzy(fuzzy) => {
                 reads.work(value.len());
-                Some(fuzzy.matches(value))
+                Some(fuzzy.matches(&value))
             }
-            ValueMatcher::Pattern(search) => search.is_in(value, reads.work_left()),
+            ValueMatcher::Pattern(search) => search.is_in(&value, reads.work_left()),
         }
     }
 }
@@ -264,6 +265,7 @@ pub(crate) fn match_text(
     scan(column, walk, view, reads, &mut |value, place, out, reads| {
         reads.work(value.len());
         let visible: String = cut(value, max_bytes).chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
+        let visible = whole_letters(&visible);
         let folded = text::normalise(&visible, Normalizing::LowercaseAndFold);
         let runs = separator_runs(&folded);
         let element_length = runs.len() as u32 + 1;

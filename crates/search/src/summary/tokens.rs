@@ -15,7 +15,8 @@ pub(super) fn tokens(value: &Value, field: &Field) -> Value {
 
 fn of_text(text: &str, field: &Field) -> Vec<Value> {
     let text = cut(text, field.matching.max_length_bytes);
-    let word = |word: &str| Value::String(normalise(word, field.normalizing()).into_owned());
+    let word =
+        |word: &str| Value::String(normalise(&brooklet_text::whole_letters(word), field.normalizing()).into_owned());
     match field.matching.kind {
         MatchKind::Word | MatchKind::Exact if text.is_empty() => Vec::new(),
         MatchKind::Word | MatchKind::Exact => vec![word(text)],

@@ -62,7 +62,7 @@ pub fn cut(value: &str, max_bytes: usize) -> &str {
     &value[..end]
 }
 
-/// `text` as it is compared.
+/// `text`, of whole letters, as it is compared.
 #[must_use]
 pub fn normalise(text: &str, normalizing: Normalizing) -> Cow<'_, str> {
     let mut out = String::new();
@@ -125,7 +125,7 @@ impl TextWriter {
     /// Adds an element of the current document.
     pub fn element(&mut self, value: &str, weight: i32) {
         let before = self.words.len();
-        let value = cut(value, self.max_length_bytes);
+        let value = &*brooklet_text::whole_letters(cut(value, self.max_length_bytes));
         if self.whole {
             if !value.is_empty() {
                 self.word(value);

@@ -1,4 +1,5 @@
 //! What an item asks of each column its name means.
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use brooklet_document::DataType;
@@ -11,7 +12,7 @@ use brooklet_schema::{Field, Normalizing};
 use brooklet_segment::column::text::normalise;
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_task::{Code, Rejection, limits};
-use brooklet_text::{FuzzyOptions, Pattern};
+use brooklet_text::{FuzzyOptions, Pattern, whole_letters};
 
 use super::binder::Binder;
 use super::names::Searched;
@@ -91,13 +92,14 @@ impl Binder<'_> {
     /// `stems`: whether the word may be stemmed.
     fn term(&mut self, term: &Term, stems: bool, typed: Typed) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(&term.field)?;
-        let text = normalise(&term.text, Self::normalizing(&fields)).into_owned();
+        let normalizing = Self::normalizing(&fields);
         let mut targets = Vec::new();
         for searched in &fields {
             if let Some(spec) = self.text_column(searched.field) {
-                if !text.is_empty() {
-                    let wording = Wording { written: &term.text, text: &text, stems, typed };
-                    targets.push(searched.target(spec, self.text_test(searched.field, term.kind, wording)));
+                for written in spellings(&term.text).filter(|written| !written.is_empty()) {
+                    let text = normalise(&written, normalizing);
+                    let wording = Wording { written: &written, text: &text, stems, typed };
+                    targets.push(searched.target(spec.clone(), self.text_test(searched.field, term.kind, wording)));
                 }
             } else if let Some(spec) = self.number_column(searched.field)
                 && let Some(test) = numbers_of_word(&term.text, number_kind(&spec))
@@ -105,7 +107,7 @@ impl Binder<'_> {
                 targets.push(searched.target(spec, Test::Number(test)));
             }
         }
-        Ok(targets)
+        Ok(join_words(targets))
     }
 
     /// A phrase with words of CJK, written without anything between its words: there is no space between such words.
@@ -119,7 +121,7 @@ impl Binder<'_> {
             text.push_str(word);
         }
         let how = How::Segment { starts: false, ends: false };
-        let text = normalise(&text, normalizing).into_owned();
+        let text = normalise(&whole_letters(&text), normalizing).into_owned();
         brooklet_text::has_cjk(&text).then(|| Test::Words(vec![WordTest { text, how }]))
     }
 
@@ -131,7 +133,8 @@ impl Binder<'_> {
         let fields = self.fields(&term.field)?;
         let mut sizes = fields.iter().map(|searched| self.analysis.gram_size(searched.field));
         let Some(Some(size)) = sizes.next().filter(|first| sizes.all(|other| other == *first)) else { return Ok(None) };
-        let text = normalise(&term.text, Normalizing::LowercaseAndFold);
+        let text = whole_letters(&term.text);
+        let text = normalise(&text, Normalizing::LowercaseAndFold);
         let mut grams: Vec<String> = brooklet_text::grams(&text, size).into_iter().map(str::to_owned).collect();
         let mut seen = std::collections::BTreeSet::new();
         grams.retain(|gram| seen.insert(gram.clone()));
@@ -190,7 +193,11 @@ impl Binder<'_> {
             let last = words.len().saturating_sub(1);
             let of_place = |(place, of): (usize, &Vec<PhraseWord>)| {
                 let edges = (place == 0, place == last);
-                of.iter().map(|word| self.phrase_word(searched.field, word, normalizing, edges)).collect()
+                let words = of.iter().flat_map(|word| spellings(&word.text).map(move |written| (written, word)));
+                let test = |(written, word): (Cow<'_, str>, &PhraseWord)| {
+                    self.phrase_word(searched.field, (word, &written), normalizing, edges)
+                };
+                words.map(test).collect()
             };
             let joined = self.joined_test(searched.field, words, normalizing).filter(|_| !starts && !ends);
             let words: Vec<Vec<WordTest>> = words.iter().enumerate().map(of_place).collect();
@@ -219,7 +226,8 @@ impl Binder<'_> {
                     Test::Words(words.collect())
                 }
                 Values::Texts(list) => {
-                    let words = list.iter().map(|text| normalise(text, normalizing).into_owned());
+                    let words = list.iter().flat_map(|text| spellings(text));
+                    let words = words.map(|text| normalise(&text, normalizing).into_owned());
                     Test::Words(words.map(|text| WordTest { text, how: How::Equals }).collect())
                 }
             };
@@ -240,9 +248,10 @@ impl Binder<'_> {
             cased,
         };
         // An edit adds at most one word: a value of many more cannot be near.
-        let words = brooklet_text::Tokens::new(&fuzzy.text).count() as u32;
+        let text = whole_letters(&fuzzy.text);
+        let words = brooklet_text::Tokens::new(&text).count() as u32;
         let words_max = (!fuzzy.prefix).then(|| words.saturating_add(fuzzy.max_edit_distance));
-        let test = ValueTest::Fuzzy { fuzzy: brooklet_text::Fuzzy::new(&fuzzy.text, options), words_max };
+        let test = ValueTest::Fuzzy { fuzzy: brooklet_text::Fuzzy::new(&text, options), words_max };
         Ok(self.value_targets(&fields, &test))
     }
 
@@ -273,7 +282,7 @@ impl Binder<'_> {
             let most = limits::PATTERN_BYTES;
             return Err(refuse(&format!("it has {} bytes, at most {most} are allowed", pattern.len())));
         }
-        let compiled = Pattern::new(pattern, Self::normalizing(&fields) == Normalizing::None);
+        let compiled = Pattern::new(&whole_letters(pattern), Self::normalizing(&fields) == Normalizing::None);
         let compiled = compiled.map_err(|fault| refuse(&fault.to_string()))?;
         Ok(self.value_targets(&fields, &ValueTest::Pattern(Rc::new(compiled))))
     }
@@ -320,10 +329,17 @@ impl Searched<'_> {
     }
 }
 
+/// A text of a query as it is compared, and, if it has marks apart, as it stands in columns that releases up to 0.1.0 wrote.
+fn spellings(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    let whole = whole_letters(text);
+    let apart = matches!(whole, Cow::Owned(_)).then_some(Cow::Borrowed(text));
+    std::iter::once(whole).chain(apart)
+}
+
 fn word_of(key: &Key, normalizing: Normalizing) -> String {
     match key {
         Key::Integer(value) => value.to_string(),
-        Key::Text(text) => normalise(text, normalizing).into_owned(),
+        Key::Text(text) => normalise(&whole_letters(text), normalizing).into_owned(),
     }
 }
 

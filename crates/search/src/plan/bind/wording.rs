@@ -90,12 +90,12 @@ impl Binder<'_> {
     pub(super) fn phrase_word(
         &self,
         field: &Field,
-        word: &PhraseWord,
+        (word, written): (&PhraseWord, &str),
         normalizing: Normalizing,
         edges: (bool, bool),
     ) -> WordTest {
-        let text = normalise(&word.text, normalizing);
-        let wording = Wording { written: &word.text, text: &text, stems: word.stems, typed: Typed::No };
+        let text = normalise(written, normalizing);
+        let wording = Wording { written, text: &text, stems: word.stems, typed: Typed::No };
         let how = match (word.kind, how_words_match(field, word.kind)) {
             (TermKind::Word, How::Equals) if !field.matches_whole_value() => {
                 self.how_word_matches(field, wording, edges)

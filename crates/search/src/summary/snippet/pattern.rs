@@ -157,7 +157,7 @@ impl Reducer<'_> {
         if let Some(Branch::Word { written, .. }) = &mut word
             && kind == TermKind::Word
         {
-            *written = Some(Written { word: text.to_owned(), stems, typed });
+            *written = Some(Written { word: brooklet_text::whole_letters(text).into_owned(), stems, typed });
         }
         word
     }
@@ -170,13 +170,7 @@ impl Reducer<'_> {
     }
 
     fn normalise(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        match self.normalizing {
-            Normalizing::None => out.push_str(text),
-            Normalizing::Lowercase => brooklet_text::lowercase(text, &mut out),
-            Normalizing::LowercaseAndFold => brooklet_text::fold(text, &mut out),
-        }
-        out
+        brooklet_segment::column::text::normalise(&brooklet_text::whole_letters(text), self.normalizing).into_owned()
     }
 
     /// The digits of a number stand in a text as words: those of 1.5 as the phrase `1 5`.
@@ -331,6 +325,6 @@ pub(super) fn fold_token<'a>(token: &'a str, buffer: &'a mut String) -> &'a str 
         return token;
     }
     buffer.clear();
-    brooklet_text::fold(token, buffer);
+    brooklet_text::fold(&brooklet_text::whole_letters(token), buffer);
     buffer
 }

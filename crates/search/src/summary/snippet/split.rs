@@ -52,8 +52,22 @@ impl Folded {
     fn new(text: &str) -> Folded {
         let mut folded =
             Folded { text: String::with_capacity(text.len()), origins: Vec::with_capacity(text.len() + 1) };
+        let mut next = 0;
         for (at, character) in text.char_indices().filter(|(_, character)| is_visible(*character)) {
-            brooklet_text::fold(&text[at..at + character.len_utf8()], &mut folded.text);
+            if at < next {
+                continue;
+            }
+            next = at + character.len_utf8();
+            let mut letter = Cow::Borrowed(&text[at..next]);
+            // Marks that are one letter with what is before them.
+            for mark in text[next..].chars().take_while(|mark| !mark.is_ascii()) {
+                let whole = brooklet_text::whole_letters(&text[at..next + mark.len_utf8()]);
+                if whole.chars().nth(1).is_some() {
+                    break;
+                }
+                (letter, next) = (whole, next + mark.len_utf8());
+            }
+            brooklet_text::fold(&letter, &mut folded.text);
             folded.origins.resize(folded.text.len(), at);
         }
         folded.origins.push(text.len());
