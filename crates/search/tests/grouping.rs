@@ -268,3 +268,32 @@ fn continuations_turn_pages() {
     let forged = ask(&format!("'{}x'", prev.as_str().unwrap()));
     assert_eq!(forged.status, 400, "{}", forged.body);
 }
+
+#[test]
+fn the_least_and_the_greatest_of_nothing_are_beyond_all_values() {
+    let sd = "schema t { document t {
+        field k type string { indexing: attribute }
+        field n type array<int> { indexing: attribute }
+        field d type array<double> { indexing: attribute }
+        field s type array<string> { indexing: attribute }
+    } }";
+    let mut host = Host::with_schema("t", sd);
+    for (group, k, values) in [
+        ("a", "no", r#""n":[]"#),
+        ("b", "yes", r#""n":[-5],"d":[-1.5],"s":["x"]"#),
+        ("b", "some", r#""n":[7],"d":[2.5],"s":["y"]"#),
+    ] {
+        host.put(&format!("id:t:t:g={group}:{k}"), &format!(r#"{{"k":"{k}",{values}}}"#)).unwrap();
+    }
+    for (order, wanted) in [("-max(n)", ["some", "yes", "no"]), ("min(d)", ["yes", "some", "no"])] {
+        let yql = format!(
+            "select * from t where true | all(group(k) order({order}) each(output(min(n), max(n), min(d), max(d), max(s))))"
+        );
+        let answer = host.search_scoped(&[("yql", &yql), ("hits", "0"), ("streaming.selection", "true")], "", "", 2);
+        let groups = answer.json["root"]["children"][0]["children"][0]["children"].as_array().unwrap().clone();
+        assert_eq!(groups.iter().map(|group| group["value"].as_str().unwrap()).collect::<Vec<_>>(), wanted, "{order}");
+        let wanted =
+            json!({"min(n)": i64::MAX, "max(n)": i64::MIN, "min(d)": f64::MAX, "max(d)": f64::MIN, "max(s)": ""});
+        assert_eq!(groups[2]["fields"], wanted);
+    }
+}

@@ -18,6 +18,17 @@ pub(crate) enum Datum {
 }
 
 impl Datum {
+    /// What no value of the type of `like` is greater than if `above`, or less than.
+    pub(crate) fn beyond(like: Option<&Datum>, above: bool) -> Datum {
+        let bytes = || if above { Rc::from([u8::MAX]) } else { Rc::from([]) };
+        match like {
+            Some(Datum::Double(_)) => Datum::Double(if above { f64::MAX } else { f64::MIN }),
+            Some(Datum::Text(_)) => Datum::Text(bytes()),
+            Some(Datum::Raw(_)) => Datum::Raw(bytes()),
+            _ => Datum::Long(if above { i64::MAX } else { i64::MIN }),
+        }
+    }
+
     pub(crate) fn text(text: &str) -> Datum {
         Datum::Text(Rc::from(text.as_bytes()))
     }

@@ -177,6 +177,11 @@ impl Groups {
         self.templates.iter().position(|template| template.lists.iter().any(|list| list.table == table))
     }
 
+    /// Settles totals to which nothing was added, when nothing will be.
+    pub(crate) fn settle(&mut self) {
+        self.tables.iter_mut().flat_map(|table| &mut table.totals).for_each(Totals::settle);
+    }
+
     /// Sets the counts of groups, when there are no more.
     pub(crate) fn count_groups(&mut self) {
         for table in 0..self.tables.len() {

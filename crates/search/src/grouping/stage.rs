@@ -158,6 +158,9 @@ impl Grouping {
     fn begin_ids(&mut self, request: usize, planned: &[PlannedGrouping]) -> Result<Want, Rejection> {
         let groups = &mut self.groups[request];
         groups.count_groups();
+        if !self.is_part {
+            groups.settle();
+        }
         let mut lists = Vec::new();
         let mut add = |table: usize, group: u32, path: &ListPath| {
             for list in 0..groups.templates[table].hits.len() {
@@ -327,6 +330,7 @@ pub(crate) fn answers<'a>(
         groups.add_firsts(planned)?;
         groups.count_groups();
         groups.cut_hits(planned);
+        groups.settle();
         let page = Page::new(planned, groups)?;
         answers.push(Writing { planned, groups, page, seal, number });
     }

@@ -125,8 +125,6 @@ impl State {
                 None => *longs as f64 / *count as f64,
                 Some(doubles) => (doubles.value() + *longs as f64) / *count as f64,
             }),
-            // Nothing was there to compare.
-            State::Least(Datum::Nothing) | State::Greatest(Datum::Nothing) => Datum::Long(0),
             State::Least(value) | State::Greatest(value) => value.clone(),
             State::Deviation(of) => Datum::Double(of.result()),
             State::Values(values) => match what {

@@ -96,6 +96,24 @@ impl Totals {
         }
     }
 
+    /// Gives groups in which nothing was there to compare what the reference begins with: what is beyond all values.
+    pub(crate) fn settle(&mut self) {
+        let Totals::States(fresh, states) = self else { return };
+        let (State::Least(_) | State::Greatest(_)) = fresh else { return };
+        let of = |state: &State| match state {
+            State::Least(value) | State::Greatest(value) => Some(value.clone()),
+            _ => None,
+        };
+        let like = states.iter().filter_map(of).find(|value| !matches!(value, Datum::Nothing));
+        for state in states {
+            match state {
+                State::Least(value @ Datum::Nothing) => *value = Datum::beyond(like.as_ref(), true),
+                State::Greatest(value @ Datum::Nothing) => *value = Datum::beyond(like.as_ref(), false),
+                _ => {}
+            }
+        }
+    }
+
     /// What is shown of a group, and ordered by.
     pub(crate) fn result(&self, group: usize, what: &GroupValue) -> Datum {
         match self {
