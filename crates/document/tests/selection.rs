@@ -230,6 +230,28 @@ fn combinations_of_variables_are_bounded() {
 }
 
 #[test]
+fn elements_without_members_are_null_as_the_reference_has_them() {
+    let id = DocumentId::parse("id:a:mail::").unwrap();
+    let (empty, bob) =
+        (Value::Struct(vec![]), Value::Struct(vec![("name".to_owned(), Value::String("bob".to_owned()))]));
+    for (people, is_there) in
+        [(vec![empty.clone()], false), (vec![empty.clone(), empty.clone()], false), (vec![empty, bob], true)]
+    {
+        let fields = [("people".to_owned(), Value::Array(people))];
+        for (text, expected) in [
+            ("mail.people", is_there),
+            ("mail.people == null", !is_there),
+            ("mail.people[0]", false),
+            ("mail.people[0] == null", true),
+            ("mail.people[1]", is_there),
+        ] {
+            let outcome = parse(text).unwrap().evaluate(&Subject { id: &id, fields: &fields, now: 0 });
+            assert_eq!(outcome == Ok(Outcome::True), expected, "{text} {fields:?}");
+        }
+    }
+}
+
+#[test]
 fn regular_expressions_are_bounded_for_a_document() {
     let id = DocumentId::parse("id:a:mail::").unwrap();
     let of = |text: String| [("subject".to_owned(), Value::String(text))];

@@ -46,12 +46,17 @@ impl<'a> Datum<'a> {
             Value::Bool(flag) => Datum::Int(i64::from(*flag)),
             Value::Float(number) => Datum::Float(f64::from(*number)),
             Value::Double(number) => Datum::Float(*number),
-            Value::Array(elements) => many(elements.iter().map(Datum::from_value).collect()),
+            // Of a struct without members there is nothing to compare.
+            Value::Array(elements) => many(elements.iter().map(Datum::from_value).filter(Datum::is_there).collect()),
             Value::WeightedSet(entries) => many(entries.iter().map(|(key, _)| Datum::from_value(key)).collect()),
             Value::Map(entries) => many(entries.iter().map(|(key, _)| Datum::from_value(key)).collect()),
             Value::Struct(members) if members.is_empty() => Datum::Null,
             Value::Struct(_) | Value::Raw(_) | Value::Position { .. } | Value::Tensor(_) => Datum::Opaque(value),
         }
+    }
+
+    fn is_there(&self) -> bool {
+        !matches!(self, Datum::Null)
     }
 
     /// What a path leads to: nothing is null, one value is itself, and several come with what their variables stand for.
@@ -69,7 +74,7 @@ impl<'a> Datum<'a> {
 
 fn walk<'a>(value: &'a Value, steps: &[Step], bindings: &Bindings, found: &mut Vec<(Bindings, Datum<'a>)>) {
     let Some((step, rest)) = steps.split_first() else {
-        found.push((bindings.clone(), Datum::from_value(value)));
+        found.extend(Some(Datum::from_value(value)).filter(Datum::is_there).map(|value| (bindings.clone(), value)));
         return;
     };
     let bind = |name: &str, binding: Binding| {
