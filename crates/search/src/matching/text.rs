@@ -17,6 +17,9 @@ use crate::plan::condition::{How, WordTest};
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
 
+/// Bytes of a dictionary that are searched while others look at one.
+const SEARCHED_PER_WORK: usize = 16;
+
 /// Documents with one of the words.
 pub(crate) fn match_words(
     column: &ColumnHeader,
@@ -107,11 +110,13 @@ fn find_words(
         }
         How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring | How::Segment { .. } => 0..part.blocks(),
     };
+    let searches = !matches!(test.how, How::Equals | How::Prefix);
     let mut gaps = Gaps::default();
     for index in blocks {
         if let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? {
             let dictionary = DictionaryBlock::read(block.bytes())?;
             search_block(&dictionary, part.span_of(index).0, test, &key, words);
+            reads.work(if searches { block.len() / SEARCHED_PER_WORK } else { 0 });
         }
     }
     gaps.check()

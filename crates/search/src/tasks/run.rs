@@ -156,8 +156,8 @@ impl Run {
         })
     }
 
-    /// Works until something is missing; [`Want::Nothing`] when the candidates are there.
-    pub(crate) fn step(&mut self, reads: &mut Reads) -> Result<Want, Rejection> {
+    /// Works until something is missing, or enough was done; [`Want::Nothing`] when the candidates are there.
+    pub(crate) fn step(&mut self, reads: &mut Reads) -> Result<Want, Halt> {
         let stepped = match &self.stage {
             Stage::Match => self.match_leaves(reads),
             Stage::Nearest => return self.resolve(reads),
@@ -167,13 +167,7 @@ impl Run {
             Stage::Rescore => self.rescore(reads),
             Stage::Done => return Ok(Want::Nothing),
         };
-        match stepped {
-            Ok(()) => Ok(Want::Pause),
-            // Nothing is missing where a step has worked enough.
-            Err(Halt::Missing) if reads.missing() == 0 => Ok(Want::Pause),
-            Err(Halt::Missing) => Ok(Want::Blocks(reads.take_missing())),
-            Err(Halt::Rejected(rejection)) => Err(rejection),
-        }
+        stepped.map(|()| Want::Pause)
     }
 
     fn match_leaves(&mut self, reads: &mut Reads) -> Result<(), Halt> {
@@ -283,20 +277,12 @@ impl Run {
         self.stage = Stage::Nearest;
     }
 
-    fn resolve(&mut self, reads: &mut Reads) -> Result<Want, Rejection> {
-        match self.narrow_to_agreed(reads) {
-            Ok(()) => {}
-            Err(Halt::Missing) => return Ok(Want::Blocks(reads.take_missing())),
-            Err(Halt::Rejected(rejection)) => return Err(rejection),
-        }
+    fn resolve(&mut self, reads: &mut Reads) -> Result<Want, Halt> {
+        self.narrow_to_agreed(reads)?;
         let Some(resolving) = &mut self.resolving else { return Ok(Want::Pause) };
         let want = resolving.step(&self.views, reads)?;
         if resolving.is_done() {
-            match self.agree_on_nearest(reads) {
-                Ok(()) => {}
-                Err(Halt::Missing) => return Ok(Want::Blocks(reads.take_missing())),
-                Err(Halt::Rejected(rejection)) => return Err(rejection),
-            }
+            self.agree_on_nearest(reads)?;
             if let (Some(resolving), Some(index)) = (self.resolving.take(), self.unresolved.pop_front()) {
                 self.resolved[index] = Resolved::new(resolving.result(), self.views.len());
             }

@@ -176,8 +176,7 @@ impl Search {
                 Ok(()) => (Stage::Run(running, schema + 1), Ok(Some(Want::Pause))),
                 Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
             },
-            Ok(want) => (Stage::Run(running, schema), Ok(Some(want))),
-            Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
+            stepped => (Stage::Run(running, schema), stepped.map(Some)),
         }
     }
 
