@@ -18,6 +18,8 @@ import { startingError } from "./starting.ts";
 const page = globalThis as unknown as MessageEnd;
 let database: WorkerDatabase | undefined;
 let channel: Channel | undefined;
+/** Tells the other pages that the database is closed here. */
+let tellClosing = (): void => undefined;
 
 function tell(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
   page.postMessage(message, transfer);
@@ -48,11 +50,13 @@ function serveOthers(of: WorkerDatabase, { name, owner }: NonNullable<StartMessa
     const { to, from, message } = data as Envelope<ToOwner>;
     if (to === OWNER) of.take(from, message, (reply) => send(from, reply));
   };
+  tellClosing = () => send(EVERYBODY, { kind: "closing" });
   send(EVERYBODY, { kind: "serving" });
   return heard;
 }
 
 async function close(): Promise<void> {
+  tellClosing();
   await database?.close().catch(tellProblem);
   channel?.close();
   tell({ kind: "closed" });

@@ -1,7 +1,7 @@
 /** A page that waits for the database of another, and takes it over: what the other one still says counts. */
 import { BrookletError } from "@brooklet/client";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { channelOf, type Envelope, type FromOwner, OWNER, type ToOwner } from "../src/browser/messages.ts";
+import { channelOf, type Envelope, EVERYBODY, type FromOwner, OWNER, type ToOwner } from "../src/browser/messages.ts";
 import { NoStorage } from "../src/browser/own-worker.ts";
 import { storedPlace } from "../src/browser/place.ts";
 
@@ -31,11 +31,11 @@ class SlowWorker {
   }
 }
 
-/** A page that is served by another, and the lock that it waits for. */
-async function served() {
+/** A page that is served by another, and the lock that it waits for, and gets if it is the next. */
+async function served({ isNext = true } = {}) {
   const asked: { readonly from: string; readonly message: ToOwner }[] = [];
   const channel = new BroadcastChannel(channelOf(NAME));
-  const say = (message: FromOwner, to: string): void => channel.postMessage({ to, from: FORMER, message });
+  const say = (message: FromOwner, to: string, from = FORMER): void => channel.postMessage({ to, from, message });
   channel.onmessage = (event) => {
     const { to, from, message } = (event as MessageEvent).data as Envelope<ToOwner>;
     if (to !== OWNER) return;
@@ -63,8 +63,10 @@ async function served() {
     readonly from: string;
     readonly message: ToOwner & { readonly number: number };
   };
-  await grant();
-  return { place, answered, begin, say: (told: FromOwner) => say(told, from), number: message.number };
+  answered.catch(() => undefined);
+  if (isNext) await grant();
+  const tell = (told: FromOwner, by: string): void => say(told, EVERYBODY, by);
+  return { place, asked, answered, begin, tell, say: (told: FromOwner) => say(told, from), number: message.number };
 }
 
 test("an answer of the page before that comes when its lock is gone already is taken", async () => {
@@ -84,6 +86,36 @@ test("what the page before did not take any more is asked of this page's own wor
     data: { kind: "answer", number, status: 204, headers: {}, body: new ArrayBuffer(0) },
   });
   expect((await answered).status).toBe(204);
+});
+
+test("what is asked while a page opens the database waits for its own worker", async () => {
+  const { place, asked, begin } = await served();
+  const waiting = place.link.fetch("http://x.invalid/later", {});
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(asked).toHaveLength(1);
+  begin();
+  await expect.poll(() => SlowWorker.last?.heard.at(-1)).toMatchObject({ kind: "ask", url: "http://x.invalid/later" });
+  waiting.catch(() => undefined);
+});
+
+test.each([
+  ["closes", FORMER, "closing"],
+  ["was gone, and another opens", "next", "opening"],
+] as const)("what is asked when the page before %s waits for the next", async (_, from, kind) => {
+  const { place, asked, tell } = await served({ isNext: false });
+  tell({ kind }, from);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  place.link.fetch("http://x.invalid/later", {}).catch(() => undefined);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(asked).toHaveLength(1);
+  tell({ kind: "serving" }, "next");
+  await expect.poll(() => asked.at(-1)?.message).toMatchObject({ kind: "ask", url: "http://x.invalid/later" });
+  // Late, or of somebody who has it no more: they change nothing.
+  tell({ kind: "opening" }, "next");
+  tell({ kind: "closing" }, FORMER);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  place.link.fetch("http://x.invalid/last", {}).catch(() => undefined);
+  await expect.poll(() => asked.at(-1)?.message).toMatchObject({ url: "http://x.invalid/last" });
 });
 
 test("a page whose worker does not start is closed nevertheless, and what waits for it fails undone", async () => {

@@ -154,6 +154,24 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await owner.close();
   });
 
+  test("what is asked while the next page opens the database is done once, by that page", async () => {
+    const owner = await pageWith("handed on");
+    const others = await Promise.all([pageWith("handed on"), pageWith("handed on")]);
+    const addIn = (page: Page, id: string): Promise<string> =>
+      page.evaluate(async (of) => {
+        const { database, note: schema } = globalThis as unknown as Window;
+        const fields = { title: of, body: "written once", folder: "once", writtenAt: new Date(0) };
+        // What is conditional is never sent again.
+        const added = database.group("me").put(schema, of, fields, { condition: 'note.title != "x"', create: true });
+        return await added.then(() => "done", String);
+      }, id);
+    await close(owner);
+    expect(await Promise.all(others.map((page, at) => addIn(page, `closed-${at}`)))).toEqual(["done", "done"]);
+    expect(await Promise.all(others.map((page) => countOf(page, "once")))).toEqual([2, 2]);
+    await Promise.all(others.map(close));
+    await Promise.all([owner, ...others].map((page) => page.close()));
+  });
+
   test("a full storage is an error of its own, loses nothing, and takes writes again when it has room", async () => {
     const page = await pageWith("full");
     expect(await putIn(page, "before")).toBe("done");

@@ -76,9 +76,17 @@ export class Link {
     }
   }
 
+  /**
+   * Takes that somebody closes the database, or is opening it. Then nobody else has it, and would hear what is asked: it is kept until
+   * somebody serves. What was sent before may still be answered.
+   */
+  hold(from: string, isClosing: boolean): void {
+    if ((this.#owner?.id === from) === isClosing) this.#owner = undefined;
+  }
+
   /** Takes what an owner says. */
   receive(message: FromOwner): void {
-    if (message.kind === "serving") return;
+    if (!("number" in message)) return;
     const pending = this.#pending.get(message.number);
     if (pending === undefined) return;
     if (message.kind === "moved") {

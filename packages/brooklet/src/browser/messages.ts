@@ -29,6 +29,8 @@ export type FromOwner =
     }
   /** Nothing was done: the database is being closed here, and another page will have it. */
   | { readonly kind: "moved"; readonly number: number }
+  /** The sender lets go of the database, or has got it and is not ready yet: nobody else is to be asked until somebody serves. */
+  | { readonly kind: "closing" | "opening" }
   | { readonly kind: "serving" };
 
 /** What goes over the channel that all pages of a database hear. */

@@ -42,6 +42,7 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
   const link = new Link();
   const id = crypto.randomUUID();
   const channel = permitted(() => openChannel(channelOf(name)));
+  const post = (to: string, message: ToOwner | FromOwner): void => channel.postMessage({ to, from: id, message });
   const end = new AbortController();
   const late = new AbortController();
   const { isClosed, letGo } = closing();
@@ -53,16 +54,17 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
       const { to, from, message } = data as Envelope<FromOwner>;
       if (to !== id && to !== EVERYBODY) return;
       // What was answered before the lock was let go may come after that: the two go different ways.
-      if (message.kind !== "serving") return link.receive(message);
-      if (own === undefined) {
-        const send = (asked: ToOwner): void => channel.postMessage({ to: OWNER, from: id, message: asked });
-        link.serve({ id: from, send });
-        isServed = true;
-        resolve();
-      }
+      if ("number" in message) return link.receive(message);
+      if (own !== undefined) return;
+      if (message.kind !== "serving") return link.hold(from, message.kind === "closing");
+      link.serve({ id: from, send: (asked) => post(OWNER, asked) });
+      isServed = true;
+      resolve();
     };
     const have = async (): Promise<void> => {
       if (end.signal.aborted) return;
+      post(EVERYBODY, { kind: "opening" });
+      link.hold(id, false);
       own = (async () => {
         const given = workerOptions(link, options);
         const onEnd = (reason: BrookletError): void => {
@@ -70,16 +72,14 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
           letGo();
         };
         worker = await OwnWorker.start({ ...given, onEnd, late: late.signal, stored: { name, owner: id } });
-        const started = worker;
-        link.serve({ id, send: (message) => started.send(message) });
+        link.serve({ id, send: (message) => worker?.send(message) });
       })();
       try {
         await own;
       } catch (error) {
         link.fail(error);
         if (isServed && !late.signal.aborted) options.onProblem(error);
-        reject(error);
-        return;
+        return reject(error);
       }
       resolve();
       await isClosed;
@@ -87,7 +87,7 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
     lock(name, end.signal, have).catch((error: unknown) => {
       if (!end.signal.aborted) reject(refusalOf(error));
     });
-    channel.postMessage({ to: OWNER, from: id, message: { kind: "hello" } satisfies ToOwner });
+    post(OWNER, { kind: "hello" });
   });
   const close = async (underWay: Iterable<Promise<unknown>> = []): Promise<void> => {
     // One that is being started has to be there before it can be closed; one that does not start keeps nobody waiting.

@@ -51,8 +51,9 @@ export class WorkerDatabase {
 
   /** Takes what a page asks, and answers it. */
   take(page: string, message: ToOwner, reply: Reply): void {
-    if (message.kind === "hello") reply({ kind: "serving" });
-    else if (message.kind === "abort") this.#underWay.get(keyOf(page, message.number))?.stop.abort();
+    if (message.kind === "hello") {
+      if (!this.#isClosing) reply({ kind: "serving" });
+    } else if (message.kind === "abort") this.#underWay.get(keyOf(page, message.number))?.stop.abort();
     else if (this.#isClosing) reply({ kind: "moved", number: message.number });
     else this.#begin(keyOf(page, message.number), message, reply);
   }
