@@ -35,9 +35,19 @@ export class Playground {
         readonly documents: number;
       }
     | undefined;
+  #before: Promise<unknown> = Promise.resolve();
+  #latest = 0;
 
-  /** Runs what was typed. */
-  async run({ schema: schemaScript, documents, search }: Scripts): Promise<Found> {
+  /** Runs what was typed, when what was begun before is done: that has the database. Nothing, if more was typed by then. */
+  run(scripts: Scripts): Promise<Found | undefined> {
+    this.#latest += 1;
+    const number = this.#latest;
+    const found = this.#before.then(() => (number === this.#latest ? this.#find(scripts) : undefined));
+    this.#before = found.catch(() => undefined);
+    return found;
+  }
+
+  async #find({ schema: schemaScript, documents, search }: Scripts): Promise<Found> {
     const of = JSON.stringify([schemaScript, documents]);
     if (this.#made?.of !== of) await this.#make(of, schemaScript, documents);
     if (this.#made === undefined) throw new Error("There is no database");
@@ -62,9 +72,14 @@ export class Playground {
     evaluateScript(schemaScript, { schema: recorded });
     if (last === undefined) throw new Error('The schema is missing: schema("mail", { subject: text() })');
     const schema = last;
-    const database = await brooklet.open({ memory: true, schemas: [schema] });
     const given = readDocuments(documents, schema);
-    await database.group(GROUP).feed(schema, given as never);
+    const database = await brooklet.open({ memory: true, schemas: [schema] });
+    try {
+      await database.group(GROUP).feed(schema, given as never);
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
     this.#made = { of, database, schema, documents: given.length };
   }
 }

@@ -110,17 +110,20 @@ class View {
   /** Runs what stands in the editors. */
   run(): void {
     this.#isTrusted = true;
-    this.#run().catch(this.fail);
-  }
-
-  async #run(): Promise<void> {
     this.#latest += 1;
     const number = this.#latest;
+    this.#run(number).catch((error) => {
+      if (number === this.#latest) this.fail(error);
+    });
+  }
+
+  async #run(number: number): Promise<void> {
     if (this.#found.childElementCount === 0) this.tell("The core is loaded …");
     const [schema = "", , search = ""] = await this.#compiler.compile(this.#parts());
     // Documents are JSON, which is a script as it stands.
-    const found = await this.#playground.run({ schema, documents: this.#editors.documents.value, search });
     if (number !== this.#latest) return;
+    const found = await this.#playground.run({ schema, documents: this.#editors.documents.value, search });
+    if (found === undefined || number !== this.#latest) return;
     this.tell(summaryOf(found));
     this.#found.replaceChildren(...pictureOf(found));
   }
