@@ -47,8 +47,10 @@ function serveOthers(of: WorkerDatabase, { name, owner }: NonNullable<StartMessa
   const heard = openChannel(channelOf(name));
   const send = (to: string, message: FromOwner): void => heard.postMessage({ to, from: owner, message });
   heard.onmessage = ({ data }) => {
-    const { to, from, message } = data as Envelope<ToOwner>;
-    if (to === OWNER) of.take(from, message, (reply) => send(from, reply));
+    const { to, from, message } = data as Envelope<ToOwner | FromOwner>;
+    if (to === OWNER) of.take(from, message as ToOwner, (reply) => send(from, reply));
+    // A lock does not outlive that the storage is cleared. The other page will not get the files while they are open here.
+    else if (message.kind === "opening") send(EVERYBODY, { kind: "serving" });
   };
   tellClosing = () => send(EVERYBODY, { kind: "closing" });
   send(EVERYBODY, { kind: "serving" });

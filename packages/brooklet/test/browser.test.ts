@@ -205,6 +205,31 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.close();
   });
 
+  test("a storage that is cleared while it is open is told as that, and by the page that has it to all others", async () => {
+    const page = await pageWith("cleared");
+    expect(await putIn(page, "before")).toBe("done");
+    const devtools = await context.newCDPSession(page);
+    await devtools.send("Storage.clearDataForOrigin", { origin: new URL(site.url).origin, storageTypes: "all" });
+    expect(await putIn(page, "after")).toBe("STORE_CORRUPT 500 unknown");
+    const search = countOf(page, "before").catch(String);
+    expect(await search).toContain("BrookletError: The stored data is damaged");
+    const heard = await page.evaluate(async () => {
+      const channel = new BroadcastChannel("brooklet cleared");
+      const told = new Promise((resolve) => {
+        channel.onmessage = ({ data }) => resolve((data as { readonly message: object }).message);
+      });
+      channel.postMessage({ to: "everybody", from: "another", message: { kind: "opening" } });
+      return await told;
+    });
+    expect(heard).toEqual({ kind: "serving" });
+    await close(page);
+    await openIn(page, "cleared");
+    expect(await putIn(page, "anew")).toBe("done");
+    expect(await countOf(page, "later")).toBe(1);
+    await close(page);
+    await page.close();
+  });
+
   test("a page that goes in the middle of a write leaves what was there before, or all of it", {
     timeout: INTERRUPTIONS_MS,
   }, async () => {

@@ -30,8 +30,8 @@ test("SQLite's codes are told apart by what follows from them", () => {
   expect(kind("undefined")).toBe("defect");
 });
 
-test("a device of scripts that ran full is told from one that failed", () => {
-  const failing = (ranFull: boolean): unknown => {
+test("a device of scripts that ran full, or whose files are gone, is told from one that failed", () => {
+  const failing = (ranFull: boolean, isGone = false): unknown => {
     const database: SqliteWasm = {
       prepare: () => {
         throw Object.assign(new Error("disk I/O error"), { resultCode: 778 });
@@ -39,11 +39,11 @@ test("a device of scripts that ran full is told from one that failed", () => {
       close: () => undefined,
     };
     try {
-      sqliteWasm(database, { ranFull: () => ranFull }).run("COMMIT");
+      sqliteWasm(database, { ranFull: () => ranFull, isGone: () => isGone }).run("COMMIT");
       return undefined;
     } catch (error) {
       return (error as StoreError).kind;
     }
   };
-  expect([failing(true), failing(false)]).toEqual(["full", "io"]);
+  expect([failing(true), failing(false), failing(true, true)]).toEqual(["full", "io", "damaged"]);
 });

@@ -26,6 +26,7 @@ export interface PageWorker extends MessageEnd {
 
 /** A file that one script has for itself. */
 export interface AccessHandle {
+  getSize(): number;
   close(): void;
 }
 

@@ -78,7 +78,8 @@ export class BrowserSqlite {
       });
       await pool.reserveMinimumCapacity(FILES);
       return {
-        open: (file) => sqliteWasm(new pool.OpfsSAHPoolDb(file), { ranFull: () => this.#ranFull() }),
+        open: (file) =>
+          sqliteWasm(new pool.OpfsSAHPoolDb(file), { ranFull: () => this.#ranFull(), isGone: () => !isThere(guard) }),
         close: () => {
           pool.pauseVfs();
           guard.close();
@@ -100,6 +101,15 @@ export class BrowserSqlite {
 /** Browsers refuse a write for want of space, or write less than was asked (Chromium), of which the library says this. */
 function tellsOfSpace(told: unknown): boolean {
   return told instanceof Error && (told.name === "QuotaExceededError" || told.message === "Unknown write() failure.");
+}
+
+/** Whether a file that is empty is still there: a user can clear the storage while it is open, and no read or write says so. */
+function isThere(empty: AccessHandle): boolean {
+  try {
+    return empty.getSize() === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** Takes the guard of a pool, and sees to it that nobody has its other files any more. */

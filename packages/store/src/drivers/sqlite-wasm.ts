@@ -1,5 +1,6 @@
 /** Driver for SQLite's own build for browsers, `@sqlite.org/sqlite-wasm`: structural types, so that nothing is imported. */
 import type { SqlConnection, SqlValue } from "../sql.ts";
+import { StoreError } from "../store-error.ts";
 import { connectionOf, nameOfCode, type PreparedStatement, refuseCutText } from "./prepared.ts";
 
 /** What is used of a statement of `oo1`. */
@@ -24,10 +25,13 @@ export interface SqliteWasmOptions {
    * as one of I/O.
    */
   readonly ranFull?: () => boolean;
+  /** Whether the files are gone from below: what SQLite reads then is anything. */
+  readonly isGone?: () => boolean;
 }
 
 /** The port over `database`, which is closed with it. */
-export function sqliteWasm(database: SqliteWasm, { ranFull = () => false }: SqliteWasmOptions = {}): SqlConnection {
+export function sqliteWasm(database: SqliteWasm, options: SqliteWasmOptions = {}): SqlConnection {
+  const { ranFull = () => false, isGone = () => false } = options;
   const preparing = {
     prepare: (statement: string) => stepping(database.prepare(statement)),
     close: () => database.close(),
@@ -39,6 +43,7 @@ export function sqliteWasm(database: SqliteWasm, { ranFull = () => false }: Sqli
     check: refuseCutText,
     codeOf: (error) => {
       const full = ranFull();
+      if (isGone()) throw new StoreError("damaged", "the files are gone from the browser's storage", error);
       const code = nameOfCode((error as { resultCode?: unknown }).resultCode);
       return full && code === "SQLITE_IOERR" ? "SQLITE_FULL" : code;
     },
