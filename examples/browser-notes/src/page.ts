@@ -97,9 +97,11 @@ function reasons({ query: asked }: Explanation): string[] {
   return [...found];
 }
 
-async function add(notes: readonly FiledNote[]): Promise<void> {
-  const documents = await Promise.all(notes.map(async (fields) => ({ id: await idOf(fields), fields })));
+async function add(reading: Promise<readonly FiledNote[]>): Promise<void> {
+  let notes: readonly FiledNote[] = [];
   try {
+    notes = await reading;
+    const documents = await Promise.all(notes.map(async (fields) => ({ id: await idOf(fields), fields })));
     await (await mine).feed(note, documents);
     byId("told").textContent = `${notes.length} ${notes.length === 1 ? "note" : "notes"} imported.`;
   } catch (error) {
@@ -133,12 +135,15 @@ query.addEventListener("input", show);
 byId<HTMLInputElement>("file").addEventListener("change", async ({ target }) => {
   const { files } = target as HTMLInputElement;
   const read = [...(files ?? [])].map(async (it) => readNotes(await it.text(), it.name, new Date(it.lastModified)));
-  await add((await Promise.all(read)).flat());
+  await add(Promise.all(read).then((all) => all.flat()));
 });
-byId("sample").addEventListener("click", async () => {
-  const sample = await fetch("sample.txt");
-  await add(readNotes(await sample.text(), "sample", new Date()));
-});
+byId("sample").addEventListener("click", () => add(sampleNotes()));
+
+async function sampleNotes(): Promise<readonly FiledNote[]> {
+  const sample = await fetch("sample.txt").catch(() => undefined);
+  if (sample?.ok !== true) throw new Error("The sample cannot be reached.");
+  return readNotes(await sample.text(), "sample", new Date());
+}
 
 const database = await opened.catch((error: unknown) => {
   count.textContent = (error as Error).message;

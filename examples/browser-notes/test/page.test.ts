@@ -175,6 +175,23 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await expect.poll(titles).toEqual(["From the second tab"]);
   });
 
+  test("says what cannot be imported, needs no https, and breaks long words", async () => {
+    const other = await browser.newContext({ viewport: { width: 360, height: 800 } });
+    const apart = watched(await other.newPage());
+    await apart.addInitScript(() => Object.defineProperty(crypto, "subtle", { value: undefined }));
+    const told = apart.locator("#told");
+    await apart.route("**/sample.txt", (route) => route.fulfill({ status: 404, body: "<h1>Not found</h1>" }));
+    await apart.goto(url);
+    await apart.getByRole("button", { name: "take the sample" }).click();
+    await expect.poll(() => told.textContent()).toBe("The sample cannot be reached.");
+    const long = Buffer.from(`# ${"x".repeat(3_000)}\n${"y".repeat(3_000)}\n`);
+    await apart.locator("#file").setInputFiles({ name: "long.md", mimeType: "text/markdown", buffer: long });
+    await expect.poll(() => told.textContent()).toBe("1 note imported.");
+    expect(await apart.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+    await other.close();
+    expect(complaints.splice(0).filter((complaint) => !complaint.includes("404"))).toEqual([]);
+  });
+
   test("says when the browser has no room, keeps what it has, and takes more when there is room again", async () => {
     const devtools = await context.newCDPSession(page);
     const { origin } = new URL(url);
