@@ -27,6 +27,8 @@ export interface BrookletErrorOptions {
   readonly status?: number;
   /** Whether the operation certainly did not happen. */
   readonly outcome?: FailureOutcome;
+  /** How long the server wants nothing of the kind, as its `Retry-After` said. */
+  readonly retryAfterMs?: number | undefined;
   /** What made it. */
   readonly cause?: unknown;
 }
@@ -51,12 +53,15 @@ export class BrookletError extends Error {
   readonly status: number;
   /** `not_applied`: the operation certainly did not happen. `unknown`: it may have. */
   readonly outcome: FailureOutcome;
+  /** How long the server asked to wait, in its `Retry-After`; not there if it did not. */
+  declare readonly retryAfterMs?: number;
 
   constructor(code: BrookletErrorCode, message: string, options: BrookletErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.status = options.status ?? 0;
     this.outcome = options.outcome ?? "not_applied";
+    if (options.retryAfterMs) this.retryAfterMs = options.retryAfterMs;
     Object.defineProperty(this, MARKER, { value: true });
   }
 

@@ -1,5 +1,6 @@
 /** One request and its answer over HTTP: addresses, failures as `BrookletError`, and trying again. */
 import {
+  askedWaitMs,
   causeOf,
   ERROR_KINDS,
   type ErrorCode,
@@ -26,7 +27,7 @@ export interface RetryOptions {
   readonly attempts?: number;
   /** Wait before the second try; it doubles with every further one. 100 ms by default. */
   readonly firstWaitMs?: number;
-  /** Longest wait; 5 s by default. */
+  /** Longest wait; 5 s by default. It begins when what the server asks for in `Retry-After` is over; more than a minute is not waited. */
   readonly longestWaitMs?: number;
 }
 
@@ -75,6 +76,8 @@ export const RETRY_DEFAULT: Required<RetryOptions> = { attempts: 10, firstWaitMs
 
 /** Tries in all where nobody answers: a server that is not there is told soon. */
 const UNREACHABLE_ATTEMPTS = 3;
+/** What a server asks to wait beyond this is told of, and not waited: the caller may have better to do. */
+const LONGEST_ASKED_MS = 60_000;
 
 /** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503), and that is safe. */
 export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
@@ -87,7 +90,7 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
     } catch (error) {
       if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request.isRepeatable, attempt))
         throw error;
-      await pause(waitMs(options.retry, attempt), request.signal);
+      await pause(waitMs(options.retry, attempt, error.retryAfterMs), request.signal);
     }
   }
 }
@@ -96,7 +99,7 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
 export function isWorthAnother(error: BrookletError, isRepeatable: boolean, attempt: number): boolean {
   if (!isRepeatable && error.outcome !== "not_applied") return false;
   if (error.code === "UNREACHABLE") return attempt < UNREACHABLE_ATTEMPTS;
-  return error.status === 429 || error.status === 503;
+  return (error.status === 429 || error.status === 503) && (error.retryAfterMs ?? 0) <= LONGEST_ASKED_MS;
 }
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
@@ -111,14 +114,13 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   // What is written would be read at another address, by 302, and that taken for done.
   const redirect = method === "GET" ? "follow" : "manual";
   const init = { method, headers, signal: signal ?? null, redirect, ...sent } as const;
-  let status: number;
+  let response: FetchAnswer;
   let text: string;
-  let cause: unknown;
+  let status: number;
   try {
     const sent = options.fetch(options.url + target, init);
-    const response = await (signal === undefined ? sent : abortable(sent, signal));
+    response = await (signal === undefined ? sent : abortable(sent, signal));
     status = response.status;
-    cause = causeOf(response);
     if (request.isFile === true && response.ok)
       return { status, json: new Uint8Array(await abortable(response.arrayBuffer(), signal)) };
     text = await (signal === undefined ? response.text() : abortable(response.text(), signal));
@@ -134,7 +136,7 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
       outcome: "unknown",
     });
   }
-  throw failure(status, json, text, cause);
+  throw refusal(response, text);
 }
 
 /** What a request says beside its target. */
@@ -176,11 +178,6 @@ export function unreachable(url: string, cause: unknown): BrookletError {
   });
 }
 
-/** The failure that an answer with this status tells about. */
-export function refusal(status: number, text: string, cause?: unknown): BrookletError {
-  return failure(status, parse(text), text, cause);
-}
-
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -201,8 +198,9 @@ function withExactIntegers(text: string): string {
 }
 
 /** The failure that an answer tells about, in whichever of the three shapes of the wire. */
-function failure(status: number, json: unknown, text: string, cause?: unknown): BrookletError {
-  const told = (json ?? {}) as {
+export function refusal(response: FetchAnswer, text: string): BrookletError {
+  const { status } = response;
+  const told = (parse(text) ?? {}) as {
     readonly code?: unknown;
     readonly message?: unknown;
     readonly outcome?: unknown;
@@ -214,7 +212,12 @@ function failure(status: number, json: unknown, text: string, cause?: unknown): 
   // A 503 that does not say it is a proxy's, which may have lost the answer of a server that did what was asked.
   const assumed = status === 503 ? "unknown" : failureOutcome(status);
   const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : assumed;
-  return new BrookletError(code, String(message), { status, outcome, cause });
+  return new BrookletError(code, String(message), {
+    status,
+    outcome,
+    retryAfterMs: askedWaitMs(response.headers),
+    cause: causeOf(response),
+  });
 }
 
 /** Codes by status, of failures that name none and have no number. */

@@ -7,6 +7,5 @@ export function unmetCondition(cause: BrookletError, document: string, condition
   const message = isThere
     ? `${document} was not written: as it is stored it does not fulfil ${condition}. Read it and decide anew`
     : `${document} was not written: it is not there, and fulfils no condition (${condition}). With { create: true } it is made`;
-  const { code, status, outcome } = cause;
-  return new BrookletError(code, message, { status, outcome, cause });
+  return new BrookletError(cause.code, message, { ...cause, cause });
 }

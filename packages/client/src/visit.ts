@@ -80,15 +80,13 @@ export async function* visit<S extends AnySchema>(
   refuseUnknown("a visit", options, OPTIONS);
   const { where, fields, pageSize = PAGE_SIZE, consistency, cluster, signal } = options;
   if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
-  const selection = where === undefined ? {} : { selection: conditionText(schema, where, "the selection of a visit") };
-  const known = { wantedDocumentCount: String(pageSize), ...selection };
-  const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
   const parameters = {
-    ...known,
-    ...chosen,
+    wantedDocumentCount: String(pageSize),
+    ...(where !== undefined && { selection: conditionText(schema, where, "the selection of a visit") }),
+    ...(fields && { fieldSet: `${schema.name}:${fields.join(",")}` }),
     ...(consistency && { consistency }),
-    ...(cluster === undefined ? {} : { cluster }),
+    ...(cluster !== undefined && { cluster }),
   };
   const request = {
     method: "GET",
@@ -172,7 +170,7 @@ export async function massAnswers(
     if (selected === 0 || !BrookletError.is(error)) throw error;
     // The step that failed may have done nothing: what the caller asked for was done in part.
     const message = `${error.message} (after ${selected} documents were changed)`;
-    throw new BrookletError(error.code, message, { status: error.status, outcome: "unknown", cause: error });
+    throw new BrookletError(error.code, message, { ...error, outcome: "unknown", cause: error });
   }
   return { selected };
 }
@@ -218,10 +216,6 @@ function unreadSelection(error: unknown, selection: string | undefined): never {
   if (!BrookletError.is(error) || selection === undefined) throw error;
   const [, reason] = UNREAD.exec(error.message) ?? [];
   if (reason === undefined) throw error;
-  const { code, status, outcome } = error;
-  throw new BrookletError(code, `The selection ${selection} cannot be read: ${reason}`, {
-    status,
-    outcome,
-    cause: error,
-  });
+  const message = `The selection ${selection} cannot be read: ${reason}`;
+  throw new BrookletError(error.code, message, { ...error, cause: error });
 }

@@ -213,6 +213,26 @@ describe("a feed in bulk", () => {
     expect(state.done).toEqual(["1"]);
   });
 
+  test("waits for as long as a server asks that takes none of a request", async () => {
+    // A clock that stands still loads nothing.
+    await import("../src/group-verbs.ts");
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { state, fetch } = flaky(() => 200);
+    let posts = 0;
+    const busy: Fetch = async (to, init) => {
+      posts += init.method === "POST" ? 1 : 0;
+      const isRefused = init.method === "POST" && posts === 1;
+      return isRefused ? new Response("{}", { status: 429, headers: { "retry-after": "7" } }) : await fetch(to, init);
+    };
+    const fed = connect({ url, fetch: busy, retry: AT_ONCE }).group("a").feed(note, puts(3)).then();
+    await vi.advanceTimersByTimeAsync(6_999);
+    expect(posts).toBe(1);
+    await vi.advanceTimersByTimeAsync(10);
+    await fed;
+    expect([posts, state.done]).toEqual([2, ["0", "1", "2"]]);
+  });
+
   test("does not send a calculation again after the 503 of a proxy, which does not say what was done", async () => {
     const { state, fetch } = flaky(() => 200);
     const behindProxy: Fetch = async (target, init) => {

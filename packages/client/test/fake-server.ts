@@ -16,13 +16,11 @@ export interface FakeServer {
 /** Where a server takes feeds in bulk; this one does not, like a Vespa. */
 const FEEDS = "/brooklet/v1/feed";
 
-/** Answers every request with what `answer` says: a status and JSON. */
-export function fakeServer(
-  answer: (
-    asked: Asked,
-    count: number,
-  ) => readonly [status: number, json: unknown] | Promise<readonly [number, unknown]>,
-): FakeServer {
+/** A status, JSON, and headers. */
+type Reply = readonly [status: number, json: unknown, headers?: Readonly<Record<string, string>>];
+
+/** Answers every request with what `answer` says. */
+export function fakeServer(answer: (asked: Asked, count: number) => Reply | Promise<Reply>): FakeServer {
   const asked: Asked[] = [];
   return {
     asked,
@@ -31,8 +29,8 @@ export function fakeServer(
       const body = typeof init.body === "string" ? (JSON.parse(init.body) as unknown) : init.body;
       const request = { method: init.method ?? "GET", url, body, headers: init.headers as Record<string, string> };
       asked.push(request);
-      const [status, json] = await answer(request, asked.length);
-      return new Response(JSON.stringify(json), { status });
+      const [status, json, answered = {}] = await answer(request, asked.length);
+      return new Response(JSON.stringify(json), { status, headers: answered });
     },
   };
 }

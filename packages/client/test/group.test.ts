@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { BrookletError, type Client, connect, type Group, int, map, schema, string, text } from "../src/index.ts";
 import { AT_ONCE, fakeServer } from "./fake-server.ts";
 import { mail } from "./mail.ts";
@@ -358,6 +358,32 @@ describe("failures", () => {
     const full = fakeServer(() => [507, {}]);
     await expect(client(full).group("alice").remove(note, "1")).rejects.toMatchObject({ code: "INSUFFICIENT_STORAGE" });
     expect(full.asked).toHaveLength(1);
+  });
+
+  test.each([
+    ["a search", (alice: Group) => alice.search(note)],
+    ["a put", (alice: Group) => alice.put(note, "1", { body: "x" })],
+    ["a feed that goes one by one", (alice: Group) => alice.feed(note, [{ id: "1", remove: true }]).then()],
+  ])("%s waits for as long as the server asks", async (_, call) => {
+    // A clock that stands still loads nothing.
+    await import("../src/group-verbs.ts");
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const answer = { fields: {}, root: {} };
+    const server = fakeServer((_, count) => (count === 1 ? [503, answer, { "retry-after": "7" }] : [200, answer]));
+    const called = call(client(server).group("alice"));
+    await vi.advanceTimersByTimeAsync(6_999);
+    expect(server.asked).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    await called;
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test("a server that asks to wait for more than a minute is told of at once", async () => {
+    const server = fakeServer(() => [429, { message: "later" }, { "retry-after": "61" }]);
+    const failed = client(server).group("alice").remove(note, "1");
+    await expect(failed).rejects.toMatchObject({ code: "OVERLOADED", message: "later", retryAfterMs: 61_000 });
+    expect(server.asked).toHaveLength(1);
   });
 
   test.each([

@@ -17,6 +17,11 @@ test("waits double up to the longest, each somewhere in its second half", () => 
   }
 });
 
+test("what was asked for comes before the wait itself", () => {
+  expect(waitMs({ firstWaitMs: 0, longestWaitMs: 0 }, 1, 7_000)).toBe(7_000);
+  expect(waitMs({ firstWaitMs: 100, longestWaitMs: 100 }, 1, 7_000)).toBeGreaterThanOrEqual(7_050);
+});
+
 test.each([
   ["2", 2_000],
   ["0", 0],

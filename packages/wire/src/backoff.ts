@@ -6,10 +6,10 @@ export interface Waits {
   readonly longestWaitMs: number;
 }
 
-/** How long to wait after this many failures in a row. */
-export function waitMs({ firstWaitMs, longestWaitMs }: Waits, failures: number): number {
+/** How long to wait after this many failures in a row; in addition to what was asked for, so that not all come when that is over. */
+export function waitMs({ firstWaitMs, longestWaitMs }: Waits, failures: number, askedMs = 0): number {
   // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
-  return Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+  return askedMs + Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
 }
 
 const MS_PER_SECOND = 1_000;

@@ -144,11 +144,15 @@ export class BulkSender {
   async #send(batch: Batch): Promise<void> {
     const told = new Uint8Array(batch.waiting.length);
     const again: Again[] = [];
+    // What a whole request is refused with asks for it: a line of an answer cannot.
+    let askedMs: number | undefined;
     for (const waiting of batch.waiting) waiting.attempts += 1;
     const fail = (at: number, waiting: Waiting, error: unknown): void => {
       told[at] = 1;
-      if (isWorthSending(this.#exchange, waiting, error)) again.push({ waiting, line: lineOf(batch, at) });
-      else waiting.settlement.failed(error);
+      if (isWorthSending(this.#exchange, waiting, error)) {
+        again.push({ waiting, line: lineOf(batch, at) });
+        askedMs = error.retryAfterMs;
+      } else waiting.settlement.failed(error);
     };
     const failOthers = (error: unknown): void => {
       for (const [at, waiting] of batch.waiting.entries()) if (told[at] === 0) fail(at, waiting, error);
@@ -169,14 +173,14 @@ export class BulkSender {
     } catch (error) {
       failOthers(error);
     }
-    if (again.length > 0) void this.#later(again);
+    if (again.length > 0) void this.#later(again, askedMs);
   }
 
   /** Sends operations again, after a while. */
-  async #later(again: readonly Again[]): Promise<void> {
+  async #later(again: readonly Again[], askedMs: number | undefined): Promise<void> {
     try {
       const attempts = Math.max(...again.map(({ waiting }) => waiting.attempts));
-      await pause(waitMs(this.#exchange.retry, attempts), this.#signal);
+      await pause(waitMs(this.#exchange.retry, attempts, askedMs), this.#signal);
       for (const { waiting, line } of again) this.#add(waiting, (json) => json.raw(line));
       this.#flush();
     } catch (reason) {
@@ -200,7 +204,7 @@ export class BulkSender {
         body,
         signal: signal ?? null,
       });
-      if (response.status !== 200) throw refusal(response.status, await response.text(), causeOf(response));
+      if (response.status !== 200) throw refusal(response, await response.text());
       for await (const texts of linesOf(response)) {
         for (const text of texts) {
           const line = doneOf(text) ?? (JSON.parse(text) as Line);
@@ -227,7 +231,11 @@ function lineOf({ json, begins }: Batch, at: number): UnsharedBytes {
   return json.bytes.slice(begins[at], begins[at + 1]);
 }
 
-function isWorthSending({ retry }: ExchangeOptions, { attempts, isRepeatable }: Waiting, error: unknown): boolean {
+function isWorthSending(
+  { retry }: ExchangeOptions,
+  { attempts, isRepeatable }: Waiting,
+  error: unknown,
+): error is BrookletError {
   return BrookletError.is(error) && attempts < retry.attempts && isWorthAnother(error, isRepeatable, attempts);
 }
 

@@ -146,12 +146,12 @@ export interface TextOptions {
   readonly show?: "full" | "bold" | "teaser";
 }
 
-const TEXT_OPTIONS = Object.keys({
+const TEXT_OPTIONS = {
   match: true,
   gramSize: true,
   stemming: true,
   show: true,
-} satisfies Readonly<Record<keyof TextOptions, true>>);
+} satisfies Readonly<Record<keyof TextOptions, true>>;
 
 /**
  * A text that is searched by its words, and ranked.

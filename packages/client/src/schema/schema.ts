@@ -126,7 +126,7 @@ export function schema<
   };
 }
 
-const OPTIONS = Object.keys({
+const OPTIONS = {
   namespace: true,
   profiles: true,
   fieldsets: true,
@@ -135,7 +135,7 @@ const OPTIONS = Object.keys({
   accents: true,
   typos: true,
   segmentation: true,
-} satisfies Readonly<Record<keyof SchemaOptions<FieldMap, ProfileMap>, true>>);
+} satisfies Readonly<Record<keyof SchemaOptions<FieldMap, ProfileMap>, true>>;
 
 /** The namespace of a schema's documents. */
 function checkedNamespace(namespace: string): string {
