@@ -244,3 +244,45 @@ test("what was read fulfils the condition of a write, of numbers of either preci
     expect((await alice.get(measure, "1"))?.several, `${value}`).toEqual([7, single, 8]);
   }
 });
+
+const WORDS = ["and", "as", "asc", "contains", "false", "from", "in", "null", "or", "timeout", "true", "From"];
+
+test.each(WORDS)("a member that is called as the word %s of YQL is asked for together with others", async (word) => {
+  const name = word as "from";
+  const trip = schema("trip", {
+    places: array(struct({ [name]: string(), number: int() })),
+    counts: array(struct({ [name]: long(), number: int() })),
+    lengths: array(struct({ [name]: float(), number: int() })),
+    days: array(struct({ [name]: timestamp({ unit: "seconds" }), number: int() })),
+    stops: array(struct({ [name]: bool(), number: int() })),
+  });
+  const pair = <Value>(...values: readonly Value[]) => values.map((value, number) => ({ [name]: value, number }));
+  await using db = await open({ schemas: [trip] });
+  const alice = db.group("alice");
+  const [early, late] = [new Date(1_000), new Date(9_000)];
+  await alice.put(trip, "1", {
+    places: pair("oslo", "bergen"),
+    counts: pair(-3, 2 ** 40),
+    lengths: pair(1.1, 2.5),
+    days: pair(early, late),
+    stops: pair(true, false),
+  });
+  const { places, counts, lengths, days, stops } = trip.conditions;
+  const asked: readonly (readonly [(number: number) => Condition, found: readonly [number, number]])[] = [
+    [(n) => places.sameElement((it) => it[name].is("oslo").and(it.number.is(n))), [1, 0]],
+    [(n) => places.sameElement((it) => it[name].prefix("ber").and(it.number.is(n))), [0, 1]],
+    [(n) => places.sameElement((it) => it[name].in(["oslo", "rome"]).and(it.number.is(n))), [1, 0]],
+    [(n) => counts.sameElement((it) => it[name].is(-3).and(it.number.is(n))), [1, 0]],
+    [(n) => counts.sameElement((it) => it[name].gt(-3).and(it.number.is(n))), [0, 1]],
+    [(n) => lengths.sameElement((it) => it[name].is(1.1).and(it.number.is(n))), [1, 0]],
+    [(n) => lengths.sameElement((it) => it[name].between(2, 3).and(it.number.is(n))), [0, 1]],
+    [(n) => days.sameElement((it) => it[name].le(early).and(it.number.is(n))), [1, 0]],
+    [(n) => days.sameElement((it) => it[name].lt(late).and(it.number.is(n))), [1, 0]],
+    [(n) => days.sameElement((it) => it[name].ge(late).and(it.number.is(n))), [0, 1]],
+    [(n) => stops.sameElement((it) => it[name].is(false).and(it.number.is(n))), [0, 1]],
+  ];
+  for (const [condition, found] of asked) {
+    const counted = await Promise.all([0, 1].map((number) => alice.count(trip, condition(number))));
+    expect(counted, String(condition(0))).toEqual(found);
+  }
+});

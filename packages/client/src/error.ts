@@ -56,12 +56,16 @@ export class BrookletError extends Error {
   /** How long the server asked to wait, in its `Retry-After`; not there if it did not. */
   declare readonly retryAfterMs?: number;
 
-  constructor(code: BrookletErrorCode, message: string, options: BrookletErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(
+    code: BrookletErrorCode,
+    message: string,
+    { status = 0, outcome = "not_applied", retryAfterMs, cause }: BrookletErrorOptions = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.status = options.status ?? 0;
-    this.outcome = options.outcome ?? "not_applied";
-    if (options.retryAfterMs) this.retryAfterMs = options.retryAfterMs;
+    this.status = status;
+    this.outcome = outcome;
+    if (retryAfterMs) this.retryAfterMs = retryAfterMs;
     Object.defineProperty(this, MARKER, { value: true });
   }
 

@@ -90,7 +90,7 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
     } catch (error) {
       if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request.isRepeatable, attempt))
         throw error;
-      await pause(waitMs(options.retry, attempt, error.retryAfterMs), request.signal);
+      await pause(waitMs(options.retry, attempt, error.retryAfterMs), signal);
     }
   }
 }
@@ -118,12 +118,11 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   let text: string;
   let status: number;
   try {
-    const sent = options.fetch(options.url + target, init);
-    response = await (signal === undefined ? sent : abortable(sent, signal));
+    response = await abortable(options.fetch(options.url + target, init), signal);
     status = response.status;
     if (request.isFile === true && response.ok)
       return { status, json: new Uint8Array(await abortable(response.arrayBuffer(), signal)) };
-    text = await (signal === undefined ? response.text() : abortable(response.text(), signal));
+    text = await abortable(response.text(), signal);
   } catch (reason) {
     if (signal?.aborted === true) throw signal.reason;
     throw unreachable(options.url, reason);
@@ -149,18 +148,14 @@ function sentOf(
 }
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */
-async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return await work;
+function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason as Error);
     signal.addEventListener("abort", stop, { once: true });
   });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 /** What platforms say of a connection over which nothing was sent. */

@@ -57,8 +57,8 @@ export async function* groupNames(
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   let continuation: string | undefined;
   do {
-    const from = continuation === undefined ? {} : { continuation };
-    const target = `/brooklet/v1/groups?${new URLSearchParams({ wantedGroupCount: String(pageSize), ...from })}`;
+    const page = { wantedGroupCount: String(pageSize), ...(continuation && { continuation }) };
+    const target = `/brooklet/v1/groups?${new URLSearchParams(page)}`;
     const answer = await exchange(options, { method: "GET", target, signal, isRepeatable: true }).catch((error) =>
       withoutGroups(error),
     );

@@ -200,9 +200,9 @@ async function* pages(
 ): AsyncGenerator<VisitAnswer, void, undefined> {
   let continuation: string | undefined;
   do {
-    const query = new URLSearchParams({ ...parameters, ...(continuation === undefined ? {} : { continuation }) });
+    const query = new URLSearchParams({ ...parameters, ...(continuation && { continuation }) });
     const request = { method, target: `${path}?${query}`, signal, isRepeatable: true, isExact };
-    const asked = exchange(exchangeOptions, body === undefined ? request : { ...request, body });
+    const asked = exchange(exchangeOptions, { ...request, ...(body && { body }) });
     const { json } = await asked.catch((error: unknown) => unreadSelection(error, parameters["selection"]));
     yield json as VisitAnswer;
     ({ continuation } = json as VisitAnswer);

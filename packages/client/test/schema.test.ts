@@ -342,6 +342,11 @@ describe("what cannot be a schema is refused with the reason", () => {
       "'as' cannot be the name of a field: the word is reserved",
     ],
     [
+      "one in other letters, which queries do not tell apart",
+      () => schema("a", { In: int() }),
+      "'In' cannot be the name of a field: the word is reserved",
+    ],
+    [
       "a part that the server should make",
       () => schema("a", { lines: array(struct({ body: text(), vec: embedding({ from: "body", model: "m" }) })) }),
       "'lines' of schema a has a part that the server should make: only fields of the schema itself are made of others",

@@ -7,8 +7,7 @@ export function refusedDeployment(error: unknown, schemas: readonly AnySchema[])
   if (!BrookletError.is(error) || error.code !== "INVALID_APPLICATION_PACKAGE") throw error;
   const told = error.message.replace(/^Invalid application package: /, "");
   const message = changeText(told) ?? placedText(told, schemas) ?? told;
-  const { code, status, outcome } = error;
-  throw new BrookletError(code, `The schemas were not deployed: ${message}`, { status, outcome, cause: error });
+  throw new BrookletError(error.code, `The schemas were not deployed: ${message}`, { ...error, cause: error });
 }
 
 const WHOLE_SECONDS = "a timestamp that was stored as whole seconds is timestamp({ unit: 'seconds' })";

@@ -205,6 +205,13 @@ export interface MapConditions<Key, Value> extends ElementConditions<{ readonly 
   readonly value: Value;
 }
 
+/**
+ * Names that mean something else in schema files, in queries, or in answers. Members of structs may have them: what is before those says
+ * that they are names, and where nothing is, in `sameElement`, quotation marks do.
+ */
+export const RESERVED: RegExp =
+  /^(position|relevancy|and|asc?|contains|false|from|in(dex)?|null|or|timeout|true|documentid|sddocname|(match|summary|rank)features)$/i;
+
 /** All that fields offer; which of it makes sense for a field is for the type checker. */
 class FieldCondition {
   /** Empty for the element itself in `sameElement`. */
@@ -212,7 +219,7 @@ class FieldCondition {
   readonly #type: DataType;
 
   constructor(path: string, type: DataType) {
-    this.#path = path;
+    this.#path = RESERVED.test(path) ? `"${path}"` : path;
     this.#type = type;
   }
 
@@ -367,7 +374,13 @@ class FieldCondition {
 
   #compared(comparison: Comparison, value: Literal | Date): Condition {
     const bound = this.#bound(comparison, value);
-    return bound === undefined ? anyOf() : new Condition(`${this.#field} ${comparison} ${literal(bound)}`);
+    if (bound === undefined) return anyOf();
+    // What stands in quotation marks is not compared, but has words, and those of numbers may be ranges.
+    if (this.#path[0] === '"')
+      return this.#word(
+        { "=": `${bound}`, "<=": `[;${bound}]`, ">=": `[${bound};]` }[comparison as string] ?? comparison + bound,
+      );
+    return new Condition(`${this.#field} ${comparison} ${literal(bound)}`);
   }
 
   /** What a value is compared with; nothing if none can be equal to it. */
