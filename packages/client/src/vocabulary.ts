@@ -125,6 +125,7 @@ export {
   float,
   int,
   type KeyField,
+  type ListedField,
   long,
   type Optional,
   type Plain,
@@ -136,6 +137,7 @@ export {
   type TimestampOptions,
   text,
   timestamp,
+  type WeighedField,
 } from "./schema/field.ts";
 export type {
   BoolConditions,

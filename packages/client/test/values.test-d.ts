@@ -4,8 +4,11 @@ import * as z from "zod";
 import {
   array,
   bigint,
+  byte,
   chunks,
+  double,
   embedding,
+  float,
   type Group,
   type Infer,
   type InferInput,
@@ -129,6 +132,16 @@ test("conditions, selections and changes are of these types", () => {
     map(int(), weightedSet(oneOf("a", "b")));
     // @ts-expect-error: a bigint is no key of an object
     weightedSet(bigint());
+    for (const of of [weightedSet(text()), weightedSet(int()), weightedSet(byte()), weightedSet(string().optional())])
+      void of;
+    // @ts-expect-error: sets have weights of texts and integers
+    weightedSet(float());
+    // @ts-expect-error: nor of fractions of 64 bits
+    weightedSet(double());
+    // @ts-expect-error: a list of vectors is a tensor with one more dimension
+    array(vector(2));
+    // @ts-expect-error: as one of tensors is
+    struct({ rows: array(tensor("float", { x: 2 })) });
     // @ts-expect-error: nor is a point in time
     map(timestamp(), int());
     // @ts-expect-error: of relevance there is no page

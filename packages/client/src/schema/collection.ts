@@ -7,8 +7,10 @@ import {
   type FieldMap,
   type FieldShape,
   type KeyField,
+  type ListedField,
   makeField,
   type ShapeOf,
+  type WeighedField,
 } from "./field.ts";
 import type {
   ElementConditions,
@@ -58,7 +60,7 @@ export type ArrayField<Element extends Field> = Collection<
  * await alice.search(note, { where: (it) => it.tags.is("urgent") });
  * ```
  */
-export function array<Element extends Field>(element: Element): ArrayField<Element> {
+export function array<Element extends ListedField>(element: Element): ArrayField<Element> {
   const { type, ...rest } = element.definition;
   return makeField({ ...rest, type: { kind: "array", element: type } }, arrayCodec(element.codec));
 }
@@ -80,7 +82,7 @@ export type WeightedSetField<Element extends Field> = Collection<
  * await alice.put(user, "u1", { interests: { sailing: 80, chess: 20 } });
  * ```
  */
-export function weightedSet<Element extends KeyField>(element: Element): WeightedSetField<Element> {
+export function weightedSet<Element extends WeighedField>(element: Element): WeightedSetField<Element> {
   const { type, indexing, settings, values } = element.definition;
   const definition = {
     type: { kind: "weightedset", element: type } as const,

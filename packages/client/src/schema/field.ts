@@ -110,6 +110,15 @@ export type Plain<Kind extends FieldShape["kind"], Value, Conditions, Input = Va
 /** A field whose values can be the keys of an object. */
 export type KeyField = Field<FieldShape & { readonly output: string | number }>;
 
+/** A field of texts or integers, which is what a set can have weights of. */
+export type WeighedField = Field<
+  | (FieldShape & { readonly output: string })
+  | (FieldShape & { readonly output: number; readonly conditions: IntegerConditions })
+>;
+
+/** A field that a list can have many of: no tensor. A tensor with one more dimension is a list of them. */
+export type ListedField = Field<FieldShape & { readonly inHits: true }>;
+
 /** @internal Makes a field; its shape is said by the maker. */
 export function makeField<F extends Field>(definition: FieldDefinition, codec: Codec, isOptional = false): F {
   const field: Field = {
