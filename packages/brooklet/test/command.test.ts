@@ -3,7 +3,7 @@ import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applicationFiles } from "@brooklet/client/application";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { connect, type RunningService, schema, serve, text } from "../src/index.ts";
 
@@ -146,6 +146,27 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["feed", "-", "--data", join(folder, "other"), "--app", join(folder, "nowhere")], 1, "nowhere is not there"],
     [["feed", "-", "--checkpoint", join(folder, "nowhere/at")], 2, "cannot be written: there is no folder"],
     [["audit", "verify", "README.md"], 2, "README.md has no line of an audit log"],
+    [["serve", "--host", ""], 2, "option '--host <address>' is empty: give it a value, or leave it out"],
+    [["serve", "--allow-host", "--port", "0"], 2, "option '--allow-host <name...>' argument missing: '--port' is an"],
+    [["serve", "--allow-origin", "nonsense"], 2, "option '--allow-origin <origin...>' argument 'nonsense' is invalid."],
+    [["visit", "--group", ""], 2, "option '--group <name>' is empty"],
+    [["visit", "--group", "a", "--group", "b"], 2, "option '--group <name>' is given more than once"],
+    [["token", "--group", "a", "--group", "", "--ttl", "1h", "--verbs", "get"], 2, "'--group <name...>' is empty"],
+    [["backup", join(folder, "data"), ""], 2, "argument 'target' is empty"],
+    [["export", join(folder, "exported"), "--to", "solr"], 2, "argument 'solr' is invalid. Allowed choices are vespa."],
+    [["import", "-", "--from", "pst"], 2, "Allowed choices are csv, jsonl, mbox, maildir, vespa."],
+    [
+      ["serve", "--port", "0", "--data", join(folder, "other"), "--revoked-tokens", "nosuch"],
+      1,
+      "nosuch, the list of revoked tokens, cannot be read: there is no such file",
+    ],
+    [
+      ["serve", "--port", "0", "--data", join(folder, "other"), "--audit", "no/such"],
+      1,
+      "The audit log no/such cannot be written: there is no such file",
+    ],
+    [["serve", "--port", "0", "--limits", folder], 1, `${folder}: it is a directory`],
+    [["bench", "--queries", "nosuch"], 2, "nosuch cannot be read: there is no such file"],
     [["receipt", "README.md"], 2, "it is no receipt: there is no signature in it"],
   ])("%j", async (words, code, message) => {
     const ran = await run(words);
@@ -153,6 +174,18 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     // The trace of a defect is for who mends it.
     expect(ran.warned).not.toMatch(/^ {4}at /m);
     expect(existsSync(join(folder, "other"))).toBe(false);
+  });
+
+  test.each([
+    ["BROOKLET_KEY", ["groups"], 2, "BROOKLET_KEY is empty: unset it, or give it a value"],
+    ["BROOKLET_BACKUP_KEY_FILE", ["backups", folder], 2, "BROOKLET_BACKUP_KEY_FILE is empty"],
+    ["BROOKLET_BACKUP_KEY", ["backups", folder], 2, "BROOKLET_BACKUP_KEY is empty"],
+    ["BROOKLET_ENCRYPTION_KEY", ["serve", "--port", "0"], 1, "BROOKLET_ENCRYPTION_KEY is empty: unset it"],
+    ["BROOKLET_ADMIN_KEY_FILE", ["serve", "--port", "0"], 1, "BROOKLET_ADMIN_KEY_FILE is empty: unset it"],
+  ])("an empty %s", async (name, words, code, message) => {
+    vi.stubEnv(name, " ");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await run(words)).toMatchObject({ code, warned: expect.stringContaining(message) });
   });
 
   test("an address may end with a slash", async () => {

@@ -387,7 +387,7 @@ test("messages become documents; what cannot be read is told and counted", async
 test.each([
   [["--from", "csv"], "whose documents?"],
   [["--from", "csv", "--group", "a", "--group-from", "b"], "whose documents?"],
-  [["--from", "pst", "--group", "a"], "'pst' cannot be imported"],
+  [["--from", "pst", "--group", "a"], "argument 'pst' is invalid. Allowed choices are csv, jsonl, "],
   [["--from", "mbox", "--group", "a"], "say what goes where with --map field=column; mail has the columns id, "],
   [["--from", "csv", "--group", "a", "--map", "x"], "'x' is no mapping"],
   [["--from", "csv", "--group", "a"], "document 1 has no 'id' to be its id"],

@@ -1,5 +1,5 @@
-/** What arguments of commands are read as. */
-import { InvalidArgumentError } from "commander";
+/** What arguments of commands are read as, and which no command takes. */
+import { type Command, InvalidArgumentError } from "commander";
 
 const PORT_MAX = 65_535;
 
@@ -27,4 +27,47 @@ export function port(text: string): number {
 export function address(text: string): string {
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text.replace(/\/+$/, "");
   throw new InvalidArgumentError("Give an address like http://localhost:8080.");
+}
+
+/** The origins of pages. */
+export function origins(text: string, before: readonly string[] = []): readonly string[] {
+  if (URL.canParse(text) && new URL(text).origin === text) return [...before, text];
+  throw new InvalidArgumentError("Give an origin like https://notes.example.com.");
+}
+
+/** All that is given, where an option may be given again. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/** What chooses documents: who says two of them wants both. Of others the last holds, as where a script has its own. */
+const CHOICES: ReadonlySet<string> = new Set(["group", "selection"]);
+
+/**
+ * Refuses what is a slip in every command: an empty value, as of a variable of a script that is not set; an option whose
+ * value is left out, so that the next option would be it; and a choice of documents that is given again.
+ */
+export function refuseSlips(command: Command): void {
+  const given = new Set<string>();
+  for (const option of command.options.filter(({ required }) => required)) {
+    command.on(`option:${option.name()}`, (value: string) => {
+      const isOne = CHOICES.has(option.name()) && !option.variadic && option.parseArg !== collect;
+      const isRepeated = isOne && given.has(option.name());
+      given.add(option.name());
+      if (value === "") command.error(`error: option '${option.flags}' is empty: give it a value, or leave it out`);
+      if (command.options.some(({ short, long }) => value === short || value === long))
+        command.error(`error: option '${option.flags}' argument missing: '${value}' is an option`);
+      if (isRepeated) command.error(`error: option '${option.flags}' is given more than once`);
+    });
+  }
+  command.hook("preAction", () => {
+    for (const option of command.options) {
+      const name = option.attributeName();
+      const isBlank = command.getOptionValueSource(name) === "env" && /^\s*$/.test(command.getOptionValue(name));
+      if (isBlank) command.error(`error: ${option.envVar} is empty: unset it, or give it a value`);
+    }
+    const empty = command.registeredArguments.find(({ variadic }, at) => !variadic && command.args[at] === "");
+    if (empty !== undefined) command.error(`error: argument '${empty.name()}' is empty`);
+  });
+  command.commands.forEach(refuseSlips);
 }

@@ -132,11 +132,16 @@ function printLargeGroups(
 /** The objects of a target, with the key of the environment. */
 function objectsIn(target: string): BackupObjects {
   const { BROOKLET_BACKUP_KEY, BROOKLET_BACKUP_KEY_FILE } = process.env;
+  const given = Object.entries({ BROOKLET_BACKUP_KEY, BROOKLET_BACKUP_KEY_FILE });
+  const [empty] = given.find(([, value]) => value?.trim() === "") ?? [];
+  if (empty !== undefined) throw new UsageError(`${empty} is empty: unset it, or give it a value`);
   try {
     const ofFile =
       BROOKLET_BACKUP_KEY_FILE === undefined ? undefined : readFileSync(BROOKLET_BACKUP_KEY_FILE, "utf8").trim();
     return new BackupObjects(targetOf(target), BROOKLET_BACKUP_KEY ?? ofFile);
   } catch (error) {
+    if (typeof (error as NodeJS.ErrnoException).syscall === "string")
+      throw new UsageError(`BROOKLET_BACKUP_KEY_FILE cannot be read: ${(error as Error).message}`, { cause: error });
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
 }

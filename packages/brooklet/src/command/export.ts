@@ -21,7 +21,6 @@ export interface ExportCommand extends Server {
 
 /** Writes `directory`, which must not have anything in it. */
 export async function runExport(directory: string, command: ExportCommand, surroundings: Surroundings): Promise<void> {
-  if (command.to !== "vespa") throw new UsageError(`'${command.to}' is nothing to export to: only vespa is`);
   if (existsSync(directory) && readdirSync(directory).length > 0) {
     throw new UsageError(`${directory} is not empty: give a new directory`);
   }

@@ -18,7 +18,7 @@ export function exitCodeOf(error: unknown): number {
 
 /** What the caller can do something about is one sentence; anything else is a defect of ours, with its trace. */
 export function explain(error: unknown): string {
-  if (BrookletError.is(error)) return `${error.message} (${error.code})`;
+  if (BrookletError.is(error)) return `${messageOf(error)} (${error.code})`;
   if (!(error instanceof Error)) return String(error);
   const unreachable = unreachableReason(error);
   if (unreachable !== undefined) return `The server cannot be reached (${unreachable}): is it running?`;
@@ -38,9 +38,13 @@ const REASONS: Readonly<Record<string, string>> = {
 /** The system's names for a host that cannot be reached. */
 const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 
-/** What an error says; of a file that could not be had, or a host, in words. */
+/** What an error says; of a file that could not be had, or a host, in words, also where a sentence ends with that. */
 function messageOf(error: Error): string {
-  const { code = "", path, syscall } = error as NodeJS.ErrnoException;
+  const { code = "", path, syscall, cause } = error as NodeJS.ErrnoException;
+  if (cause instanceof Error && error.message.endsWith(cause.message)) {
+    const told = REASONS[(cause as NodeJS.ErrnoException).code ?? ""] ?? messageOf(cause);
+    return error.message.slice(0, -cause.message.length) + told;
+  }
   if (UNREACHABLE.test(code))
     return `${hostOf(error)} cannot be reached (${code}): is it running, and is its address right?`;
   const reason = REASONS[code];

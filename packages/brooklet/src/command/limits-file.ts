@@ -4,9 +4,8 @@ import { type OperatorLimits, readLimits, StartError } from "@brooklet/gateway/n
 
 /** The limits in a file of JSON. Throws what is wrong with it, with its name. */
 export function limitsIn(path: string): OperatorLimits {
-  const text = readFileSync(path, "utf8");
   try {
-    const limits = JSON.parse(text) as OperatorLimits;
+    const limits = JSON.parse(readFileSync(path, "utf8")) as OperatorLimits;
     readLimits(limits);
     return limits;
   } catch (cause) {

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LOG_LEVELS } from "../node/log.ts";
-import { address, port, positive, whole } from "./arguments.ts";
+import { address, collect, origins, port, positive, refuseSlips, whole } from "./arguments.ts";
 import { addDirectoryCommands } from "./directory-program.ts";
 import type { runEvaluate } from "./evaluate.ts";
 import type { runExport } from "./export.ts";
@@ -80,6 +80,7 @@ export function makeProgram(surroundings: Surroundings): Command {
   addToken(program, surroundings);
   addServerCommands(program, surroundings);
   addProjectCommands(program, surroundings);
+  refuseSlips(program);
   return program;
 }
 
@@ -124,7 +125,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
       positive,
     )
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
-    .option("--allow-origin <origin...>", "web pages that may ask, as https://notes.example.com: give them tokens")
+    .option("--allow-origin <origin...>", "origins of web pages that may ask: give them tokens", origins)
     .option("--revoked-tokens <file>", "ids of tokens that are not taken any more, one a line; it may change")
     .option("--no-deploy", "take no deployments over HTTP: what --app or the data directory has is served")
     .option(
@@ -268,7 +269,7 @@ function addExport(program: Command, surroundings: Surroundings): void {
     .command("export")
     .description("write the application package and all documents as files that a Vespa takes")
     .argument("<dir>", "a new directory")
-    .requiredOption("--to <what>", "vespa")
+    .addOption(new Option("--to <what>", "for which system").choices(["vespa"]).makeOptionMandatory())
     .option("--url <url>", "the server", address, URL_DEFAULT)
     .addOption(credential())
     .option("--selection <selection>", "only the documents that this document selection selects")
@@ -279,14 +280,17 @@ function addExport(program: Command, surroundings: Surroundings): void {
 }
 
 function addImport(program: Command, surroundings: Surroundings): void {
-  const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   program
     .command("import")
     .description(
       "put a document for each row of a CSV file, object of JSON lines, or message of an mbox or Maildir; or all of a Vespa",
     )
     .argument("<file>", "the file, which may be gzip, or the Maildir; - for the standard input; the URL of a Vespa")
-    .requiredOption("--from <format>", "csv, jsonl, mbox, maildir or vespa")
+    .addOption(
+      new Option("--from <format>", "what it is")
+        .choices(["csv", "jsonl", "mbox", "maildir", "vespa"])
+        .makeOptionMandatory(),
+    )
     .option("--schema <name>", "the schema of the documents, where they do not say it")
     .option("--id-from <column>", "the column that has the last part of the id; that of mail is its message id")
     .option("--group <name>", "whose documents")

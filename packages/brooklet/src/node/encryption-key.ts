@@ -28,6 +28,10 @@ export function encryptionKeyOfEnvironment(name: string = KEY): Uint8Array | und
   const { [name]: key, [nameOfFile]: file } = process.env;
   if (key !== undefined && file !== undefined)
     throw new StartError(`${name} and ${nameOfFile} are both set: one is enough`);
+  if ((key ?? file)?.trim() === "")
+    throw new StartError(
+      `${key === undefined ? nameOfFile : name} is empty: unset it, or give a key (brooklet key makes one)`,
+    );
   if (key !== undefined) return bytesOf(key.trim(), name);
   if (file === undefined) return undefined;
   let text: string;

@@ -25,7 +25,7 @@ export function revokedIn(file: string, now: () => number = () => performance.no
   } catch (cause) {
     throw cause instanceof StartError
       ? cause
-      : new StartError(`The list of revoked tokens cannot be read: ${(cause as Error).message}`, { cause });
+      : new StartError(`${file}, the list of revoked tokens, cannot be read: ${(cause as Error).message}`, { cause });
   }
   return (id) => {
     if (now() - lookedAtMs >= LOOK_MS) {

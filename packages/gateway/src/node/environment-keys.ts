@@ -12,7 +12,8 @@ export function adminKeysOf(
 ): readonly string[] {
   const { [KEY]: key, [FILE]: file } = environment;
   // A name that is set to nothing is a mistake that would leave a server open.
-  if (key?.trim() === "") throw new StartError(`${KEY} is empty: unset it, or give a key (brooklet key makes one)`);
+  const empty = key?.trim() === "" ? KEY : file?.trim() === "" ? FILE : undefined;
+  if (empty !== undefined) throw new StartError(`${empty} is empty: unset it, or give a key (brooklet key makes one)`);
   return [...(key === undefined ? [] : [key.trim()]), ...(file === undefined ? [] : keysIn(file))];
 }
 

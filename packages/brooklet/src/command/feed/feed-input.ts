@@ -60,9 +60,7 @@ async function* fileChunks(file: string, read: ReadShare | undefined): AsyncGene
 }
 
 function unreadable(file: string, cause: unknown): Error {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  const reasons: Readonly<Record<string, string>> = { ENOENT: "there is no such file", EISDIR: "it is a directory" };
-  return new UsageError(`${file} cannot be read: ${reasons[code ?? ""] ?? message}`, { cause });
+  return new UsageError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
 }
 
 async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,6 +1,6 @@
 /** The commands that tell what a server has, and how long it takes to search it. */
 import { type Command, Option } from "commander";
-import { address, positive } from "../arguments.ts";
+import { address, collect, positive } from "../arguments.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { runBench } from "./bench.ts";
 import type { runGroups } from "./groups.ts";
@@ -46,10 +46,6 @@ export function addServerCommands(program: Command, surroundings: Surroundings):
     .action(async (words: string[], options: Parameters<typeof runBench>[1]) =>
       (await import("./bench.ts")).runBench(words, options, surroundings),
     );
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 /** The options of every command that asks a server. */
