@@ -5,7 +5,9 @@
 import { once } from "node:events";
 import http from "node:http";
 import http2 from "node:http2";
-import { afterEach, expect, test } from "vitest";
+import net from "node:net";
+import { text as bodyText } from "node:stream/consumers";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import { type RunningServer, type ServerOptions, startServer } from "../src/node/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
@@ -117,6 +119,16 @@ test("the rest of a body that nobody reads is not waited for without end", async
   incoming.resume();
   await closed;
   agent.destroy();
+});
+
+test("a feed that is answered before its end, as lines, keeps no connection", async () => {
+  const { port } = await start({ idleTimeoutMs: 900_000, requestTimeoutMs: 900_000 });
+  const socket = net.connect(port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const body = `${line("1")}broken`;
+  const head = `POST ${FEED} HTTP/1.1\r\nhost: localhost\r\naccept: application/jsonl\r\ntransfer-encoding: chunked`;
+  socket.write(`${head}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n`);
+  expect(await bodyText(socket)).toContain("should begin");
 });
 
 test.each(BOTH)("%s: a server that stops tells what was done of a feed", async (_, open) => {

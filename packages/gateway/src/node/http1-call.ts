@@ -78,7 +78,7 @@ export class Http1Call implements NodeCall {
     if (typeof body !== "string" && !(body instanceof Uint8Array)) {
       if (isOpen) out.writeHead(status, { ...headers, ...ending });
       // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
-      void writeParts(out, body, this, sendClock.partTimeoutMs).then(() => this.#receiveRest());
+      void writeParts(out, body, this, sendClock.partTimeoutMs).then(() => this.#endEarly());
       return;
     }
     if (!isOpen) return;
@@ -90,6 +90,20 @@ export class Http1Call implements NodeCall {
     if (out.writableFinished) return;
     sendClock.begin(this, bytes.length);
     out.once("close", () => sendClock.end(this));
+  }
+
+  /** What breaks off while it is told was begun as one whose connection goes on: its client, which still sends, sees the end. */
+  #endEarly(): void {
+    const incoming = this.#incoming;
+    if (incoming.complete) return;
+    const end = (): void => {
+      // What still comes has no reader any more.
+      incoming.resume();
+      incoming.socket.end();
+    };
+    if (this.#outgoing.writableFinished) end();
+    else this.#outgoing.once("finish", end);
+    this.#receiveRest();
   }
 
   /** The connection can go on when the rest of a body came that nobody reads; it is not waited for without end. */
