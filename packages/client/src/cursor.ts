@@ -82,7 +82,8 @@ export async function* searchAll<Fields, Features>(
   schema: AnySchema,
   options: Readonly<Record<string, unknown>>,
 ): AsyncGenerator<Hit<Fields, Features>, void, undefined> {
-  let next = options["after"] as string | undefined;
+  const { signal, after } = options as PageRequest;
+  let next = after;
   do {
     const from = next === undefined ? {} : { after: next };
     const page: Page<Fields, Features> = await searchPage(place, schema, {
@@ -91,6 +92,7 @@ export async function* searchAll<Fields, Features>(
       ...from,
     });
     for (const hit of page.hits) {
+      signal?.throwIfAborted();
       place.exchange.closed?.throwIfAborted();
       yield hit;
     }

@@ -65,6 +65,7 @@ export async function* groupNames(
     const { groups } = answer.json as GroupsAnswer;
     if (!Array.isArray(groups)) throw unexpectedAnswer("the answer has no groups");
     for (const name of groups as readonly string[]) {
+      signal?.throwIfAborted();
       options.closed?.throwIfAborted();
       yield name;
     }

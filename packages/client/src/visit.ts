@@ -98,6 +98,7 @@ export async function* visit<S extends AnySchema>(
   for await (const { documents = [] } of pages(exchangeOptions, request)) {
     for (const { id, fields: found = {} } of documents) {
       if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
+      signal?.throwIfAborted();
       exchangeOptions.closed?.throwIfAborted();
       yield { id: shownId(id), document: decodeDocument(schema, id, found, fields) };
     }

@@ -329,27 +329,37 @@ describe("what cannot be a schema is refused with the reason", () => {
     [
       "a field",
       () => schema("a", { "x-y": int() }),
-      "'x-y' cannot be the name of a field: use letters, digits and '_'",
+      "'x-y' cannot be the name of a field: use letters, digits and '_', no reserved word",
     ],
     [
       "a reserved word",
       () => schema("a", { from: int() }),
-      "'from' cannot be the name of a field: the word is reserved",
+      "'from' cannot be the name of a field: use letters, digits and '_', no reserved word",
     ],
     [
       "another, of queries",
       () => schema("a", { as: int() }),
-      "'as' cannot be the name of a field: the word is reserved",
+      "'as' cannot be the name of a field: use letters, digits and '_', no reserved word",
     ],
     [
       "one in other letters, which queries do not tell apart",
       () => schema("a", { In: int() }),
-      "'In' cannot be the name of a field: the word is reserved",
+      "'In' cannot be the name of a field: use letters, digits and '_', no reserved word",
+    ],
+    [
+      "the name of the fieldset of all texts, which conditions would ask",
+      () => schema("a", { default: string(), subject: text() }),
+      "'default' cannot be the name of a field: use letters, digits and '_', no reserved word",
+    ],
+    [
+      "the name of a fieldset of one's own",
+      () => schema("a", { subject: text(), body: text() }, { fieldsets: { body: ["subject"] } }),
+      "'body' cannot be the name of a fieldset: a field has it",
     ],
     [
       "a part that the server should make",
       () => schema("a", { lines: array(struct({ body: text(), vec: embedding({ from: "body", model: "m" }) })) }),
-      "'lines' of schema a has a part that the server should make: only fields of the schema itself are made of others",
+      "'lines' of schema a has a part that the server should make: it makes fields alone",
     ],
     [
       "one of a map",

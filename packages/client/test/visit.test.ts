@@ -30,6 +30,28 @@ test("documents come page by page, typed, and no page before it is wanted", asyn
   expect(targets(server)).toEqual([path, `${path}&continuation=ab_-`]);
 });
 
+test("what was aborted gives nothing more of a page that is there", async () => {
+  const documents = ["1", "2"].map((id) => ({ id: `id:note:note:g=a:${id}`, fields: { text: "t" } }));
+  const children = documents.map(({ id, fields }) => ({ id, relevance: 1, fields }));
+  const server = fakeServer(() => [
+    200,
+    { documents, groups: ["a", "b"], root: { fields: { totalCount: 2 }, children } },
+  ]);
+  const group = client(server).group("a");
+  const walks = [
+    (signal: AbortSignal) => group.visit(note, { signal }),
+    (signal: AbortSignal) => group.cursor(note, { signal, orderBy: "n" }),
+    (signal: AbortSignal) => client(server).groups({ signal }),
+  ];
+  for (const walk of walks) {
+    const aborting = new AbortController();
+    const walked = walk(aborting.signal);
+    expect((await walked.next()).done).toBe(false);
+    aborting.abort(new Error("enough"));
+    await expect(walked.next()).rejects.toThrow("enough");
+  }
+});
+
 test("only the fields that are wanted are asked for and expected", async () => {
   const server = fakeServer(() => [200, { documents: [{ id: "id:note:note:g=a:1", fields: { n: 1 } }] }]);
   const found = [];

@@ -210,7 +210,7 @@ export interface MapConditions<Key, Value> extends ElementConditions<{ readonly 
  * that they are names, and where nothing is, in `sameElement`, quotation marks do.
  */
 export const RESERVED: RegExp =
-  /^(position|relevancy|and|asc?|contains|false|from|in(dex)?|null|or|timeout|true|documentid|sddocname|(match|summary|rank)features)$/i;
+  /^(position|relevancy|and|asc?|contains|default|false|from|in(dex)?|null|or|timeout|true|documentid|sddocname|(match|summary|rank)features)$/i;
 
 /** All that fields offer; which of it makes sense for a field is for the type checker. */
 class FieldCondition {

@@ -6,7 +6,7 @@ import type { AnalysisOptions } from "./analysis.ts";
 import type { Check } from "./check.ts";
 import { type Codec, mapValues, objectCodec } from "./codec.ts";
 import { type Expiry, type Lifetime, lifetimeOf } from "./expiry.ts";
-import type { Field, FieldDefinition, FieldMap } from "./field.ts";
+import type { FieldDefinition, FieldMap } from "./field.ts";
 import { conditionsOf, RESERVED } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf, NameWith } from "./infer.ts";
 import { type Profile, profilesOf, textFieldsOf } from "./profile.ts";
@@ -144,9 +144,8 @@ function checkNames(name: string, fields: FieldMap): void {
       throw invalidArgument(
         `'${field}' of schema ${name} is no field: make it with text(), string(), int() and their kin`,
       );
-    if (!IDENTIFIER.test(field))
-      throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
-    if (RESERVED.test(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);
+    if (!IDENTIFIER.test(field) || RESERVED.test(field))
+      throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_', no reserved word`);
   }
 }
 
@@ -172,12 +171,14 @@ function isMade({ made }: FieldDefinition): boolean {
 
 /** What a field is made of must be texts of the document. */
 function checkSources(name: string, fields: FieldMap): void {
-  const isText = ({ definition: { type } }: Field): boolean => type.kind === "primitive" && type.name === "string";
-  const texts = Object.keys(fields).filter((source) => fields[source] !== undefined && isText(fields[source]));
+  const texts = Object.keys(fields).filter((source) => {
+    const type = fields[source]?.definition.type;
+    return type?.kind === "primitive" && type.name === "string";
+  });
   for (const [field, { definition }] of Object.entries(fields)) {
     if (Object.values(definition.members ?? {}).some((part) => hasPart(part, isMade)))
       throw invalidArgument(
-        `'${field}' of schema ${name} has a part that the server should make: only fields of the schema itself are made of others`,
+        `'${field}' of schema ${name} has a part that the server should make: it makes fields alone`,
       );
     const strangers = definition.made?.from.filter((source) => !texts.includes(source)) ?? [];
     if (strangers.length === 0) continue;
@@ -193,6 +194,9 @@ function fieldsetsOf(
 ): Readonly<Record<string, readonly string[]>> {
   const known = Object.keys(fields);
   for (const [fieldset, members] of Object.entries(own)) {
+    // Conditions on the field would ask all that the set has.
+    if (known.includes(fieldset))
+      throw invalidArgument(`'${fieldset}' cannot be the name of a fieldset: a field has it`);
     const stranger = members.find((member) => !known.includes(member));
     if (stranger === undefined) continue;
     throw invalidArgument(`fieldset '${fieldset}' has '${stranger}', which is no field${suggestion(stranger, known)}`);
