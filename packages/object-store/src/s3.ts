@@ -34,8 +34,9 @@ const NOT_FOUND = 404;
 /** Somebody else's is there. */
 const PRECONDITION_FAILED = 412;
 const LISTED_NAME = /<Key>([^<]*)<\/Key>/g;
-/** Where a listing goes on that is not at its end. */
-const LISTED_REST = /<IsTruncated>true<\/IsTruncated>(?:.*<NextContinuationToken>([^<]*)<)?/s;
+const LISTED_PART = "<IsTruncated>true</IsTruncated>";
+/** Where a listing goes on that is not at its end: before that is said, or after it. */
+const LISTED_REST = /<NextContinuationToken>([^<]*)</;
 const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d+)|#x([\da-f]+));/gi;
 const SIGNS: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
@@ -152,9 +153,9 @@ class Bucket {
       const names = Array.from(listed.matchAll(LISTED_NAME), ([, key = ""]) => plain(key).slice(this.#root.length));
       const refuse = (why: string): S3Error => new S3Error(`the object store ${why}, below ${prefix}`, answer.status);
       if (names.some((name) => name <= after)) throw refuse("does not list names in order, from one on");
-      const [rest, token = ""] = LISTED_REST.exec(listed) ?? [];
+      const [, token = ""] = LISTED_REST.exec(listed) ?? [];
       // A page may have no names though there are more behind it: where what was removed was, or is another's.
-      if (names.length > 0 || rest === undefined) return names;
+      if (names.length > 0 || !listed.includes(LISTED_PART)) return names;
       if (token === "" || tokens.has(token)) throw refuse("lists the same place again and again");
       tokens.add(token);
       from = `continuation-token=${encodeRfc3986(plain(token))}&`;

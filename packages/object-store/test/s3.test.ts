@@ -14,13 +14,17 @@ function storeOf(answer: (request: S3Request) => readonly [status: number, text:
   return s3ObjectStore({ bucket: "b", prefix, accessKeyId: "id", secretAccessKey: "secret", transport });
 }
 
-const page = (keys: readonly string[], next?: string): string =>
-  `<ListBucketResult><IsTruncated>${next !== undefined}</IsTruncated>${keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join("")}` +
-  `${next === undefined ? "" : `<NextContinuationToken>${next}</NextContinuationToken>`}</ListBucketResult>`;
+/** A page of a listing. Services say where it goes on before they say that it does, and after it. */
+function page(keys: readonly string[], next?: string, isFirst = true): string {
+  const token = next === undefined ? "" : `<NextContinuationToken>${next}</NextContinuationToken>`;
+  const isPart = `<IsTruncated>${next !== undefined}</IsTruncated>`;
+  const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join("");
+  return `<ListBucketResult>${isFirst ? token + isPart + contents : isPart + contents + token}</ListBucketResult>`;
+}
 
 test("a listing goes on behind pages that have no names", async () => {
   const asked: string[] = [];
-  const pages = [page([], "a&amp;b=="), page([], "c"), page(["live/file/1", "live/file/2"], "d")];
+  const pages = [page([], "a&amp;b=="), page([], "c", false), page(["live/file/1", "live/file/2"], "d")];
   const store = storeOf(({ target }) => {
     asked.push(target);
     return [200, pages[asked.length - 1] ?? page([])];
