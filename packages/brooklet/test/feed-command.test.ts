@@ -266,6 +266,10 @@ test("what is exported deploys and feeds again, document by document", async () 
   await run(["export", selected, "--to", "vespa", "--url", service.url, "--selection", "id.group == 'bob'"]);
   expect(readFileSync(join(selected, "feed.jsonl"), "utf8").trimEnd().split("\n").length).toBe(300);
   expect(existsSync(join(selected, "feed.jsonl.part"))).toBe(false);
+  const none = join(folder(), "no", "such");
+  const wrong = ["export", none, "--to", "vespa", "--url", service.url, "--selection", "id.group =="];
+  expect(await run(wrong)).toMatchObject({ code: 2 });
+  expect(existsSync(dirname(none))).toBe(false);
 });
 
 test("what is visited feeds again, by group, selection, fields, time and slice; and a group is forgotten", async () => {

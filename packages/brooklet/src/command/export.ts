@@ -4,8 +4,9 @@
  * each has a file of its own, for a route to it.
  */
 import { once } from "node:events";
-import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { deployedFiles } from "./inspection/deployed-files.ts";
 import type { Server } from "./server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
@@ -24,7 +25,18 @@ export async function runExport(directory: string, command: ExportCommand, surro
   if (existsSync(directory) && readdirSync(directory).length > 0) {
     throw new UsageError(`${directory} is not empty: give a new directory`);
   }
-  mkdirSync(directory, { recursive: true });
+  const made = mkdirSync(directory, { recursive: true });
+  try {
+    await exportInto(directory, command, surroundings);
+  } catch (error) {
+    // A part of it is nothing to go on with, and would be in the way of the next one.
+    for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
+    if (made !== undefined) rmSync(made, { recursive: true });
+    throw error;
+  }
+}
+
+async function exportInto(directory: string, command: ExportCommand, surroundings: Surroundings): Promise<void> {
   const files = await exportApplication(command, join(directory, "application"));
   const clusters = await contentClusters(command);
   // An operation of a feed names no content cluster: each has a file of its own where several have a type.
@@ -73,13 +85,15 @@ async function exportDocuments(
   const unfinished = `${path}.part`;
   const out = createWriteStream(unfinished, { flags: "wx" });
   const parameters = selection === undefined ? {} : { selection };
+  await once(out, "open");
   let documents = 0;
-  for await (const line of clusterLines(command, clusters, parameters, surroundings)) {
-    documents += 1;
-    if (!out.write(`${line}\n`)) await once(out, "drain");
-  }
-  out.end();
-  await once(out, "finish");
+  const lines = async function* (): AsyncGenerator<string> {
+    for await (const line of clusterLines(command, clusters, parameters, surroundings)) {
+      documents += 1;
+      yield `${line}\n`;
+    }
+  };
+  await pipeline(lines, out);
   renameSync(unfinished, path);
   return documents;
 }
