@@ -1,5 +1,6 @@
 /** The database of the playground, over one that is none: what is made anew with every word that is typed is let go, too. */
 import { expect, test, vi } from "vitest";
+import { addressOf, programOf as programIn } from "../src/address.ts";
 import { Playground } from "../src/database.ts";
 
 const opened = vi.hoisted(() => ({ databases: 0, closed: 0, feed: (): Promise<unknown> => Promise.resolve() }));
@@ -48,4 +49,11 @@ test("what is typed while a database is made waits for it, and replaces it; what
   expect(await first).toMatchObject({ documents: 1 });
   expect(await Promise.all(others)).toMatchObject([undefined, { documents: 1 }]);
   expect(opened.databases - opened.closed).toBe(open + 1);
+});
+
+test("a long program has an address, too", async () => {
+  // Nothing of it is there twice, so that hardly anything is compressed.
+  const documents = Array.from({ length: 20_000 }, () => crypto.randomUUID()).join(" ");
+  const program = { schema: "schema", documents, search: "search" };
+  expect(await programIn(await addressOf(program))).toEqual(program);
 });

@@ -15,13 +15,17 @@ interface Scope {
 }
 
 const scope = globalThis as unknown as Scope;
+/** Caches are those of all pages of an origin: these are ours. */
+const OURS = "browser-notes ";
+const CACHE = OURS + VERSION;
 
 scope.addEventListener("install", (event) => {
-  event.waitUntil(caches.open(VERSION).then((cache) => cache.addAll([...FILES])));
+  event.waitUntil(caches.open(CACHE).then((cache) => cache.addAll([...FILES])));
 });
 scope.addEventListener("activate", (event) => {
   const removeOld = async (): Promise<void> => {
-    for (const name of await caches.keys()) if (name !== VERSION) await caches.delete(name);
+    const ours = (await caches.keys()).filter((name) => name.startsWith(OURS));
+    for (const name of ours) if (name !== CACHE) await caches.delete(name);
   };
   event.waitUntil(removeOld());
 });
