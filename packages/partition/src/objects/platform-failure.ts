@@ -59,7 +59,7 @@ export async function askGroup<Calls, Given, Reply>(
 }
 
 /** Calls that do something else the second time: what came of them nobody knows who was not answered. */
-const ONCE: ReadonlySet<string> = new Set(["lease", "store"]);
+const ONCE: ReadonlySet<string | symbol> = new Set(["lease", "store"]);
 
 /** The objects of a platform, of which those that all groups share are asked once more too, and say what their failures mean. */
 export function steadyPort(port: ObjectPort): ObjectPort {
@@ -70,23 +70,17 @@ export function steadyPort(port: ObjectPort): ObjectPort {
   };
 }
 
-function steady<Calls extends object>(group: () => Calls): Calls {
-  const asking = (name: string): Asking => ({ writes: name === "store", mayRepeat: !ONCE.has(name) });
-  const calls =
-    (_: unknown, name: string) =>
-    (...asked: unknown[]) =>
-      askGroup(
-        { group: group as () => Shared },
-        "",
-        asking(name),
-        (object) => (object[name] as Call)(...asked),
-        undefined,
-      );
-  return new Proxy({}, { get: calls as (target: object, name: string | symbol) => unknown }) as Calls;
+/** The calls of an object, looked up as they are made: a stub belongs to the request it was made in. */
+function steady<Calls extends object>(object: () => Calls): Calls {
+  const port = { group: object as () => Readonly<Record<string | symbol, Call>> };
+  const get = (_: object, name: string | symbol): Call => {
+    const asking = { writes: name === "store", mayRepeat: !ONCE.has(name) };
+    return (...asked) => askGroup(port, "", asking, (calls) => (calls[name] as Call)(...asked), undefined);
+  };
+  return new Proxy({}, { get }) as Calls;
 }
 
 type Call = (...asked: unknown[]) => Promise<unknown>;
-type Shared = Readonly<Record<string, Call>>;
 
 /** The platform has no property for it where one request has made all calls that it may. */
 function isSpent(error: unknown): boolean {
