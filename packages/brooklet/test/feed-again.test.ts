@@ -25,7 +25,10 @@ interface Flaky {
   readonly streams: () => number;
 }
 
-const BUSY = { status: 429, body: '{"code":"OVERLOADED","message":"too much","outcome":"not_applied"}' };
+const BUSY: { status: number; body: string; headers?: Readonly<Record<string, string>> } = {
+  status: 429,
+  body: '{"code":"OVERLOADED","message":"too much","outcome":"not_applied"}',
+};
 
 async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, refusal = BUSY): Promise<Flaky> {
   const done: string[] = [];
@@ -37,7 +40,7 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
     if (streams <= refusing) {
       // With something read of it first, so that it is known to have been sent.
       stream.once("data", () => {
-        stream.respond({ ":status": refusal.status });
+        stream.respond({ ":status": refusal.status, ...refusal.headers });
         stream.end(refusal.body);
       });
       return;
@@ -168,6 +171,10 @@ describe("a feed in bulk", () => {
     const busy = await flaky(() => 200, 4);
     expect(statuses(await fed(busy.url, puts(3)))).toEqual([200, 200, 200]);
     expect(busy.streams()).toBe(5);
+    const asking = await flaky(() => 200, 1, { ...BUSY, headers: { "retry-after": "1" } });
+    const beganMs = performance.now();
+    expect(statuses(await fed(asking.url, puts(3)))).toEqual([200, 200, 200]);
+    expect(performance.now() - beganMs).toBeGreaterThanOrEqual(1_000);
     const never = await flaky(() => 200, 1_000);
     await expect(fed(never.url, puts(3))).rejects.toMatchObject({ code: "OVERLOADED" });
     expect(never.streams()).toBe(10);

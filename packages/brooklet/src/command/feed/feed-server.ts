@@ -6,7 +6,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
-import { type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
+import { askedWaitMs, type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
 import { type FeedTarget, keyHeader } from "../server.ts";
 import { ServerFailure, UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
@@ -19,6 +19,8 @@ const WINDOW_BYTES = 1 << 20;
 const SESSION_MEMORY_MB = 512;
 /** Times that an operation is refused for the moment before it has failed. */
 const REFUSALS = 10;
+/** The longest of what a server asks to wait that is waited. */
+const ASKED_MS_MAX = 60_000;
 /** Streams in a row on which nothing is told before the server is given up. */
 const SILENT_STREAMS = 3;
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
@@ -64,7 +66,8 @@ export async function* feedServer(
     if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnection(server.url, stream.fault);
     if (queue.isEmpty) break;
     const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), silent);
-    await pause(waitMs(waits, failures));
+    const askedMs = BrookletError.is(stream.fault) ? stream.fault.retryAfterMs : undefined;
+    await pause(waitMs(waits, failures, Math.min(askedMs ?? 0, ASKED_MS_MAX)));
   }
   if (queue.failure !== undefined) throw queue.failure;
 }
@@ -338,8 +341,10 @@ function fedOperation(number: number, line: FeedLine): FedOperation {
 
 async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<FeedLine[]> {
   let status = 200;
+  let retryAfterMs: number | undefined;
   stream.once("response", (headers) => {
     status = Number(headers[":status"]);
+    retryAfterMs = askedWaitMs({ get: (name) => headers[name]?.toString() ?? null });
   });
   let rest = "";
   for await (const part of stream.setEncoding("utf8") as AsyncIterable<string>) {
@@ -352,7 +357,7 @@ async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<FeedLine[]> {
   const { code = "UNEXPECTED_ANSWER", message = rest.slice(0, 200), ...told } = readFailure(rest);
   // Who refuses as too much did nothing; a 503 that does not say it is a proxy's, which may have lost an answer.
   const { outcome = status === 429 ? "not_applied" : "unknown" } = told;
-  throw new BrookletError(code as BrookletError["code"], message, { status, outcome });
+  throw new BrookletError(code as BrookletError["code"], message, { status, outcome, retryAfterMs });
 }
 
 function readFailure(text: string): FeedLine {
