@@ -12,7 +12,7 @@ import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { bucketOfName, type ShardRecord } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
-import { folder, openSql } from "./setting.ts";
+import { EVERYTHING, folder, openSql } from "./setting.ts";
 import {
   answerOf,
   apply,
@@ -249,19 +249,11 @@ test("a group with shards is listed once, changed where it is selected, and eras
   const other = { put: "id:x:note:g=small:1", fields: { n: 1 } };
   await feed(cluster, [other]);
   for (const shard of [0, 0]) await split(shard);
-  const everything = {
-    types: ["note"],
-    namespace: "",
-    selection: "",
-    fieldSet: "[id]",
-    tensorFormat: "",
-    format: "json",
-  } as const;
   const seen: string[] = [];
   for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
     let from: VisitPosition | undefined = { partition: 0, after: "" };
     while (from !== undefined) {
-      const page = await cluster.visit(everything, { bucket, from, documentsMax: 11, bytesMax: 1 << 20 }, MINUTE_MS);
+      const page = await cluster.visit(EVERYTHING, { bucket, from, documentsMax: 11, bytesMax: 1 << 20 }, MINUTE_MS);
       expect(page.large).toBe(undefined);
       seen.push(...(JSON.parse(`[${decoder.decode(page.body)}]`) as { id: string }[]).map(({ id }) => id));
       from = page.next;
@@ -286,7 +278,7 @@ test("a group with shards is listed once, changed where it is selected, and eras
       let from: VisitPosition | undefined = { partition: 0, after: "" };
       while (from !== undefined) {
         const step = { bucket, ...(key && { key }), from, documentsMax: 25, bytesMax: 1 << 20 };
-        const outcome = await cluster.applyWhere({ ...everything, selection }, step, operation(kind), MINUTE_MS);
+        const outcome = await cluster.applyWhere({ ...EVERYTHING, selection }, step, operation(kind), MINUTE_MS);
         expect([outcome.failure, outcome.large]).toEqual([undefined, undefined]);
         documents += outcome.documents;
         from = outcome.next;

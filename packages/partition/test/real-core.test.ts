@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { LocalCluster } from "../src/local-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { getNote as get, idOf, openCore as open, packageOf, putNote } from "./core-setting.ts";
-import { folder, openSql } from "./setting.ts";
+import { EVERYTHING, folder, openSql } from "./setting.ts";
 
 const NOTE = `schema note { document note {
   field title type string { indexing: summary | index }
@@ -190,16 +190,8 @@ test.each([MINUTE_MS, 40])("a visit of %i ms comes further however slow the mach
   // Reading what is not folded yet takes longer than a turn.
   const look = vi.spyOn(performance, "now").mockImplementation(() => (nowMs += 10));
   onTestFinished(() => look.mockRestore());
-  const visit = {
-    types: ["note"],
-    namespace: "",
-    selection: "",
-    fieldSet: "[id]",
-    tensorFormat: "",
-    format: "json",
-  } as const;
   const bounds = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20 };
   const step = { bucket: cluster.bucketOf("g:alice"), key: "g:alice", ...bounds } as const;
-  const { documents } = await cluster.visit(visit, step, timeoutMs);
+  const { documents } = await cluster.visit(EVERYTHING, step, timeoutMs);
   expect(documents).toBeGreaterThan(0);
 });

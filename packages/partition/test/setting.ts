@@ -7,7 +7,7 @@ import { betterSqlite3, memoryStorage, type SqlConnection, type Storage } from "
 import { DataDirectory } from "@brooklet/store/node";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { Cluster, Outcome, PartitionHandle, PartitionKey } from "../src/cluster.ts";
+import type { Cluster, Outcome, PartitionHandle, PartitionKey, Visit } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
@@ -15,6 +15,16 @@ import { FakeEngine } from "./fake-engine.mjs";
 
 const encoder = new TextEncoder();
 const MINUTE_MS = 60_000;
+
+/** A visit of the ids of all notes. */
+export const EVERYTHING: Visit = {
+  types: ["note"],
+  namespace: "",
+  selection: "",
+  fieldSet: "[id]",
+  tensorFormat: "",
+  format: "json",
+};
 
 /** Opens a file or, without one, memory. */
 export function openSql(path: string = ":memory:"): SqlConnection {

@@ -9,6 +9,7 @@ import { objectName } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
 import { makeIsolate, Platform } from "./object-setting.ts";
 import { pause } from "./pause.ts";
+import { EVERYTHING } from "./setting.ts";
 import {
   answerOf,
   apply,
@@ -181,19 +182,11 @@ test("a group with shards is listed once, changed where it is selected, and eras
   const other = { put: "id:x:note:g=small:1", fields: { n: 1 } };
   await feed(cluster, [other]);
   for (const shard of [0, 0]) expect(await platform.split(KEY, shard)).toBe(true);
-  const everything = {
-    types: ["note"],
-    namespace: "",
-    selection: "",
-    fieldSet: "[id]",
-    tensorFormat: "",
-    format: "json",
-  } as const;
   const seen: string[] = [];
   for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
     let from: VisitPosition | undefined = { partition: 0, after: "" };
     while (from !== undefined) {
-      const page = await cluster.visit(everything, { bucket, from, documentsMax: 11, bytesMax: 1 << 20 }, MINUTE_MS);
+      const page = await cluster.visit(EVERYTHING, { bucket, from, documentsMax: 11, bytesMax: 1 << 20 }, MINUTE_MS);
       seen.push(...(JSON.parse(`[${decoder.decode(page.body)}]`) as { id: string }[]).map(({ id }) => id));
       from = page.next;
     }
@@ -215,7 +208,7 @@ test("a group with shards is listed once, changed where it is selected, and eras
     let from: VisitPosition | undefined = { partition: 0, after: "" };
     while (from !== undefined) {
       const step = { bucket: cluster.bucketOf(KEY), key: KEY, from, documentsMax: 25, bytesMax: 1 << 20 } as const;
-      const outcome = await cluster.applyWhere({ ...everything, selection }, step, operation(kind), MINUTE_MS);
+      const outcome = await cluster.applyWhere({ ...EVERYTHING, selection }, step, operation(kind), MINUTE_MS);
       expect(outcome.failure).toBe(undefined);
       documents += outcome.documents;
       from = outcome.next;
