@@ -30,18 +30,29 @@ export interface KnownPartitionsOptions {
   /** The opening of the store that they are of. */
   readonly incarnation: number;
   /** As many of them at most. */
-  readonly remembered?: number | undefined;
+  readonly remembered: number;
   /** How many there are in the bucket. */
   readonly partitions: number;
   /** Partitions that are not what they have to be, as is known from elsewhere, and why. */
   readonly refused?: Map<string, string> | undefined;
 }
 
-const REMEMBERED = 20_000;
+/**
+ * Partitions that all buckets of a directory keep in mind together, at nearly a kilobyte each: what a directory costs in memory must not
+ * grow with its groups. One that is not among them is read again, by the core too, in some 0.2 ms.
+ */
+const REMEMBERED = 50_000;
+/** … and those that a bucket has at least: as many may be written at once. */
+const REMEMBERED_MIN = 64;
 const BY_KEY = "SELECT number, key, application FROM partition WHERE key = ?";
 const BY_NUMBER = "SELECT number, key, application FROM partition WHERE number = ?";
 const LENGTH_OF_TAIL =
   "SELECT count(*) AS operations, coalesce(sum(length(bytes)), 0) AS bytes, coalesce(max(number), 0) AS last FROM operation WHERE partition = ?";
+
+/** How many partitions one of so many buckets remembers. */
+export function rememberedOf(buckets: number): number {
+  return Math.max(Math.ceil(REMEMBERED / buckets), REMEMBERED_MIN);
+}
 
 /** What is known of the partitions of a bucket. */
 export class KnownPartitions {
@@ -55,7 +66,7 @@ export class KnownPartitions {
   readonly #lacksSome: boolean;
 
   constructor(sql: Sql, heads: Heads, options: KnownPartitionsOptions) {
-    const { incarnation, partitions, remembered = REMEMBERED, refused = new Map() } = options;
+    const { incarnation, partitions, remembered, refused = new Map() } = options;
     this.#refused = refused;
     this.#sql = sql;
     this.#heads = heads;

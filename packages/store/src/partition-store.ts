@@ -5,7 +5,7 @@
  */
 import { givePagesBack } from "./free-pages.ts";
 import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./heads.ts";
-import { type Known, KnownPartitions } from "./known-partitions.ts";
+import { type Known, KnownPartitions, rememberedOf } from "./known-partitions.ts";
 import { followAll } from "./mark.ts";
 import { alwaysHasNote, Notes } from "./notes.ts";
 import { type PartitionRows, partitionsWithTail, writePartitionRows, writtenSince } from "./partition-rows.ts";
@@ -30,7 +30,7 @@ import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "./tables.ts";
 export interface PartitionStoreOptions extends BucketIdentity {
   /** Number of the deployed application: partitions made now are written with it. */
   readonly application: number;
-  /** Partitions remembered. */
+  /** Partitions remembered; by default the share of a bucket in those that all have. */
   readonly remembered?: number;
   /** Partitions that nobody may read, and why, until they are erased. */
   readonly refused?: Map<string, string>;
@@ -87,7 +87,7 @@ export class PartitionStore implements Partitions {
     this.#bucket = this.#heads.bucket();
     const { partitions } = this.#bucket;
     const incarnation = this.#incarnation;
-    const { remembered, refused } = options;
+    const { remembered = rememberedOf(options.buckets), refused } = options;
     this.#known = new KnownPartitions(sql, this.#heads, { incarnation, partitions, remembered, refused });
     this.#refuseOlder();
   }

@@ -11,6 +11,7 @@ import { notedPartitions } from "../src/notes.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { StoredChange } from "../src/partitions.ts";
 import type { SqlConnection } from "../src/sql.ts";
+import { createTables } from "../src/tables.ts";
 import { folder, openSql } from "./open.ts";
 
 const IDENTITY = { bucket: 0, buckets: 1 };
@@ -228,6 +229,21 @@ test("of as many partitions as may be remembered the one that was asked for last
   sql.run("DELETE FROM operation");
   for (const key of ["g:a", "g:c"]) expect(store.state(key).operations).toBe(3);
   expect(() => store.state("g:b")).toThrow("0 operations are there of 3");
+});
+
+test("the more buckets a directory has, the fewer partitions each of them remembers", () => {
+  const sql = openSql(":memory:");
+  const identity = { bucket: 0, buckets: 1_000 };
+  createTables(sql, identity);
+  const store = new PartitionStore(sql, { ...identity, application: 1 });
+  const keys = Array.from({ length: 65 }, (_, number) => `g:${number}`);
+  // Of what one transaction writes some is forgotten before its end, and written nevertheless.
+  const entries = [...keys, ...keys].map((key) => ({ key, bytes: bytes(1) }));
+  store.append(entries);
+  expect(keys.map((key) => store.state(key).operations)).toEqual(keys.map(() => 2));
+  sql.run("DELETE FROM operation");
+  for (const key of keys.slice(1)) expect(store.state(key).operations).toBe(2);
+  expect(() => store.state("g:0")).toThrow("0 operations are there of 2");
 });
 
 test("segments of schemas that are no more go from what is in memory too, but not from what has lost others", () => {

@@ -22,7 +22,7 @@ import { decrypt, decryptInto, ENCRYPTED_BYTES, encrypt, type GroupKeys } from "
 const HEADER = 2 ** 32 - 1;
 const LIVENESS = 2 ** 32 - 2;
 /** Segments whose partition is remembered. */
-const SEGMENTS = 65_536;
+const SEGMENTS = 4_096;
 const PARTITION_OF =
   "SELECT partition.key AS key FROM segment JOIN partition ON partition.number = segment.partition WHERE segment.number = ?";
 

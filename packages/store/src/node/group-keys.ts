@@ -34,8 +34,8 @@ const PIECE_BYTES = GIVES_BACK ? 64 << 10 : 16 << 10;
 /** "brkk": a file of keys. */
 const APPLICATION_ID = 0x62726b6b;
 const TABLE = "CREATE TABLE IF NOT EXISTS key (name BLOB PRIMARY KEY, wrapped BLOB NOT NULL) STRICT, WITHOUT ROWID";
-/** Keys that are remembered, of the partitions that were used last. */
-const REMEMBERED = 20_000;
+/** Keys of a bucket that are remembered, of the partitions that were used last. */
+const REMEMBERED = 1_000;
 /** Keys that are made, each of which writes a page or two to the log, after which that is moved to the file. */
 const LOGGED = 256;
 /** How long who opens the file, copies it or wraps all keys anew waits for others. */
