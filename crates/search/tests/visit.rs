@@ -421,3 +421,55 @@ proptest! {
         prop_assert_eq!(tail_of(&host, &request), done);
     }
 }
+
+/// Documents of which each has a newer version in the tail, and ids that say so.
+fn renewed() -> Host {
+    let mut host = deployed();
+    let put = |host: &mut Host, n: usize, text: &str| {
+        host.put(&note(&format!("{n:03}")), &format!(r#"{{"text":"{text}"}}"#)).unwrap();
+    };
+    (0..200).for_each(|n| put(&mut host, n, "old"));
+    host.compact(KEY, 1);
+    (0..200).for_each(|n| put(&mut host, n, "new"));
+    host
+}
+
+#[test]
+fn a_turn_that_ends_after_one_read_comes_further() {
+    let mut host = renewed();
+    let (mut after, mut shown) = (String::new(), Vec::new());
+    for turn in 0.. {
+        assert!(turn < 24, "{} documents are shown by now", shown.len());
+        let page = host.visit_for(KEY, &VisitRequest { after: &after, ..VisitRequest::default() }, 1).unwrap();
+        shown.extend(page.json());
+        after = page.last;
+        if turn % 2 == 0 {
+            host.put(&note(&format!("{turn:03}")), r#"{"text":"newer"}"#).unwrap();
+        }
+        if page.complete {
+            break;
+        }
+    }
+    assert_eq!(shown.len(), 200);
+    assert!(shown.iter().all(|document| document["fields"]["text"] != "old"));
+}
+
+#[test]
+fn a_search_goes_on_with_what_one_before_it_read_that_was_out_of_time() {
+    for writes in [false, true] {
+        let mut host = renewed();
+        let search = |text: &str| [("streaming.groupname", "alice"), ("yql", text)].map(|(a, b)| (a, b.to_owned()));
+        let everything = search("select * from note where true");
+        let everything = everything.each_ref().map(|(name, value)| (*name, value.as_str()));
+        assert_eq!(host.search_for(KEY, &everything, 1).status, 504);
+        let tail = host.given.replace(0);
+        if writes {
+            host.put(&note("200"), r#"{"text":"new"}"#).unwrap();
+        }
+        assert_eq!(host.search_for(KEY, &everything, 1).status, 504);
+        assert!(host.given.get() < tail / 20, "{} of {tail} bytes were read again", host.given.get());
+        let counted = |text: &str| host.search(KEY, &[("yql", text)]).json["root"]["fields"]["totalCount"].clone();
+        assert_eq!(counted("select * from note where text contains 'new'"), 200 + usize::from(writes));
+        assert_eq!(counted("select * from note where text contains 'old'"), 0);
+    }
+}

@@ -254,7 +254,7 @@ class Walk {
     return this.#done;
   }
 
-  /** The last turn came no further: it was too short for what has to be read first, which every turn begins anew. */
+  /** The last turn came no further: it was too short for what has to be read first, of which little memory keeps little. */
   get isStuck(): boolean {
     return this.#position === this.#turnFrom;
   }

@@ -43,7 +43,12 @@ impl Loading {
             && known.layout == place.layout
             && known.operation == place.operation
         {
-            loading.stage = Stage::Done(known);
+            loading.stage = if known.unhidden.is_empty() {
+                Stage::Done(known)
+            } else {
+                let partition = Box::new(ResidentPartition { unhidden: Vec::new(), ..(*known).clone() });
+                Stage::Hide { partition, ids: known.unhidden.clone(), batch: Batch::default() }
+            };
         }
         loading
     }
@@ -67,7 +72,7 @@ impl Loading {
 
     /// Works until something is missing. After [`Want::Nothing`] it is [`done`](Loading::done).
     pub(crate) fn step(&mut self, deployed: &Deployed, reads: &mut Reads) -> Result<Want, Rejection> {
-        let Stage::Hide { partition, ids, batch } = &mut self.stage else {
+        let Stage::Hide { partition, ids, .. } = &mut self.stage else {
             return Ok(match &self.stage {
                 Stage::Manifest => Want::Manifest {
                     layout: self.known.as_ref().map_or(0, |known| known.layout),
@@ -81,20 +86,40 @@ impl Loading {
             match partition.hide_stored(&id, reads) {
                 Ok(()) => {}
                 Err(Halt::Missing) => waiting.push(id),
-                Err(Halt::Rejected(rejection)) => return Err(rejection),
+                Err(Halt::Rejected(rejection)) => {
+                    // What hides too little is not kept.
+                    self.stage = Stage::Manifest;
+                    return Err(rejection);
+                }
             }
         }
         if !waiting.is_empty() {
             *ids = waiting;
             return Ok(Want::Blocks(reads.take_missing()));
         }
-        let batch = std::mem::replace(batch, Batch { operations: Vec::new(), segments: Vec::new() });
-        let mut settled = (**partition).clone();
-        settled.push(batch);
-        let partition = Rc::new(settled.join_partition(deployed));
-        reads.residency().keep_partition(&partition);
-        self.stage = Stage::Done(partition);
+        self.settle(deployed, reads);
         Ok(Want::Nothing)
+    }
+
+    /// The partition with its new batch becomes resident, also where some older documents are not hidden yet.
+    fn settle(&mut self, deployed: &Deployed, reads: &mut Reads) {
+        match std::mem::replace(&mut self.stage, Stage::Manifest) {
+            Stage::Hide { partition: mut settled, ids, batch } => {
+                settled.push(batch);
+                settled.unhidden = ids;
+                let partition = Rc::new(settled.join_partition(deployed));
+                reads.residency().keep_partition(&partition);
+                self.stage = Stage::Done(partition);
+            }
+            stage => self.stage = stage,
+        }
+    }
+
+    /// Keeps what was read, when its task is out of time before it has all: the next one goes on from there.
+    pub(crate) fn keep(mut self, deployed: &Deployed, reads: &mut Reads) {
+        // Damage the next one tells.
+        let _ = self.step(deployed, reads);
+        self.settle(deployed, reads);
     }
 
     /// Takes the manifest that was wanted.
@@ -117,7 +142,10 @@ impl Loading {
             operations.push(StoredOperation::decode(&self.place.key, bytes)?);
         }
         let batch = Batch::new(operations, deployed);
-        let ids = batch.operations.iter().map(|operation| operation.id().to_owned()).collect();
+        let mut ids: Vec<String> = batch.operations.iter().map(|operation| operation.id().to_owned()).collect();
+        if let (None, Some(known)) = (&manifest.segments, &self.known) {
+            ids.extend_from_slice(&known.unhidden);
+        }
         self.stage = Stage::Hide { partition: Box::new(partition), ids, batch };
         Ok(())
     }

@@ -26,6 +26,7 @@ pub(crate) struct View {
 
 /// Operations that came after all older ones, as segments: for each schema one, or some full ones before it; and one of
 /// what was removed.
+#[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) operations: Vec<StoredOperation>,
     pub(crate) segments: Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)>,
@@ -45,6 +46,8 @@ pub struct ResidentPartition {
     pub(crate) views: Vec<View>,
     /// The documents that were removed, as segments of their ids and times.
     pub(crate) removed: Vec<View>,
+    /// Documents of the batches that may still stand in stored segments, too: nobody reads it before those are hidden.
+    pub(crate) unhidden: Vec<String>,
     pub(crate) bytes: usize,
 }
 
@@ -73,6 +76,7 @@ impl ResidentPartition {
             batches: Vec::new(),
             views: Vec::new(),
             removed: Vec::new(),
+            unhidden: Vec::new(),
             bytes: 0,
         }
     }

@@ -410,6 +410,9 @@ impl Task for Search {
             Err(rejection) => Some(rejection.clone()),
             Ok(plan) => self.lateness(plan),
         };
+        if let Stage::Load(loading) = std::mem::replace(&mut self.stage, Stage::Done) {
+            loading.keep(&self.query.deployed, &mut self.reads);
+        }
         let rendering = &self.query.rendering;
         match (&plan, self.outcome) {
             (_, Outcome::Partial) => Ok(self.found.encode()),

@@ -446,7 +446,8 @@ impl Task for Visit {
 
     /// Called early, the page ends earlier.
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let Visit { page, request, reads, .. } = *self;
+        let Visit { deployed, page, request, loading, mut reads, .. } = *self;
+        loading.keep(&deployed, &mut reads);
         let mut writer = Writer::new();
         writer.u8(u8::from(page.complete));
         writer.text(&page.last);

@@ -112,6 +112,13 @@ impl Host {
         rendered(&Box::new(search).finish().unwrap())
     }
 
+    /// A search that ends after so many wants.
+    pub fn search_for(&self, key: &str, parameters: &[(&str, &str)], steps: usize) -> Answer {
+        let mut search = self.query(parameters, "", "").search(&self.place_bytes(key)).unwrap();
+        self.drive_for(key, &mut search, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
+        rendered(&Box::new(search).finish().unwrap())
+    }
+
     /// A search of whose wants each takes a millisecond, after it waited for some.
     pub fn search_timed(&self, key: &str, parameters: &[(&str, &str)], waited_ms: f64) -> Answer {
         let mut search = self.query(parameters, "", "").search(&self.place_bytes(key)).unwrap();
