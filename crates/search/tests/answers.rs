@@ -155,6 +155,27 @@ fn no_integer_is_beyond_its_bits() {
     assert_eq!(matching("default contains 'inf'"), ["text"]);
 }
 
+/// Tokens of a column of fractions are found by their order: both zeros are one, and what is no number has no place in it.
+#[test]
+fn fractions_are_found_among_many_tokens() {
+    let sd = "schema n { document n { field d type double { indexing: attribute } field f type float { indexing: attribute } } }";
+    let mut host = Host::with_schema("n", sd);
+    for (local, value) in [("a", "-2.5"), ("b", "-0.0"), ("c", "0.1"), ("d", "7"), ("e", "1e30")] {
+        host.put(&format!("id:n:n:g=a:{local}"), &format!(r#"{{"d":{value},"f":{value}}}"#)).unwrap();
+    }
+    let others = (0..50).map(|number| format!("'{number}.5':1")).collect::<Vec<String>>().join(",");
+    let matching = |field: &str, tokens: &str| {
+        let yql = format!("select * from n where weightedSet({field}, {{'-nan':1,{others},'nan':1,{tokens}}})");
+        let found = ids(&host.search("g:a", &[("yql", &yql), ("sorting", "[docid]")]));
+        found.iter().map(|id| id.rsplit(':').next().unwrap().to_owned()).collect::<String>()
+    };
+    for field in ["d", "f"] {
+        assert_eq!(matching(field, "'-2.5':1,'0':1,'0.1':1,'1e30':1,'inf':1"), "abce");
+        assert_eq!(matching(field, "'7':1,'-inf':1"), "d");
+        assert_eq!(matching(field, "'-3':1"), "");
+    }
+}
+
 /// What an element is compared with is a value of its field, and no text that is cut into words.
 #[test]
 fn elements_are_compared_as_values_of_their_field() {

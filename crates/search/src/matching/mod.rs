@@ -89,7 +89,7 @@ fn match_test(
         Test::Text { words, text } => values::match_text(column, words, text, view, reads, walk),
         Test::Number(test) => number::match_numbers(column, test, view, reads),
         Test::Value(test) => values::match_values(column, test, view, reads, walk),
-        Test::Weighted(test) => weighted::match_weighted(column, test, view, reads),
+        Test::Weighted(test) => weighted::match_weighted(column, test, view, reads, walk),
         Test::Position(test) => number::match_positions(column, *test, view, reads),
         Test::Elements => Ok(LeafHits::None),
     }

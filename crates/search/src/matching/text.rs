@@ -20,6 +20,9 @@ use crate::resident::reads::Reads;
 /// Bytes of a dictionary that are searched while others look at one.
 const SEARCHED_PER_WORK: usize = 16;
 
+/// Work of looking a word up, as bytes looked at.
+const LOOK_UP_WORK: usize = 512;
+
 /// Documents with one of the words.
 pub(crate) fn match_words(
     column: &ColumnHeader,
@@ -31,7 +34,7 @@ pub(crate) fn match_words(
     let text = Text::from_column(column)?;
     let words = match walk.all_words.take() {
         Some(words) => words,
-        None => find_all(&text, tests, view, reads)?,
+        None => find_on(&text, tests, view, reads, walk)?,
     };
     // Where its postings are missing the dictionary is not searched again.
     let words = walk.all_words.insert(words);
@@ -81,9 +84,41 @@ pub(super) fn find_all(text: &Text<'_>, tests: &[WordTest], view: &View, reads: 
         gaps.note(find_words(text, test, view, reads, &mut words))?;
     }
     gaps.check()?;
+    Ok(each_once(words))
+}
+
+/// The same, with a rest where they are many.
+fn find_on(
+    text: &Text<'_>,
+    tests: &[WordTest],
+    view: &View,
+    reads: &mut Reads,
+    walk: &mut Walk,
+) -> Result<Vec<Word>, Halt> {
+    let mut gaps = Gaps::default();
+    for test in &tests[walk.looked_up..] {
+        if reads.rests() {
+            return Err(Halt::Missing);
+        }
+        let before = walk.words.len();
+        gaps.note(find_words(text, test, view, reads, &mut walk.words))?;
+        reads.work(LOOK_UP_WORK);
+        // What follows a missing block is looked up when that is there.
+        if gaps.are_there() {
+            walk.words.truncate(before);
+        } else {
+            walk.looked_up += 1;
+        }
+    }
+    gaps.check()?;
+    walk.looked_up = 0;
+    Ok(each_once(std::mem::take(&mut walk.words)))
+}
+
+fn each_once(mut words: Vec<Word>) -> Vec<Word> {
     sort_by_key(&mut words, |word: &Word| word.number);
     words.dedup_by_key(|word| word.number);
-    Ok(words)
+    words
 }
 
 fn find_words(

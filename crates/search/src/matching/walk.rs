@@ -2,8 +2,9 @@
 //! rests when the step's work is done, and goes on from here.
 use brooklet_rank::match_data::Occurrence;
 use brooklet_text::PatternSearch;
+use rustc_hash::FxHashMap;
 
-use super::found::{Kept, LeafHits, Word};
+use super::found::{Kept, LeafHits, WeightedHit, Word};
 
 /// The way of one target.
 #[derive(Default)]
@@ -17,6 +18,11 @@ pub(crate) struct Walk {
     /// Words of the dictionary that were accepted, and the first block that was not looked at.
     pub(super) words: Vec<Word>,
     pub(super) words_block: u32,
+    /// How many of the words or tokens that are asked for were looked up.
+    pub(super) looked_up: usize,
+    /// The weights of tokens by the numbers of their words, and where each stands of those that are a whole value.
+    pub(super) weights: FxHashMap<u32, i32>,
+    pub(super) weighted: Vec<WeightedHit>,
     /// Numbers of strings that were accepted, and the first that was not looked at, with its block.
     pub(super) strings: Vec<i64>,
     pub(super) strings_block: u32,

@@ -23,9 +23,10 @@ pub(crate) fn match_weighted(
     test: &WeightedTest,
     view: &View,
     reads: &mut Reads,
+    walk: &mut Walk,
 ) -> Result<LeafHits, Halt> {
     let mut hits = match (&test.keys, &column.spec.kind) {
-        (WeightedKeys::Words(keys), ColumnKind::Text { .. }) => word_hits(column, keys, view, reads)?,
+        (WeightedKeys::Words(keys), ColumnKind::Text { .. }) => word_hits(column, keys, view, reads, walk)?,
         (keys, ColumnKind::Numbers { number, collection }) => {
             let part = column.parts.first().ok_or_else(|| Rejection::corrupt("a column of numbers without them"))?;
             let mut hits = Vec::new();
@@ -61,7 +62,9 @@ fn weight_of(keys: &WeightedKeys, values: &Values<'_>, at: usize) -> Option<i32>
         }
         WeightedKeys::Floats(keys) => {
             let value = values.float(at);
-            keys.iter().find(|(key, _)| *key == value).map(|(_, weight)| *weight)
+            // Both zeros are one value.
+            let place = keys.partition_point(|(key, _)| *key < value);
+            keys.get(place).filter(|(key, _)| *key == value).map(|(_, weight)| *weight)
         }
         WeightedKeys::Words(_) => None,
     }
@@ -73,14 +76,25 @@ fn word_hits(
     keys: &[(String, i32)],
     view: &View,
     reads: &mut Reads,
+    walk: &mut Walk,
 ) -> Result<Vec<WeightedHit>, Halt> {
     let text = Text::from_column(column)?;
-    let mut weights = FxHashMap::default();
-    let (mut hits, mut candidates) = (Vec::new(), Vec::new());
+    let Walk { candidates, looked_up, weights, weighted, .. } = walk;
+    let candidates = candidates.get_or_insert_default();
     let mut gaps = Gaps::default();
-    for (key, weight) in keys.iter().filter(|(key, _)| !key.is_empty()) {
+    for (key, weight) in keys.iter().filter(|(key, _)| !key.is_empty()).skip(*looked_up) {
+        if reads.rests() {
+            return Err(Halt::Missing);
+        }
         let test = WordTest { text: key.clone(), how: How::Equals };
-        match gaps.note(text::match_words(column, std::slice::from_ref(&test), view, reads, &mut Walk::default()))? {
+        let found = text::match_words(column, std::slice::from_ref(&test), view, reads, &mut Walk::default());
+        let found = gaps.note(found)?;
+        // What follows a missing block is looked up when that is there.
+        if gaps.are_there() {
+            continue;
+        }
+        *looked_up += 1;
+        match found {
             Some(LeafHits::Words { postings, numbers }) if text.several => {
                 weights.extend(numbers.iter().map(|(number, _)| (*number, *weight)));
                 postings.for_each(|ordinal, _| candidates.push(ordinal));
@@ -88,19 +102,22 @@ fn word_hits(
             Some(LeafHits::Words { postings, .. }) => {
                 postings.for_each(|ordinal, count| {
                     let hit = WeightedHit { ordinal, element: 0, of_token: *weight, of_element: 1 };
-                    hits.extend(std::iter::repeat_n(hit, count as usize));
+                    weighted.extend(std::iter::repeat_n(hit, count as usize));
                 });
             }
             _ => {}
         }
     }
+    gaps.check()?;
     candidates.sort_unstable();
     candidates.dedup();
     let mut reader = WordReader::new(text, &view.segment);
-    for ordinal in candidates {
-        gaps.note(element_hits(&mut reader, ordinal, &weights, reads, &mut hits))?;
+    let mut hits = Vec::new();
+    for ordinal in candidates.iter() {
+        gaps.note(element_hits(&mut reader, *ordinal, weights, reads, &mut hits))?;
     }
     gaps.check()?;
+    hits.append(weighted);
     Ok(hits)
 }
 

@@ -100,6 +100,11 @@ impl Reads {
         self.work_left == 0
     }
 
+    /// Whether it has, and nothing is missing: what is, is noted all at once.
+    pub(crate) fn rests(&self) -> bool {
+        self.is_tired() && self.missing.is_empty()
+    }
+
     /// What was missing since the last call, to be wanted; answers come through [`Reads::give`] in this order.
     pub(crate) fn take_missing(&mut self) -> Vec<BlockRef> {
         let mut missing = std::mem::take(&mut self.missing);

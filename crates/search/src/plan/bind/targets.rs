@@ -349,7 +349,8 @@ fn number_keys(weighted: &Weighted, kind: NumberKind) -> WeightedKeys {
     for token in &weighted.tokens {
         match number_of_text(&word_of(&token.key, Normalizing::None), kind) {
             Some(NumberTest::Integers { low, high }) if low == high => integers.push((low, token.weight)),
-            Some(NumberTest::Floats { low, .. }) => floats.push((low, token.weight)),
+            // What is no number equals nothing, and has no place in an order.
+            Some(NumberTest::Floats { low, .. }) if !low.is_nan() => floats.push((low, token.weight)),
             _ => {}
         }
     }
