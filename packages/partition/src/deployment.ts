@@ -7,6 +7,7 @@ import {
   asPackage,
   type DeployReport,
   fileOfPackage,
+  isServiceError,
   type PackageBytes,
   ServiceError,
   shownType,
@@ -17,7 +18,7 @@ import {
 import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { clock } from "./clock.ts";
-import type { Visit, VisitPage, VisitStep, WrittenDocuments } from "./cluster.ts";
+import type { PartitionKey, Visit, VisitPage, VisitStep, WrittenDocuments } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
 import { HELD_LOOK_MS, STORED_LOOK_MS } from "./limits.ts";
 import { type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
@@ -72,6 +73,8 @@ export interface DeploymentSetting extends Pick<ModelSurroundingsOptions, "model
 export interface StoredDocuments {
   readonly buckets: number;
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
+  /** The partitions of a bucket, as many at a time as are looked at together; nothing: a bucket is looked through as it is. */
+  groups?(bucket: number): AsyncIterable<readonly PartitionKey[]>;
 }
 
 /** What is written in threads; each is asked by a name. */
@@ -214,8 +217,22 @@ function refused(message: string): ServiceError {
 
 /** Looks through everything that is stored, until a value is found or it took too long. */
 async function hasStoredValue(stored: StoredDocuments, visit: Visit, endMs: number): Promise<boolean> {
-  for (let bucket = 0; bucket < stored.buckets; bucket += 1)
-    if (await selectsAny(stored, visit, { bucket }, endMs)) return true;
+  try {
+    for (let bucket = 0; bucket < stored.buckets; bucket += 1)
+      for await (const keys of stored.groups?.(bucket) ?? [[undefined]]) {
+        const where = keys.map((key) => ({ bucket, ...(key !== undefined && { key }) }));
+        // None is left behind that still looks, and holds writes up.
+        const looks = await Promise.allSettled(where.map((one) => selectsAny(stored, visit, one, endMs)));
+        for (const look of looks) {
+          if (look.status === "rejected") throw look.reason;
+          if (look.value) return true;
+        }
+      }
+  } catch (error) {
+    // What there is more of than can be asked cannot be told.
+    if (isServiceError(error) && error.code === "TOO_LARGE") return true;
+    throw error;
+  }
   return false;
 }
 

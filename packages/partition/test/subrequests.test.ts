@@ -2,13 +2,14 @@
 import { Core, instantiate } from "@brooklet/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { SearchRequest, Visit, VisitPosition } from "../src/cluster.ts";
+import { GroupObject } from "../src/objects/group-object.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
 import { Platform } from "./object-setting.ts";
 
 const MINUTE_MS = 60_000;
-const GROUPS = 90;
+const GROUPS = 120;
 /** Calls of one request. */
 const SUBREQUESTS = 30;
 const NOTE = `schema note {
@@ -24,6 +25,11 @@ const EVERYWHERE: SearchRequest = {
   body: new Uint8Array(),
 };
 const REFUSED = { code: "TOO_LARGE", status: 413, outcome: "not_applied" };
+
+/** A package whose only field is another, which no document has. */
+function withField(field: string): Uint8Array {
+  return packageOf({ note: NOTE.replace("field n type int { indexing: summary | attribute }", field) });
+}
 
 async function withGroups(): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
   const platform = new Platform(() => new Core({ instantiate, cacheBytes: 8 << 20 }));
@@ -81,18 +87,33 @@ test("a visit, and an operation on many, end where the request may call no more,
 
 test("a deployment that may not ask every group cannot tell whether there is a value", async () => {
   const { platform, cluster } = await withGroups();
-  // Of no document there is a value.
-  const without = NOTE.replace(
-    "field n type int { indexing: summary | attribute }",
-    "field m type int { indexing: summary }",
-  );
-  const withOther = without.replace("m type int", "m type bool");
-  await cluster.deploy(packageOf({ note: without }));
+  await cluster.deploy(withField("field m type int { indexing: summary }"));
   platform.subrequests = SUBREQUESTS;
-  await expect(cluster.deploy(packageOf({ note: withOther }))).rejects.toThrow(/^field-type-change: Field 'm'/);
+  await expect(cluster.deploy(withField("field m type bool { indexing: summary }"))).rejects.toThrow(
+    /^field-type-change: Field 'm'/,
+  );
   platform.subrequests = undefined;
   // That it ended the registry was not told either: its lease is over after a minute.
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + MINUTE_MS });
   onTestFinished(() => void vi.useRealTimers());
-  await cluster.deploy(packageOf({ note: withOther }));
+  await cluster.deploy(withField("field m type bool { indexing: summary }"));
+});
+
+test("a deployment that looks for values asks groups together, each once, and not more of them than a search does", async () => {
+  const { cluster } = await withGroups();
+  await cluster.deploy(withField("field m type int { indexing: summary }"));
+  let [asked, under, most] = [0, 0, 0];
+  const { visit } = GroupObject.prototype;
+  const spy = vi.spyOn(GroupObject.prototype, "visit").mockImplementation(async function (this: GroupObject, ...given) {
+    asked += 1;
+    under += 1;
+    most = Math.max(most, under);
+    await new Promise((resolve) => setImmediate(resolve));
+    return await visit.apply(this, given).finally(() => {
+      under -= 1;
+    });
+  });
+  onTestFinished(() => spy.mockRestore());
+  await cluster.deploy(withField("field m type bool { indexing: summary }"));
+  expect({ asked, most }).toEqual({ asked: GROUPS, most: 32 });
 });

@@ -66,7 +66,7 @@ function held(): ServiceError {
 /** What decides on a deployment, and what it looks through: `fence` is what each object is told that is looked at. */
 export interface FencedSetting extends DeploymentSetting {
   readonly port: ObjectPort;
-  readonly documents: StoredDocuments & {
+  readonly documents: Required<StoredDocuments> & {
     visit(visit: Visit, step: VisitStep, timeoutMs: number, gone?: AbortSignal, fence?: number): Promise<VisitPage>;
   };
 }
@@ -101,6 +101,7 @@ export async function deployFenced(applicationPackage: Uint8Array, setting: Fenc
   };
   const fenced: StoredDocuments = {
     buckets: documents.buckets,
+    groups: (bucket) => documents.groups(bucket),
     visit: async (visit, step, timeoutMs) => {
       if (clock.now() - leasedMs >= LEASE_RENEWAL_MS) await hold();
       return await documents.visit(visit, step, timeoutMs, undefined, after + 1);

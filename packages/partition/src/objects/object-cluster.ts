@@ -56,7 +56,7 @@ import {
 } from "./object-calls.ts";
 import { askGroup, steadyPort } from "./platform-failure.ts";
 
-/** Groups that one search asks at a time. */
+/** Groups that a search, or the look of a deployment, asks at a time. */
 const GROUPS_AT_ONCE = 32;
 /** Packages that wait to be activated. */
 const SESSIONS_KEPT = 4;
@@ -224,23 +224,20 @@ export class ObjectCluster implements Cluster {
         this.#options.onProblem?.(error);
       }
     };
-    const keys = step.keys === undefined ? this.#keysOf(step.bucket) : [step.keys];
-    for await (const some of keys) {
-      for (let from = 0; from < some.length; from += GROUPS_AT_ONCE) {
-        if (found.over || deadline.passed) return found.merged();
-        await Promise.all(some.slice(from, from + GROUPS_AT_ONCE).map(search));
-      }
+    for await (const some of step.keys === undefined ? this.groups(step.bucket) : portions(step.keys)) {
+      if (found.over || deadline.passed) return found.merged();
+      await Promise.all(some.map(search));
     }
     return found.merged();
   }
 
-  /** The groups of a directory, some at a time. */
-  async *#keysOf(directory: number): AsyncGenerator<readonly PartitionKey[]> {
+  /** The groups of a directory, as many at a time as are asked together. */
+  async *groups(directory: number): AsyncGenerator<readonly PartitionKey[]> {
     for (let next = 0; ; ) {
       const some = await this.#options.port.directory(directory).from(next, SEARCH_PARTITIONS);
       const last = some.at(-1);
       if (last === undefined) return;
-      yield some.map(({ key }) => key as PartitionKey);
+      yield* portions(some.map(({ key }) => key as PartitionKey));
       if (some.length < SEARCH_PARTITIONS) return;
       next = last.number + 1;
     }
@@ -475,6 +472,11 @@ interface PlainSearch {
 /** Stands here, and is no closure of each search: the code of those does not stay (docs/decisions/0187). */
 function searchPlain(group: GroupCalls, { sent, waiting }: PlainSearch): Promise<ObjectReply<Answer | null>> {
   return group.searchPlain(sent, waiting);
+}
+
+/** As many keys at a time as are asked together. */
+function* portions(keys: readonly PartitionKey[]): Generator<readonly PartitionKey[]> {
+  for (let from = 0; from < keys.length; from += GROUPS_AT_ONCE) yield keys.slice(from, from + GROUPS_AT_ONCE);
 }
 
 /** A query of this moment. */
