@@ -1,12 +1,13 @@
 /** Streams of visits: what is made ahead of a reader, who gives up when, and what a continuation says. */
 import { connect } from "node:net";
+import type { OperationRequest, Outcome, VisitPage, VisitStep } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { expect, onTestFinished, test } from "vitest";
 import { Continuations } from "../src/continuation.ts";
 import { createGateway } from "../src/index.ts";
 import { startServer } from "../src/node/server.ts";
 import { prefersJsonLines } from "../src/routes/accept.ts";
-import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+import { type FakeCluster, fakeCluster, REPORT } from "./fake-cluster.ts";
 
 const PART_BYTES = 64 * 1024;
 const MIB = 1024 * 1024;
@@ -199,6 +200,57 @@ test.each([
   // Who comes no further is told why.
   const [, last] = await ask(from);
   expect(last).toMatchObject({ message: "too many groups" });
+});
+
+test("a copy ends before a page whose puts are more than a request may ask, and goes on there", async () => {
+  const DOCUMENTS = 1_000;
+  const put = new Set<string>();
+  let calls = 0;
+  const visit = async (_: unknown, { from, documentsMax }: VisitStep): Promise<VisitPage> => {
+    calls -= 1;
+    const end = Math.min(from.partition + documentsMax, DOCUMENTS);
+    const lines = Array.from(
+      { length: end - from.partition },
+      (_, at) => `{"put":"id:ns:mail::${from.partition + at}"}`,
+    );
+    const page = { documents: lines.length, body: new TextEncoder().encode(lines.join("\n")) };
+    return { ...page, ...(end < DOCUMENTS && { next: { partition: end, after: "" } }) };
+  };
+  const apply = async ({ id }: OperationRequest): Promise<Outcome> => {
+    calls -= 1;
+    if (calls < 0) return { status: 413, code: "TOO_LARGE", message: "too many groups", outcome: "not_applied" };
+    put.add(id);
+    return { status: 200 };
+  };
+  const clusters = ["mail", "other"].map((name) => ({ name, types: ["mail"] }));
+  const report = { ...REPORT, clusters };
+  const partition = (): object => ({ apply });
+  const cluster = {
+    ...fakeCluster(),
+    buckets: 1,
+    visit,
+    partition,
+    application: () => report,
+  } as unknown as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const url = `http://127.0.0.1:${server.port}/document/v1/?cluster=mail&selection=true&destinationCluster=other`;
+  const copy = async (from: string, most: number): Promise<{ status: number; told: Record<string, unknown> }> => {
+    calls = most;
+    const answer = await fetch(`${url}${from}`, { method: "POST" });
+    return { status: answer.status, told: (await answer.json()) as Record<string, unknown> };
+  };
+  // Who may ask for less than a page is told why.
+  const refused = { code: "TOO_LARGE", outcome: "unknown", message: "too many groups" };
+  expect(await copy("", 10)).toMatchObject({ status: 413, told: refused });
+  let documents = 0;
+  for (let from: string | undefined = ""; from !== undefined; ) {
+    const { status, told } = await copy(from, 300);
+    expect([status, told]).toEqual([200, expect.not.objectContaining({ message: expect.anything() })]);
+    documents += Number(told["documentCount"]);
+    from = told["continuation"] === undefined ? undefined : `&continuation=${told["continuation"]}`;
+  }
+  expect([documents, put.size]).toEqual([DOCUMENTS, DOCUMENTS]);
 });
 
 test("a stream that fails says so, and where to go on", async () => {

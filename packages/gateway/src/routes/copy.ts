@@ -26,17 +26,10 @@ export interface Chunk {
   readonly gone: AbortSignal | undefined;
 }
 
-/** Documents that are written at a time. */
+/** Documents that are written at a time: at the edge each is a call of an object, of which one request may make 1,000. */
 const AT_ONCE = 64;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-
-/** Why a copy ended early. */
-interface CopyFailure {
-  readonly message: string;
-  /** Where to go on. */
-  readonly at: VisitProgress | undefined;
-}
 
 /** Copies documents to a content cluster. Those that are in it already need not be copied: they are found and counted. */
 export async function answerCopy(
@@ -57,25 +50,25 @@ export async function answerCopy(
     const startedAtMs = performance.now();
     const endMs = endOf(time);
     let [documents, pages] = [0, 0];
-    let failure: CopyFailure | undefined;
+    let failure: string | undefined;
+    let { progress } = session;
     const leftMs = (): number => endMs - performance.now();
-    while (session.progress !== undefined && failure === undefined && leftMs() > 0 && gone?.aborted !== true) {
-      const before = session.progress;
-      const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs(), gone };
-      const page = await session.next(bounds, false).catch((error: unknown) => {
-        if (!endsHere(error, pages > 0)) throw error;
-      });
-      if (page === undefined) break;
-      pages += 1;
-      const refused = isElsewhere ? await copyPage(page.body, path, destination, context) : undefined;
-      if (refused !== undefined) failure = { message: refused, at: before };
-      else {
+    while (progress !== undefined && failure === undefined && leftMs() > 0 && gone?.aborted !== true) {
+      const bounds = { documentsMax: isElsewhere ? AT_ONCE : DOCUMENTS_MAX, bytesMax: STEP_BYTES };
+      try {
+        const page = await session.next({ ...bounds, timeoutMs: leftMs(), gone }, false);
+        failure = isElsewhere ? await copyPage(page.body, path, destination, context) : undefined;
+        if (failure !== undefined) break;
         documents += page.documents;
-        if (page.damage !== undefined) failure = { message: page.damage, at: session.progress };
+        failure = page.damage;
+      } catch (error) {
+        if (!endsHere(error, pages > 0)) throw error;
+        break;
       }
+      pages += 1;
+      progress = session.progress;
     }
-    const progress = failure === undefined ? session.progress : failure.at;
-    const message = failure === undefined ? {} : { message: failure.message };
+    const message = failure === undefined ? {} : { message: failure };
     const more = progress && { continuation: await context.continuations.write(set.scope, progress) };
     const trace = traceOf(traceLevel, "copy ended", startedAtMs);
     const answer = { pathId: path.raw, documentCount: documents, ...trace, ...message, ...more };
@@ -94,10 +87,10 @@ async function copyPage(
 ): Promise<string | undefined> {
   const application = demandApplication(context.cluster);
   const lines = decoder.decode(page).split("\n");
-  for (let at = 0; at < lines.length; at += AT_ONCE) {
-    const some = lines.slice(at, at + AT_ONCE).filter((line) => line !== "");
-    const outcomes = await Promise.all(
-      some.map((line) => {
+  const outcomes = await Promise.all(
+    lines
+      .filter((line) => line !== "")
+      .map((line) => {
         const { id, body } = documentOf(line);
         const [, namespace = "", type = ""] = id.split(":", 3);
         const target = targetIn(application, destination, { raw: path.raw, id, namespace, type });
@@ -105,11 +98,12 @@ async function copyPage(
         const request: OperationRequest = { ...about, ...target };
         return context.access.partition(keyOf(id), "put").apply(request, context.limits.documentTimeoutMs);
       }),
-    );
-    const refused = outcomes.find(({ status }) => status !== 200);
-    if (refused !== undefined) return refused.message ?? `A document was not copied: status ${refused.status}`;
-  }
-  return undefined;
+  );
+  const refused = outcomes.find(({ status }) => status !== 200);
+  if (refused === undefined) return undefined;
+  const { status, code, message = `A document was not copied: status ${status}` } = refused;
+  if (code === "TOO_LARGE") throw new ServiceError(code, message, { outcome: "unknown" });
+  return message;
 }
 
 /** A document of a line, `{"put":ID,"fields":…}`: its id, and the body of its put. The bytes of its fields stay as they are. */
