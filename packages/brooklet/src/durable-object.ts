@@ -69,7 +69,7 @@ export interface ObjectDatabase extends Client {
   /** A moment to which the object can be restored: now. Everything that was acknowledged is in it; nothing is copied. */
   backup(): Promise<ObjectBackup>;
   /**
-   * Has the next session of the object begin with what its storage was: all of it, your own tables too. This database is closed by
+   * Has the next session of the object begin with what its storage was: all of it, your own tables too. All databases of the storage are closed by
    * it, and what is under way finished; then call `ctx.abort()`, which ends the session. Nothing that is written in between is kept.
    */
   restore(moment: ObjectBackup | string | Date): Promise<ObjectRestoration>;
@@ -105,6 +105,8 @@ interface Opened {
   readonly core: DeployedCore;
   readonly objects: OwnObjects;
   users: number;
+  /** Close the databases that are open of it. */
+  readonly ends: Set<(reason?: BrookletError) => Promise<void>>;
 }
 
 const opened = new WeakMap<ObjectStorage, Opened>();
@@ -112,14 +114,20 @@ const opened = new WeakMap<ObjectStorage, Opened>();
 function opening(storage: ObjectStorage, onProblem: (problem: unknown) => void): Opened {
   let known = opened.get(storage);
   if (known === undefined || known.objects.isGone) {
+    // What is open of what was deleted would write over what comes now.
+    void endAll(known);
     const core = cores.open();
     const connection = durableObject(storage);
     const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
-    known = { core, objects, users: 0 };
+    known = { core, objects, users: 0, ends: new Set() };
     opened.set(storage, known);
   }
   known.users += 1;
   return known;
+}
+
+async function endAll(known: Opened | undefined, reason?: BrookletError): Promise<void> {
+  await Promise.allSettled([...(known?.ends ?? [])].map((end) => end(reason)));
 }
 
 function leave(storage: ObjectStorage, left: Opened): void {
@@ -160,24 +168,30 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
       embedder,
       onProblem,
     });
-    const { client, close } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
+    const { client, close, closed } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
     const deployed = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(remove === true ? { remove } : {}),
     });
     const end = (reason?: BrookletError): Promise<void> => {
+      shared.ends.delete(end);
       leaving ??= close(reason).finally(() => leave(storage, shared));
       return leaving;
     };
+    refuseEnding(storage);
+    shared.ends.add(end);
     return {
       ...client,
       warnings: deployed.warnings,
       get isRestless(): boolean {
         return objects.isRestless;
       },
-      rest: () => objects.rest(),
+      rest: async () => {
+        closed.throwIfAborted();
+        return await objects.rest();
+      },
       backup: () => backupOf(storage),
-      restore: (moment) => restoreTo(storage, moment, () => end(closedError())),
+      restore: (moment) => restoreTo(storage, moment, () => endAll(shared, closedError())),
       close: () => end(),
     };
   } catch (error) {

@@ -19,6 +19,8 @@ export interface LocalClientOptions extends Pick<GatewayOptions, "limits" | "sec
 export interface LocalClient {
   readonly client: Client;
   readonly close: (why?: BrookletError) => Promise<void>;
+  /** That it was closed, and why. */
+  readonly closed: AbortSignal;
 }
 
 /** Makes a client before a cluster, which is closed with it. */
@@ -48,7 +50,7 @@ export function localClient({ cluster, limits, secret, languageModel, onProblem 
     })();
     return closing;
   };
-  return { client, close };
+  return { client, close, closed: closed.signal };
 }
 
 /** What writes JSON as bytes, each time into the same room. */

@@ -73,11 +73,16 @@ test("nothing is acknowledged between a restoration and the end of the session",
   const group = database.group("me");
   await group.put(note, "1", { body: "before" });
   const backup = await database.backup();
+  const beside = await openIn(storage, { schemas: [note] });
   const underWay = group.put(note, "2", { body: "under way" });
+  const opening = openIn(storage, { schemas: [note] });
+  opening.catch(() => undefined);
   await database.restore(backup);
   await underWay.catch(() => undefined);
   const told = { code: "CLOSED", message: expect.stringContaining("end its session with ctx.abort()") };
-  await expect(group.put(note, "3", { body: "lost" })).rejects.toMatchObject(told);
+  for (const one of [group, beside.group("me")])
+    await expect(one.put(note, "3", { body: "lost" })).rejects.toMatchObject(told);
+  for (const one of [database.rest(), beside.rest(), opening]) await expect(one).rejects.toMatchObject(told);
   await expect(group.search(note, { text: "before" })).rejects.toMatchObject(told);
   await expect(openIn(storage, { schemas: [note] })).rejects.toMatchObject(told);
   const restored = await openIn(storage.nextSession(), { schemas: [note] });

@@ -44,7 +44,11 @@ test("an object whose owner deleted all that is stored is opened anew, with noth
   const second = await openIn(storage, { schemas: [note] });
   expect(await second.group("me").get(note, "1")).toBeUndefined();
   await second.group("me").put(note, "2", { body: "red", n: 2 });
-  // That one of before is let go of changes nothing for others.
+  // One of before would write over what is there now.
+  const closed = { code: "CLOSED" };
+  await expect(first.group("me").put(note, "9", { body: "red", n: 9 })).rejects.toMatchObject(closed);
+  await expect(first.rest()).rejects.toMatchObject(closed);
+  // That it is let go of changes nothing for others.
   await first.close();
   const third = await openIn(storage, { schemas: [note] });
   await third.group("me").put(note, "3", { body: "red", n: 3 });
