@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
+import { WORKER_BUNDLE } from "../../../tools/worker.mjs";
 
 const BUNDLE: string = fileURLToPath(new URL("../dist/bundle/", import.meta.url));
 const STACK: string = fileURLToPath(new URL("../stack.mjs", import.meta.url));
@@ -24,6 +26,19 @@ test("the script imports the core and the platform, and nothing of Node", () => 
   const imported = [...script.matchAll(/(?:^|[;}])import[\w$*{},\s]*(?:\bfrom)?"([^"]+)"/gm)].map(([, name]) => name);
   expect([...new Set(imported)].sort()).toEqual(["./core_bg.wasm", "cloudflare:workers"]);
   expect(script).not.toMatch(/["']node:|\brequire\(/);
+});
+
+test.each([
+  ["edge.md", 2],
+  ["durable-object.md", 2],
+])("samples of docs/%s import what a Worker can have", async (name, count) => {
+  const guide = readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
+  const samples = [...guide.matchAll(/^```ts.*\n(import [\s\S]*?)^```$/gm)].map(([, sample = ""]) => sample);
+  expect(samples.length).toBeGreaterThanOrEqual(count);
+  for (const contents of samples) {
+    const stdin = { contents, loader: "ts", resolveDir: import.meta.dirname } as const;
+    await build({ ...WORKER_BUNDLE, stdin, outdir: "/bundle", write: false, logLevel: "silent" });
+  }
 });
 
 test("what is logged of a failure leads to the sources", () => {
