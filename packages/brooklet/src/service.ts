@@ -32,8 +32,8 @@ export async function startService(options: ServeOptions): Promise<RunningServic
 
 async function begin(options: ServeOptions): Promise<RunningService> {
   const { host = HOST_DEFAULT, port = PORT_DEFAULT, onProblem } = options;
-  const { adminKeys = adminKeysOf(), tokens } = options;
-  const guard = { adminKeys, ...membersThere({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
+  const { adminKeys = adminKeysOf(), tokens, insecureAllowAnonymous, trustedProxies } = options;
+  const guard = { adminKeys, ...membersThere({ tokens, insecureAllowAnonymous, trustedProxies }) };
   // Said before a data directory is touched.
   const limits = limitsOf(options);
   await demandGuard(host, guard);
@@ -75,7 +75,6 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         groupLimits: limits.groups,
         audit: audit?.listener,
         onAnswered: options.onAnswered,
-        trustedProxies: options.trustedProxies,
         connectionLimits: limits.connections,
         onDefect: onProblem && referenceTo(onProblem),
       }),

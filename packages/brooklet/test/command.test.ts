@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { tmpdir } from "node:os";
@@ -113,7 +114,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["feed", folder], 2, "cannot be read: it is a directory"],
     [
       ["serve", "--host", "0.0.0.0"],
-      1,
+      2,
       "0.0.0.0 can be reached by others, and nobody is asked for a key: set BROOKLET_ADMIN_KEY",
     ],
     [
@@ -166,6 +167,19 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       "The audit log no/such cannot be written: there is no such file",
     ],
     [["serve", "--port", "0", "--limits", folder], 1, `${folder}: it is a directory`],
+    ...Object.entries({
+      "--trusted-proxy": "'x' is no address or network",
+      "--token-keys": "'x' is no address",
+      "--model-origin": "'x' is no origin",
+    }).map(([option, message]): [string[], number, string] => [
+      ["serve", "--port", "0", "--data", join(folder, "other"), option, "x"],
+      2,
+      message,
+    ]),
+    [["serve", "--port", "0", "--secret", "a=x"], 2, "'x' is no origin"],
+    [["serve", "--port", "0", "--buckets", "2000"], 2, "buckets is 2000: give a whole number from 1 to 1024"],
+    [["serve", "--port", "0", "--mcp"], 2, "MCP serves one group"],
+    [["serve", "--port", "0", "--app", "nosuch"], 1, "nosuch is not there: give the directory that has services.xml"],
     [["bench", "--queries", "nosuch"], 2, "nosuch cannot be read: there is no such file"],
     [["receipt", "README.md"], 2, "it is no receipt: there is no signature in it"],
   ])("%j", async (words, code, message) => {
@@ -180,12 +194,25 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     ["BROOKLET_KEY", ["groups"], 2, "BROOKLET_KEY is empty: unset it, or give it a value"],
     ["BROOKLET_BACKUP_KEY_FILE", ["backups", folder], 2, "BROOKLET_BACKUP_KEY_FILE is empty"],
     ["BROOKLET_BACKUP_KEY", ["backups", folder], 2, "BROOKLET_BACKUP_KEY is empty"],
-    ["BROOKLET_ENCRYPTION_KEY", ["serve", "--port", "0"], 1, "BROOKLET_ENCRYPTION_KEY is empty: unset it"],
-    ["BROOKLET_ADMIN_KEY_FILE", ["serve", "--port", "0"], 1, "BROOKLET_ADMIN_KEY_FILE is empty: unset it"],
+    ["BROOKLET_ENCRYPTION_KEY", ["serve", "--port", "0"], 2, "BROOKLET_ENCRYPTION_KEY is empty: unset it"],
+    ["BROOKLET_ADMIN_KEY_FILE", ["serve", "--port", "0"], 2, "BROOKLET_ADMIN_KEY_FILE is empty: unset it"],
   ])("an empty %s", async (name, words, code, message) => {
     vi.stubEnv(name, " ");
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(await run(words)).toMatchObject({ code, warned: expect.stringContaining(message) });
+  });
+
+  test.each([
+    ["--verbs", "nosuch", "'nosuch' cannot be one of verbs"],
+    ["--ttl", "x", 'ttl is "x": give whole seconds'],
+    ["--group", "a*", "'a*' cannot be one of groups"],
+  ])("a token that cannot be made: %s %s", async (option, value, message) => {
+    vi.stubEnv("BROOKLET_ADMIN_KEY", randomBytes(32).toString("base64url"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const given = { "--group": "a", "--verbs": "get", "--ttl": "1h", [option]: value };
+    const ran = await run(["token", ...Object.entries(given).flat(), "--json"]);
+    expect(ran).toMatchObject({ code: 2, warned: expect.stringContaining(message) });
+    expect(JSON.parse(ran.printed)).toMatchObject({ error: { code: "USAGE" } });
   });
 
   test("an address may end with a slash", async () => {

@@ -137,7 +137,7 @@ describe("files", () => {
 test("brooklet check reads them with the key of the environment, and finds what is changed", async () => {
   const data = await filled();
   expect(await command("check", data)).toMatchObject({
-    code: 1,
+    code: 2,
     told: expect.stringContaining("BROOKLET_ENCRYPTION_KEY"),
   });
   process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;

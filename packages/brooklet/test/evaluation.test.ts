@@ -225,7 +225,7 @@ describe("the command", () => {
     const broken = await run(stored("broken.json", "{"), ...where);
     expect(broken).toMatchObject({ code: 2, warned: expect.stringContaining("is no JSON") });
     const wrong = await run(stored("wrong.json", { questions: [{ question: "x" }] }), ...where);
-    expect(wrong).toMatchObject({ code: 1, warned: expect.stringContaining("questions[0].answers: expected ids") });
+    expect(wrong).toMatchObject({ code: 2, warned: expect.stringContaining("questions[0].answers: expected ids") });
     expect(await run(join(folder, "none.json"), ...where)).toMatchObject({ code: 1 });
   });
 

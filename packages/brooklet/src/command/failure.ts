@@ -13,7 +13,19 @@ const TOLD: ReadonlySet<string> = new Set(["BackupFailure", "S3Error", "StartErr
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const first = error instanceof CommandFailed && error.cause !== undefined ? error.cause : error;
-  return first instanceof UsageError ? EXIT.usage : EXIT.failed;
+  return isMisuse(first) ? EXIT.usage : EXIT.failed;
+}
+
+/**
+ * What the caller gave cannot be used, so that nothing was begun: a command, the SDK or a server says it of words and variables. What
+ * a server answered has a status, and what a file, a port or the system has to do with has a cause.
+ */
+function isMisuse(error: unknown): boolean {
+  if (error instanceof UsageError || error instanceof CommanderError) return true;
+  if (!(error instanceof Error)) return false;
+  if (!BrookletError.is(error)) return error.name === "StartError" && error.cause === undefined;
+  if (error.code === "CANNOT_START") return isMisuse(error.cause);
+  return error.code === "INVALID_ARGUMENT" && error.status === 0 && error.cause === undefined;
 }
 
 /** What the caller can do something about is one sentence; anything else is a defect of ours, with its trace. */
@@ -72,7 +84,7 @@ export function failureJson(error: unknown): { readonly code: string; readonly m
   const unreachable = error instanceof Error ? unreachableReason(error) : undefined;
   if (unreachable !== undefined) return { code: "UNREACHABLE", message: explain(error) };
   const message = error instanceof Error ? messageOf(error).replace(/^error: /, "") : String(error);
-  if (error instanceof UsageError || error instanceof CommanderError) return { code: "USAGE", message };
+  if (isMisuse(error)) return { code: "USAGE", message };
   const { code } = error as { readonly code?: unknown };
   return { code: typeof code === "string" ? code : "FAILED", message };
 }

@@ -97,15 +97,16 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
 const nodeDigest: Digest = (text) => createHash("sha256").update(text).digest();
 
 /**
- * Throws where everybody who reaches an address could do everything, and nobody said so; and what is wrong with a key, which is
- * said now and not to the first who sends one.
+ * Throws where everybody who reaches an address could do everything, and nobody said so; and what is wrong with a key or
+ * the network of a proxy, which is said now and not to the first who sends one.
  */
 export async function demandGuard(
   host: string,
-  options: Pick<ServerOptions, "adminKeys" | "tokens" | "insecureAllowAnonymous">,
+  options: Pick<ServerOptions, "adminKeys" | "tokens" | "insecureAllowAnonymous" | "trustedProxies">,
 ): Promise<void> {
-  const { adminKeys = [], tokens = {}, insecureAllowAnonymous } = options;
+  const { adminKeys = [], tokens = {}, insecureAllowAnonymous, trustedProxies = [] } = options;
   checkAdminKeys(adminKeys);
+  new TrustedProxies(trustedProxies);
   if (tokens.publicKey !== undefined || tokens.keysUrl !== undefined) {
     const { GroupTokens } = await import("../authority/group-token.ts");
     await GroupTokens.open([], tokens);
