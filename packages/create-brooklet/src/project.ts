@@ -52,7 +52,7 @@ export function createProject(folder: string, template: string = TEMPLATE_DEFAUL
   if (existsSync(target) && !isEmpty(target)) throw new ProjectError(`${target} is not empty: give a new folder`);
   const own = createRequire(import.meta.url).resolve("create-brooklet/package.json");
   const { version } = JSON.parse(readFileSync(own, "utf8")) as { readonly version: string };
-  mkdirSync(target, { recursive: true });
+  makeFolders(target);
   cpSync(join(dirname(own), "templates", template), target, { recursive: true });
   // npm leaves files of that name out of packages.
   renameSync(join(target, "gitignore"), join(target, ".gitignore"));
@@ -90,4 +90,11 @@ function writeName(file: string, name: string, version: string): void {
     file,
     text.replace('"template"', JSON.stringify(name)).replace('"brooklet": "*"', `"brooklet": "${version}"`),
   );
+}
+
+/** Makes a folder and those above it. Node's own way never ends where a folder takes none, as /proc does. */
+function makeFolders(path: string): void {
+  if (existsSync(path)) return;
+  makeFolders(dirname(path));
+  mkdirSync(path);
 }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ServiceError } from "@brooklet/wire";
@@ -120,8 +120,8 @@ export class ModelFiles {
       if (sha256 !== undefined) expectDigest(url, await digestOf(path), sha256);
       return path;
     }
-    await mkdir(join(path, ".."), { recursive: true });
-    await removeAbandoned(join(path, ".."));
+    await makeFolders(dirname(path));
+    await removeAbandoned(dirname(path));
     const part = `${path}.${process.pid}.part`;
     try {
       const digest = await this.#download(url, part, signal);
@@ -174,6 +174,15 @@ export class ModelFiles {
     onProgress?.({ url, bytes, totalBytes: bytes });
     return hash.digest("hex");
   }
+}
+
+/** Makes a folder and those above it. Node's own way never ends where a folder takes none, as /proc does. */
+async function makeFolders(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  if (dirname(path) !== path) await makeFolders(dirname(path));
+  await mkdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
 }
 
 /** Removes what downloads left that were killed. Those of other processes that are under way stay. */

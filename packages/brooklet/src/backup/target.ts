@@ -3,21 +3,12 @@
  * one object is replaced only by who read it.
  */
 import { randomBytes } from "node:crypto";
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
 import { pauseMs, S3Error, type TaggedBytes, type WriteOutcome } from "@brooklet/object-store";
+import { makeFolders } from "@brooklet/store/node";
 import { s3At } from "../node/s3-address.ts";
 
 /** The log of an object store that has it for its snapshot, and nothing else. */
@@ -156,7 +147,7 @@ function writeNew(path: string, bytes: Uint8Array): void {
 }
 
 function makeFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const first = makeFolders(folder, 0o700);
   for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made))
     syncFolder(dirname(made));
 }

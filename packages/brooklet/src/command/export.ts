@@ -4,9 +4,10 @@
  * each has a file of its own, for a route to it.
  */
 import { once } from "node:events";
-import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createWriteStream, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { makeFolders } from "@brooklet/store/node";
 import { deployedFiles } from "./inspection/deployed-files.ts";
 import type { Server } from "./server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
@@ -25,7 +26,7 @@ export async function runExport(directory: string, command: ExportCommand, surro
   if (existsSync(directory) && readdirSync(directory).length > 0) {
     throw new UsageError(`${directory} is not empty: give a new directory`);
   }
-  const made = mkdirSync(directory, { recursive: true });
+  const made = makeFolders(directory);
   try {
     await exportInto(directory, command, surroundings);
   } catch (error) {
@@ -68,7 +69,7 @@ async function exportApplication(server: Server, directory: string): Promise<num
   for await (const { name, bytes } of deployedFiles(server)) {
     const path = join(directory, ...name.split("/"));
     if (!path.startsWith(directory + sep)) throw new ServerFailure(`the server named a file outside: ${name}`);
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolders(dirname(path));
     writeFileSync(path, bytes);
     files += 1;
   }

@@ -45,6 +45,10 @@ const REASONS: Readonly<Record<string, string>> = {
   EPERM: "it may not be read or written",
   EISDIR: "it is a directory",
   ENOTDIR: "it, or what it is said to be in, is no directory",
+  EEXIST: "something else is there",
+  ENAMETOOLONG: "its name is too long",
+  ENOSPC: "its device is full",
+  EROFS: "its device is only read",
 };
 
 /** The system's names for a host that cannot be reached. */
@@ -54,15 +58,19 @@ const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHO
 function messageOf(error: Error): string {
   const { code = "", path, syscall, cause } = error as NodeJS.ErrnoException;
   if (cause instanceof Error && error.message.endsWith(cause.message)) {
-    const told = REASONS[(cause as NodeJS.ErrnoException).code ?? ""] ?? messageOf(cause);
+    const told = reasonOf(cause) ?? messageOf(cause);
     return error.message.slice(0, -cause.message.length) + told;
   }
   if (UNREACHABLE.test(code))
     return `${hostOf(error)} cannot be reached (${code}): is it running, and is its address right?`;
-  const reason = REASONS[code];
+  const reason = reasonOf(error);
   // What was opened is not said where it is read.
   const name = path ?? (syscall === "read" ? "what is given as a file cannot be read" : undefined);
   return reason === undefined || name === undefined ? error.message : `${name}: ${reason}`;
+}
+
+function reasonOf({ code = "", syscall }: NodeJS.ErrnoException): string | undefined {
+  return code === "ENOENT" && syscall === "mkdir" ? "no directory can be made there" : REASONS[code];
 }
 
 /** The host that an error is of; where several of its addresses were tried, the first. */

@@ -6,7 +6,7 @@ import { StoreError } from "../store-error.ts";
 /** Makes a folder that is its owner's, and those above it. */
 export function makeDirectory(path: string): void {
   try {
-    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
+    const first = makeFolders(path, 0o700);
     if (first === undefined) return;
     chmodSync(path, 0o700);
     // The name of each that was made is in the one above it.
@@ -14,6 +14,23 @@ export function makeDirectory(path: string): void {
   } catch (error) {
     throw new StoreError("io", `${path} cannot be used: ${error instanceof Error ? error.message : error}`, error);
   }
+}
+
+/**
+ * Makes a folder and those above it, unless something is there; gives the first that was made. Node's own way never ends
+ * where a folder takes none, as /proc does.
+ */
+export function makeFolders(path: string, mode = 0o777): string | undefined {
+  if (isThere(path)) return undefined;
+  const parent = dirname(path);
+  const first = parent === path ? undefined : makeFolders(parent, mode);
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    // Another process may have made it meanwhile.
+    if (!isThere(path)) throw error;
+  }
+  return first ?? path;
 }
 
 /** Whether something is there. What may not be looked at is no "no", and throws. */

@@ -1,5 +1,5 @@
 /** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PartitionsOf } from "../bucket.ts";
 import { PartitionStore } from "../partition-store.ts";
@@ -8,6 +8,7 @@ import type { Storage } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
 import { type IsSealed, OPENED } from "./bucket-check.ts";
+import { makeFolders } from "./durable-files.ts";
 import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
 import {
   type DirectoryKey,
@@ -120,7 +121,7 @@ export class FolderKeys {
   copyTo(folder: string): void {
     const fresh = `${folder}.new`;
     rmSync(fresh, { recursive: true, force: true });
-    mkdirSync(fresh, { recursive: true, mode: 0o700 });
+    makeFolders(fresh, 0o700);
     for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
     writeFileSync(join(fresh, KEY_CHECK), this.#check, { mode: 0o600 });
     // A copy of keys that are wrapped with two keys would be of neither.
