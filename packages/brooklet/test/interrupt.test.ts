@@ -1,9 +1,10 @@
 /** What commands say that a signal ends, and what they leave. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { applicationFiles, asking, folder, serveProcess, writeFiles } from "./served.ts";
@@ -67,4 +68,18 @@ test("a visit says how many documents it printed", async () => {
   });
   child.kill("SIGINT");
   expect(await ended).toMatchObject({ code: 130, warned: "Interrupted: 2 documents\n" });
+});
+
+test("an export leaves nothing", async () => {
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const place = join(folder(), "to", "exported");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { child, ended } = start("export", place, "--to", "vespa", "--url", url);
+  await once(server, "request");
+  expect(existsSync(place)).toBe(true);
+  child.kill("SIGTERM");
+  expect(await ended).toMatchObject({ code: 143, warned: `Interrupted: nothing is left in ${place}\n` });
+  expect(existsSync(dirname(place))).toBe(false);
 });

@@ -27,12 +27,20 @@ export async function runExport(directory: string, command: ExportCommand, surro
     throw new UsageError(`${directory} is not empty: give a new directory`);
   }
   const made = makeFolders(directory);
-  try {
-    await exportInto(directory, command, surroundings);
-  } catch (error) {
-    // A part of it is nothing to go on with, and would be in the way of the next one.
+  // A part of it is nothing to go on with, and would be in the way of the next one.
+  const clear = (): void => {
     for (const name of readdirSync(directory)) rmSync(join(directory, name), { recursive: true });
     if (made !== undefined) rmSync(made, { recursive: true });
+  };
+  const { onInterrupt, ...quiet } = surroundings;
+  onInterrupt?.(() => {
+    clear();
+    return `Interrupted: nothing is left in ${directory}`;
+  });
+  try {
+    await exportInto(directory, command, quiet);
+  } catch (error) {
+    clear();
     throw error;
   }
 }
