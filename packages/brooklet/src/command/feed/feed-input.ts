@@ -46,7 +46,7 @@ export async function* openFeed(
   }
   const all = startingWith(first, chunks);
   const isGzip = GZIP_MAGIC.every((byte, at) => first[at] === byte);
-  yield* isGzip ? inflate(all) : all;
+  yield* isGzip ? inflate(all, file) : all;
 }
 
 async function* fileChunks(file: string, read: ReadShare | undefined): AsyncGenerator<Uint8Array> {
@@ -72,9 +72,14 @@ async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>)
   }
 }
 
-async function* inflate(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* inflate(compressed: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip();
   const source = Readable.from(compressed);
   source.once("error", (error) => gunzip.destroy(error));
-  yield* source.pipe(gunzip) as AsyncIterable<Uint8Array>;
+  try {
+    yield* source.pipe(gunzip) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    // Of a download that broke off, say.
+    throw (cause as NodeJS.ErrnoException).code?.startsWith("Z_") === true ? unreadable(file, cause) : cause;
+  }
 }
