@@ -18,6 +18,7 @@ export {
   type S3Answer,
   type S3Credentials,
   S3Error,
+  type S3ObjectStore,
   type S3Options,
   type S3Request,
   type S3Role,
@@ -26,6 +27,7 @@ export {
   type StoreSnapshot,
   s3OptionsOf,
   type TaggedBytes,
+  type TaggedObjects,
   takeSnapshot,
   type WriteOutcome,
 } from "@brooklet/object-store";

@@ -203,7 +203,7 @@ test("what was stored of a group that is erased is gone with the last backup tha
   expect(second.kept).toBe(0);
   // The first goes, as if its day were over.
   const list = (await backupsIn(objects)).map((entry) => ({ ...entry, expiresAt: new Date(0).toISOString() }));
-  await objects.write("backups", list);
+  await objects.relist(() => list);
   const third = await make();
   expect(third.removed).toEqual([first.id, second.id]);
   expect(places.filter((object) => existsSync(join(kept, object)))).toEqual([]);
@@ -404,6 +404,63 @@ test("a backup that goes on after it was taken over from hides nothing that the 
   expect(await target.names("unfinished")).toEqual([]);
 });
 
+/** A target whose first list of backups is written when it is let go, long after its writer saw that the lease is its own. */
+function heldAtList(target: BackupTarget) {
+  let letGo = (): void => undefined;
+  const going = new Promise<void>((done) => {
+    letGo = done;
+  });
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((done) => {
+    begin = done;
+  });
+  const replace: BackupTarget["list"]["replace"] = async (bytes, tag) => {
+    begin();
+    await going;
+    return await target.list.replace(bytes, tag);
+  };
+  return { target: { ...target, list: { ...target.list, replace } }, begun, letGo };
+}
+
+test.each([
+  ["a folder", async () => folderTarget(folder())],
+  ["S3", async () => (await s3Target()).target],
+])(
+  "who stood still before it wrote the list of %s replaces nobody's, and is in it whole or not at all",
+  async (_, made) => {
+    const [data, other, target] = [await filled(), await filled(), await made()];
+    const of = { openSql: openDatabase, isSealed };
+    const objects = new BackupObjects(target, KEY);
+    const first = await backUp({ ...of, directory: data, objects });
+    for (const isKilled of [false, true]) {
+      const slow = heldAtList(target);
+      const late = backUp({ ...of, directory: data, objects: new BackupObjects(slow.target, KEY), isTakenOver: true });
+      late.catch(() => undefined);
+      await slow.begun;
+      // One that has taken over, and one that did so and failed: what the late one stored is gone then.
+      const through = isKilled ? { ...target, put: refusing(target, "manifests/") } : target;
+      const next = backUp({ ...of, directory: other, objects: new BackupObjects(through, KEY), isTakenOver: true });
+      await (isKilled ? expect(next).rejects.toThrow("is full") : next);
+      slow.letGo();
+      await expect(late).rejects.toThrow("another backup took over");
+      const ids = (await backupsIn(objects)).map(({ id }) => id);
+      expect(ids[0]).toBe(first.id);
+      expect(ids).toHaveLength(2);
+      for (const id of ids) {
+        const path = join(folder(), "restored");
+        await restore({ objects, path, id, openSql: openDatabase, isSealed });
+      }
+    }
+  },
+);
+
+function refusing(target: BackupTarget, below: string): BackupTarget["put"] {
+  return async (name, bytes) => {
+    if (name.startsWith(below)) throw new Error("the target is full");
+    await target.put(name, bytes);
+  };
+}
+
 test("a backup that is ended takes away what it stored, and gives its turn back", async () => {
   const [data, kept] = [await filled(), folder()];
   const { target, begun, letGo } = held(folderTarget(kept));
@@ -491,7 +548,7 @@ test("a backup whose manifest is gone is no obstacle to those after it, which sa
   const list = (await backupsIn(objects)).map((one) =>
     one.id === fourth.id ? one : { ...one, expiresAt: new Date(0).toISOString() },
   );
-  await objects.write("backups", list);
+  await objects.relist(() => list);
   const fifth = await make();
   expect([fifth.removed, fifth.missing]).toEqual([[lost.id, lostToo.id], []]);
   expect(existsSync(join(kept, "objects/its"))).toBe(false);

@@ -4,7 +4,7 @@
  * ListObjectsV2).
  */
 import type { UnsharedBytes } from "@brooklet/core";
-import { Costs, type ObjectStore, type WriteOutcome } from "./object-store.ts";
+import { Costs, type ObjectStore, type TaggedBytes, type WriteOutcome } from "./object-store.ts";
 import {
   fetchTransport,
   S3_REGION,
@@ -55,11 +55,35 @@ export class S3Error extends Error {
   }
 }
 
+/** Objects that are replaced only by who read them, as snapshots of logs are. */
+export interface TaggedObjects {
+  read(name: string): Promise<TaggedBytes | undefined>;
+  /** Replaces it if it is still the one of `tag`; `undefined`: if there is none. */
+  replace(name: string, bytes: Uint8Array, tag: string | undefined): Promise<WriteOutcome>;
+}
+
+/** A store in a bucket, of which any object may be replaced on a condition. */
+export interface S3ObjectStore extends ObjectStore {
+  readonly tagged: TaggedObjects;
+}
+
 /** A store in a bucket. */
-export function s3ObjectStore(options: S3Options): ObjectStore {
+export function s3ObjectStore(options: S3Options): S3ObjectStore {
   const bucket = new Bucket(options);
+  const tagged: TaggedObjects = {
+    read: async (name) => {
+      const answer = await bucket.get(name);
+      if (answer === undefined) return undefined;
+      const { bytes, tag, status } = answer;
+      if (tag === undefined) throw new S3Error("the service gives no ETag", status);
+      return { bytes, tag };
+    },
+    replace: (name, bytes, tag) =>
+      bucket.put(name, bytes, tag === undefined ? { "if-none-match": "*" } : { "if-match": tag }),
+  };
   return {
     costs: bucket.costs,
+    tagged,
     log: {
       append: (log, place, bytes) => bucket.put(placeName(log, place), bytes, { "if-none-match": "*" }),
       read: async (log, place) => (await bucket.get(placeName(log, place)))?.bytes,
@@ -69,15 +93,8 @@ export function s3ObjectStore(options: S3Options): ObjectStore {
         return names.map((name) => Number(name.slice(name.lastIndexOf("/") + 1)));
       },
       remove: (log, place) => bucket.remove(placeName(log, place)),
-      snapshot: async (log) => {
-        const answer = await bucket.get(`${log}/snapshot`);
-        if (answer === undefined) return undefined;
-        const { bytes, tag, status } = answer;
-        if (tag === undefined) throw new S3Error("the service gives no ETag", status);
-        return { bytes, tag };
-      },
-      replaceSnapshot: (log, bytes, tag) =>
-        bucket.put(`${log}/snapshot`, bytes, tag === undefined ? { "if-none-match": "*" } : { "if-match": tag }),
+      snapshot: (log) => tagged.read(`${log}/snapshot`),
+      replaceSnapshot: (log, bytes, tag) => tagged.replace(`${log}/snapshot`, bytes, tag),
     },
     files: {
       put: async (name, bytes) => {

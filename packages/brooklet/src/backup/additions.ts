@@ -24,6 +24,8 @@ export class Additions {
   readonly contents: Record<string, string> = {};
   #earlier: Readonly<Record<string, string>> = {};
   #storedBytes = 0;
+  /** Whether a list of backups may name what was added. */
+  isListed = false;
 
   constructor(objects: BackupObjects) {
     this.#objects = objects;
@@ -41,6 +43,11 @@ export class Additions {
   /** The names of all objects there are. */
   async there(): Promise<readonly string[]> {
     return await this.#objects.target.names("objects");
+  }
+
+  /** What this backup listed as added. */
+  get own(): readonly string[] {
+    return this.#names;
   }
 
   /** Bytes that were added. */

@@ -120,8 +120,9 @@ async function complete(
     contents: additions.contents,
   };
   await objects.write(manifestName(entry.id), manifest);
-  const all = [...list, entry];
-  await objects.write(LIST, all);
+  options.signal?.throwIfAborted();
+  additions.isListed = true;
+  const all = await objects.relist<BackupEntry>((now) => [...now, entry]);
   const removed = await unlistExpired(objects, all, entry.takenAt, additions);
   await removeLeftovers(objects, additions, new Set([manifestName(entry.id), ...objectsOf(manifest)]));
   forgetBackups(directory, objects.target.name, (id) => all.some((one) => one.id === id && !removed.includes(id)));
@@ -153,7 +154,10 @@ async function giveUp(
 ): Promise<void> {
   // What is here now another counts on.
   await lease.demand();
-  const list = (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
+  // A target that is full has no room for a list before.
+  if (!additions.isListed) for (const name of additions.own) await objects.target.remove(name);
+  // It is another list now, though it says the same: one that was taken over from cannot list any more what is removed here.
+  const list = await objects.relist<BackupEntry>((now) => now);
   if (!list.some((one) => one.id === id)) await objects.target.remove(manifestName(id));
   await removeLeftovers(objects, additions, new Set());
   forgetBackups(directory, objects.target.name, (one) => one !== id || list.some((listed) => listed.id === id));
@@ -271,8 +275,7 @@ async function unlistExpired(
     names.add(manifestName(id));
   }
   await additions.list([...names]);
-  const rest = list.filter((entry) => !isOver(entry));
-  await objects.write(LIST, rest);
+  await objects.relist<BackupEntry>((now) => now.filter(({ id }) => !expired.some((one) => one.id === id)));
   return expired.map(({ id }) => id);
 }
 

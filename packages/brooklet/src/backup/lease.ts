@@ -62,6 +62,13 @@ export class Lease {
         await this.demand();
         await target.remove(name);
       },
+      list: {
+        ...target.list,
+        replace: async (bytes, tag) => {
+          await this.demand();
+          return await target.list.replace(bytes, tag);
+        },
+      },
     };
   }
 

@@ -7,6 +7,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { BackupFailure } from "./backup-failure.ts";
+import { LIST } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
 
 const MAGIC: Buffer = Buffer.from("brkb");
@@ -18,6 +19,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const HEAD_BYTES = 5;
+/** How often a list is replaced: one backup at a time has the lease. */
+const ATTEMPTS = 10;
 
 /** What is made of a text that somebody has for a key. */
 type SealKey = Buffer;
@@ -63,14 +66,31 @@ export class BackupObjects {
 
   /** Stores a value under a name of its own. */
   async write(name: string, value: unknown): Promise<void> {
-    const packed = await promisify(gzip)(JSON.stringify(value));
-    await this.target.put(name, this.#seal(Buffer.concat([createHash("sha256").update(packed).digest(), packed])));
+    await this.target.put(name, await this.#pack(value));
+  }
+
+  /** Replaces the list of backups by what is made of it; anew, where somebody else replaced it meanwhile. What is there then. */
+  async relist<Entry>(change: (list: readonly Entry[]) => readonly Entry[]): Promise<readonly Entry[]> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const latest = await this.target.list.latest();
+      const list = change(latest === undefined ? [] : await this.#unpack(latest.bytes, LIST));
+      if ((await this.target.list.replace(await this.#pack(list), latest?.tag)) === "won") return list;
+    }
+    throw new BackupFailure(`${this.target.name}: the list of backups is another each time it is to be replaced`);
   }
 
   /** The value of a name; nothing: there is none. */
   async value<Value>(name: string): Promise<Value | undefined> {
     const stored = await this.target.get(name);
-    if (stored === undefined) return undefined;
+    return stored && (await this.#unpack<Value>(stored, name));
+  }
+
+  async #pack(value: unknown): Promise<Buffer> {
+    const packed = await promisify(gzip)(JSON.stringify(value));
+    return this.#seal(Buffer.concat([createHash("sha256").update(packed).digest(), packed]));
+  }
+
+  async #unpack<Value>(stored: Uint8Array, name: string): Promise<Value> {
     const bytes = this.#open(stored, name);
     const packed = bytes.subarray(KEY_BYTES);
     if (!createHash("sha256").update(packed).digest().equals(bytes.subarray(0, KEY_BYTES)))

@@ -1,18 +1,19 @@
 /**
  * Where backups are kept: a folder, or a bucket of any store that speaks S3. Whole objects by name are asked of it, the names below one, and that
- * one object is replaced only by who read it.
+ * two objects are replaced only by who read them.
  */
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
-import { pauseMs, S3Error, type TaggedBytes, type WriteOutcome } from "@brooklet/object-store";
+import { pauseMs, S3Error, type TaggedBytes, type TaggedObjects, type WriteOutcome } from "@brooklet/object-store";
 import { makeFolders } from "@brooklet/store/node";
 import { s3At } from "../node/s3-address.ts";
+import { LIST } from "./manifest.ts";
 
-/** The log of an object store that has it for its snapshot, and nothing else. */
-const LEASE = "lease";
+/** Of a log that has a snapshot and nothing else: earlier releases have it there. */
+const LEASE = "lease/snapshot";
 /** How often a request is made: for some ten seconds, where the service says no at once. */
 const ATTEMPTS = 12;
 /** Statuses of what may be otherwise with the next request, beside failures: it came too slowly, two wrote at once, there are too many. */
@@ -30,11 +31,14 @@ export interface BackupTarget {
   remove(name: string): Promise<void>;
   /** The names of all objects that begin with `folder` and a slash. */
   names(folder: string): Promise<readonly string[]>;
-  readonly lease: LeaseObject;
+  /** Says who may write. */
+  readonly lease: ReplacedObject;
+  /** All backups there are: its name is `LIST`. */
+  readonly list: ReplacedObject;
 }
 
-/** The object that says who may write to a target. */
-export interface LeaseObject {
+/** An object that is replaced only by who read it. */
+export interface ReplacedObject {
   latest(): Promise<TaggedBytes | undefined>;
   /** Replaces it if it is still the one of `tag`; `undefined`: if there is none. */
   replace(bytes: Uint8Array, tag: string | undefined): Promise<WriteOutcome>;
@@ -54,11 +58,27 @@ export function folderTarget(path: string): BackupTarget {
   const placeOf = (name: string): string => join(folder, ...name.split("/"));
   return {
     name: folder,
-    put: async (name, bytes) => writeWhole(placeOf(name), bytes),
+    put: async (name, bytes) => void writeWhole(placeOf(name), bytes),
     get: async (name) => readIfThere(placeOf(name)),
     remove: async (name) => rmSync(placeOf(name), { force: true }),
     names: async (below) => namesIn(placeOf(below)).map((name) => `${below}/${name}`),
     lease: folderLease(join(folder, "lease")),
+    list: folderList(join(folder, LIST)),
+  };
+}
+
+/**
+ * Earlier releases replace it by its name, so that it cannot have numbers. What is read again in the turn that replaces it is as near as a folder
+ * comes: who stands still for minutes does so elsewhere.
+ */
+function folderList(path: string): ReplacedObject {
+  const latest = (): TaggedBytes | undefined => {
+    const bytes = readIfThere(path);
+    return bytes && { bytes, tag: createHash("sha256").update(bytes).digest("hex") };
+  };
+  return {
+    latest: async () => latest(),
+    replace: async (bytes, tag) => (writeWhole(path, bytes, () => latest()?.tag === tag) ? "won" : "taken"),
   };
 }
 
@@ -67,7 +87,7 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /** A folder has no conditional writes: each replacement is a file with the next number, which only one can make. */
-function folderLease(folder: string): LeaseObject {
+function folderLease(folder: string): ReplacedObject {
   // A desktop or a network's file system puts files of its own into folders.
   const numbers = (): number[] =>
     namesIn(folder)
@@ -117,18 +137,20 @@ function ifThere<Content>(read: () => Content): Content | undefined {
   }
 }
 
-function writeWhole(path: string, bytes: Uint8Array): void {
+/** Whether it is there now: not if, when all but its name is done, `holds` says no. */
+function writeWhole(path: string, bytes: Uint8Array, holds: () => boolean = () => true): boolean {
   const folder = dirname(path);
   makeFolder(folder);
   const fresh = `${path}.${randomBytes(6).toString("hex")}.new`;
   writeNew(fresh, bytes);
   try {
+    if (!holds()) return false;
     renameSync(fresh, path);
-  } catch (error) {
+  } finally {
     rmSync(fresh, { force: true });
-    throw error;
   }
   syncFolder(folder);
+  return true;
 }
 
 /** Makes a file that is not there yet. */
@@ -161,7 +183,7 @@ function syncFolder(path: string): void {
 }
 
 function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarget {
-  const { files, log } = s3At(text, environment);
+  const { files, tagged } = s3At(text, environment);
   return {
     name: text,
     put: (name, bytes) => again(() => files.put(name, bytes)),
@@ -175,19 +197,25 @@ function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarge
       }
       return all;
     },
-    lease: {
-      latest: () => again(() => log.snapshot(LEASE)),
-      replace: async (bytes, tag) => {
-        let asked = 0;
-        const outcome = await again(() => {
-          asked += 1;
-          return log.replaceSnapshot(LEASE, bytes, tag);
-        });
-        if (outcome === "won" || asked === 1) return outcome;
-        // Of an answer that was lost nobody knows: it may be ours that is there.
-        const there = await again(() => log.snapshot(LEASE));
-        return there !== undefined && Buffer.compare(there.bytes, bytes) === 0 ? "won" : "taken";
-      },
+    lease: replacedIn(tagged, LEASE),
+    list: replacedIn(tagged, LIST),
+  };
+}
+
+function replacedIn({ read, replace }: TaggedObjects, name: string): ReplacedObject {
+  const latest = (): Promise<TaggedBytes | undefined> => again(() => read(name));
+  return {
+    latest,
+    replace: async (bytes, tag) => {
+      let asked = 0;
+      const outcome = await again(() => {
+        asked += 1;
+        return replace(name, bytes, tag);
+      });
+      if (outcome === "won" || asked === 1) return outcome;
+      // Of an answer that was lost nobody knows: it may be ours that is there.
+      const there = await latest();
+      return there !== undefined && Buffer.compare(there.bytes, bytes) === 0 ? "won" : "taken";
     },
   };
 }

@@ -1,6 +1,6 @@
 /** The bucket that an address names, with the credentials that the environment has, or else those of a role. */
 import process from "node:process";
-import { type Environment, type ObjectStore, type S3Role, s3OptionsOf } from "@brooklet/object-store";
+import { type Environment, type S3ObjectStore, type S3Role, s3OptionsOf } from "@brooklet/object-store";
 import { s3 } from "./s3.ts";
 
 /** AWS's library that finds credentials: of a container, an instance, a profile, a web identity. */
@@ -18,7 +18,7 @@ const LIBRARY = "@aws-sdk/credential-providers";
  *
  * @throws TypeError for what is no address, or has no credentials.
  */
-export function s3At(address: string, environment: Environment = process.env): ObjectStore {
+export function s3At(address: string, environment: Environment = process.env): S3ObjectStore {
   const hasKey = (environment["AWS_ACCESS_KEY_ID"] ?? "") !== "";
   const role = hasKey ? undefined : roleOfProcess();
   try {

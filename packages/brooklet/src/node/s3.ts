@@ -8,12 +8,12 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import process from "node:process";
 import {
   credentialsOf,
-  type ObjectStore,
   S3_REGION,
   S3_TIMEOUT_MS,
   type S3Access,
   type S3Answer,
   type S3Credentials,
+  type S3ObjectStore,
   type S3Options,
   type S3Request,
   type S3Transport,
@@ -36,7 +36,7 @@ const CONNECTIONS_MAX = 256;
  * // s3({ bucket: "mail", region: "eu-central-1", credentials: fromNodeProviderChain() })
  * ```
  */
-export function s3(options: S3Options): ObjectStore {
+export function s3(options: S3Options): S3ObjectStore {
   const isGiven = options.fetch !== undefined || options.transport !== undefined;
   // Elsewhere than on Node its client is an imitation, and `fetch` what is fast.
   const isNode = process.versions["bun"] === undefined && process.versions["deno"] === undefined;
