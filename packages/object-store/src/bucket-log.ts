@@ -12,6 +12,7 @@ import { encodeFrame, type Framed } from "./log-object.ts";
 import { readAhead } from "./log-part.ts";
 import { openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
 import type { BucketLogOptions } from "./replica.ts";
+import { demandPassing } from "./store-records.ts";
 
 const SNAPSHOT_BYTES = 16 << 20;
 /** Objects of the log after which a snapshot is taken however small they are: who takes over has to read them one by one. */
@@ -467,8 +468,7 @@ export class BucketLog {
     const before = await openSnapshot(stored);
     if (before.upTo > upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
     const bytes = await encodeFrame({ value: { upTo, writer, application: this.#application, state: value }, blobs });
-    const outcome = await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag));
-    if (outcome === "taken") {
+    if ((await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag))) === "taken") {
       // An answer that was lost: it may be ours that is there.
       const now = await this.#again(() => log.snapshot(name));
       if (now === undefined || !sameBytes(now.bytes, bytes)) throw new Fenced("not_applied");
@@ -477,13 +477,13 @@ export class BucketLog {
     await collectLog(log, name, before, upTo, (ask) => this.#again(ask));
   }
 
-  /** Asks until there is an answer: what said nothing may have been done or not. */
+  /** Asks until there is an answer, or a refusal: what said nothing may have been done or not. */
   async #again<Result>(ask: () => Promise<Result>): Promise<Result> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await ask();
       } catch (error) {
-        if (this.#isClosed) throw error;
+        demandPassing(error, this.#isClosed);
         await this.#options.pause(attempt);
       }
     }

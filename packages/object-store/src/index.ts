@@ -8,6 +8,7 @@ export {
   type ObjectLog,
   type ObjectStore,
   type ObjectStoreCosts,
+  refusalIn,
   type TaggedBytes,
   type WriteOutcome,
 } from "./object-store.ts";

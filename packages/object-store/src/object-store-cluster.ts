@@ -30,6 +30,7 @@ import {
   closeInTime,
   isOutdated,
   meaningOf,
+  Refusals,
   stepInTime,
   unlessFenced,
 } from "./outcomes.ts";
@@ -113,13 +114,15 @@ export class ObjectStoreCluster implements Cluster {
   readonly #peers: Peers | undefined;
   #application: StoredApplication | undefined;
   readonly #held: HeldFiles;
+  readonly #refusals: Refusals;
   readonly #settling: Settling;
   #files = 0;
   readonly #deploying = makeTurns();
   #closing: Promise<void> | undefined;
 
   constructor(options: ObjectStoreClusterOptions, about: About, application: StoredApplication | undefined) {
-    this.#options = options;
+    this.#refusals = new Refusals(options.onProblem);
+    this.#options = { ...options, onProblem: this.#refusals.tell };
     this.#about = about;
     this.#application = application;
     this.#wait = options.wait ?? sleep;
@@ -141,9 +144,8 @@ export class ObjectStoreCluster implements Cluster {
       gate,
       partitions: (_, { bucket }) => this.#partitionsOf(bucket),
     });
-    const { surroundings, peers, store, onProblem = () => undefined } = options;
-    const again = againWith(this.#wait);
-    const [{ files }, now] = [store, surroundings.sharedMs];
+    const { surroundings, peers, store, onProblem = () => undefined } = this.#options;
+    const [again, { files }, now] = [againWith(this.#wait), store, surroundings.sharedMs];
     this.#settling = {
       newest: () => this.#takeNewest(),
       put: (application) => putApplication(store, application, this.#writer, again),
@@ -210,6 +212,7 @@ export class ObjectStoreCluster implements Cluster {
     return { puts, gets, lists, removes, bytesWritten, bytesRead, bucketsOwned: this.owned };
   }
 
+  health: NonNullable<Cluster["health"]> = () => this.#refusals.health();
   figures: NonNullable<Cluster["figures"]> = () => this.#inner.figures();
   models: NonNullable<Cluster["models"]> = () => this.#inner.models();
 
@@ -253,6 +256,7 @@ export class ObjectStoreCluster implements Cluster {
   async #takeNewest(): Promise<StoredApplication | undefined> {
     const reading = readNewest(this.#options.store, this.#number, againWith(this.#wait));
     const newest = await stepInTime(reading, "not_applied");
+    this.#refusals.end();
     if (this.#closing !== undefined) return undefined;
     // Of two that ask at once the slower may have read less.
     if (newest === undefined || newest.number <= this.#number) return this.#application;
@@ -331,7 +335,7 @@ export class ObjectStoreCluster implements Cluster {
     const keys = "keys" in target ? target.keys : undefined;
     const numbers =
       keys === undefined ? [(target as { readonly bucket: number }).bucket] : keys.map((key) => this.#numberOf(key));
-    const shared = [...new Set(numbers)].map((number) => this.#bucketAt(number));
+    const shared = Array.from(new Set(numbers), (number) => this.#bucketAt(number));
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#passOnce(shared, keys, kind, work);
@@ -441,7 +445,6 @@ export class ObjectStoreCluster implements Cluster {
 
   #makeBucket(number: number): SharedBucket {
     const { store, openCache, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = this.#options;
-    const again = againWith(this.#wait);
     const replica = new BucketReplica({
       bucket: number,
       buckets: this.#about.buckets,
@@ -450,7 +453,7 @@ export class ObjectStoreCluster implements Cluster {
       open: openCache,
       cacheBytes: Math.ceil(cacheBytes / this.#about.buckets),
       nameFile: () => this.#newFile(number),
-      again,
+      again: againWith(this.#wait),
       onBegin: () => this.#inner.forget(number),
       onProblem,
     });

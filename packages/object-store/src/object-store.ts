@@ -50,6 +50,14 @@ export interface ObjectStoreCosts {
   readonly bytesRead: number;
 }
 
+/**
+ * Why a store says no to whatever it is asked, as a sentence for whoever can mend that; nothing: it may be asked again. Drivers say so in a
+ * property of what they throw.
+ */
+export function refusalIn(error: unknown): string | undefined {
+  return error instanceof Error ? (error as { readonly refusal?: string }).refusal : undefined;
+}
+
 /** A store of objects. */
 export interface ObjectStore {
   readonly log: ObjectLog;

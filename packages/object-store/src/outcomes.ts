@@ -4,9 +4,11 @@ import type { GateKind } from "@brooklet/partition";
 import { StoreError } from "@brooklet/store";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
 import { type BucketReplica, Outdated } from "./bucket-replica.ts";
+import { RefusedError } from "./store-records.ts";
 
-/** What is certain of work in which a bucket was taken over: nothing, if something of this gateway was won since it began. */
-export function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Fenced {
+/** What is certain of work in which a bucket was taken over, or refused: nothing, if something of this gateway was won since it began. */
+export function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Error {
+  if (error instanceof RefusedError) return error;
   const isUnknown = error instanceof Fenced && error.outcome === "unknown";
   return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
 }
@@ -81,6 +83,31 @@ export function meaningOf(error: unknown): unknown {
     return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
   }
   return error;
+}
+
+/** What a store refuses, until it was asked something that it did not. */
+export class Refusals {
+  readonly #tell: (error: unknown) => void;
+  #latest: string | undefined;
+
+  constructor(tell: (error: unknown) => void = () => undefined) {
+    this.#tell = tell;
+  }
+
+  /** Tells of a failure; of a refusal once: whatever is asked meets it. */
+  readonly tell = (error: unknown): void => {
+    const isKnown = error instanceof RefusedError && this.#latest === error.message;
+    if (error instanceof RefusedError) this.#latest = error.message;
+    if (!isKnown) this.#tell(error);
+  };
+
+  /** It did what it was asked. */
+  end(): void {
+    this.#latest = undefined;
+  }
+
+  /** What is wrong, in sentences. */
+  readonly health = async (): Promise<readonly string[]> => (this.#latest === undefined ? [] : [this.#latest]);
 }
 
 /** Tells of failures, but not of those that a bucket was taken over, which is nobody's fault. */

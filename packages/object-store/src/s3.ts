@@ -44,6 +44,20 @@ const SIGNS: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", qu
 const SAID_BYTES = 300;
 const decoder = new TextDecoder();
 
+/** Statuses of what may be otherwise with the next request, beside failures: it came too slowly, two wrote at once, there are too many, a bucket is new. */
+const PASSING: ReadonlySet<number> = new Set([307, 408, 409, 429]);
+/** What is to be mended where a service refuses, by its codes. */
+const MENDS: Readonly<Record<string, string>> = {
+  RequestTimeTooSkewed: "the clock of this machine is not that of the service: set it right",
+  SignatureDoesNotMatch: "the secret access key is not that of the access key",
+  InvalidAccessKeyId: "there is no such access key",
+  AccessDenied: "who has the access key may not do that: let it get, put, delete and list objects",
+  ExpiredToken: "the session of the credentials is over: give it new ones, or a role's",
+  NoSuchBucket: "there is no such bucket",
+  PermanentRedirect: "the bucket is in another region",
+  AuthorizationHeaderMalformed: "the bucket is in another region",
+};
+
 /** A request that the service refused. */
 export class S3Error extends Error {
   readonly status: number;
@@ -52,6 +66,16 @@ export class S3Error extends Error {
     super(message);
     this.name = "S3Error";
     this.status = status;
+  }
+
+  /** Why the same is refused whenever it is asked; nothing: it may be asked again. */
+  get refusal(): string | undefined {
+    const { status, message } = this;
+    const [, code = ""] = /<Code>(\w+)</.exec(message) ?? [];
+    if ((status >= 500 && status !== 501) || PASSING.has(status) || code === "RequestTimeout") return undefined;
+    // It did what it was asked, but not as it should.
+    if (status < 300) return message;
+    return `the object store refuses what it is asked (${code || status})${code in MENDS ? `: ${MENDS[code]}` : ""}`;
   }
 }
 

@@ -3,7 +3,7 @@ import { asPackage, type UnsharedBytes } from "@brooklet/core";
 import { type StoredApplication, StoreError } from "@brooklet/store";
 import { damagedError, decodeFrame, encodeFrame } from "./log-object.ts";
 import { sameBytes } from "./log-reader.ts";
-import type { ObjectFiles, ObjectStore } from "./object-store.ts";
+import { type ObjectFiles, type ObjectStore, refusalIn } from "./object-store.ts";
 import { integer } from "./record.ts";
 
 const FORMAT = 1;
@@ -119,6 +119,21 @@ async function readApplication(
   return { number, bytes: asPackage(stored.slice()) };
 }
 
+/** A store that says no to whatever it is asked. Of what was asked before it is not known whether it was done. */
+export class RefusedError extends StoreError {
+  constructor(refusal: string, cause: unknown) {
+    super("io", refusal, cause);
+    this.name = "RefusedError";
+  }
+}
+
+/** Throws where what failed would fail again however often it is asked, or nothing is asked any more. */
+export function demandPassing(error: unknown, isClosed = false): void {
+  const refusal = refusalIn(error);
+  if (refusal !== undefined) throw new RefusedError(refusal, error);
+  if (isClosed) throw error;
+}
+
 /** Asks until there is an answer, as long as that is worth it. */
 export function againWith(wait: (milliseconds: number) => Promise<void>): Again {
   return async (ask) => {
@@ -127,6 +142,7 @@ export function againWith(wait: (milliseconds: number) => Promise<void>): Again 
       try {
         return await ask();
       } catch (error) {
+        demandPassing(error);
         if (attempt === GIVEN_UP_AFTER || performance.now() > endMs)
           throw new StoreError("io", "the object store does not answer", error);
         await wait(pauseMs(attempt));

@@ -7,7 +7,7 @@ import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, 
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
-import { pauseMs, S3Error, type TaggedBytes, type TaggedObjects, type WriteOutcome } from "@brooklet/object-store";
+import { pauseMs, refusalIn, type TaggedBytes, type TaggedObjects, type WriteOutcome } from "@brooklet/object-store";
 import { makeFolders } from "@brooklet/store/node";
 import { s3At } from "../node/s3-address.ts";
 import { LIST } from "./manifest.ts";
@@ -16,8 +16,6 @@ import { LIST } from "./manifest.ts";
 const LEASE = "lease/snapshot";
 /** How often a request is made: for some ten seconds, where the service says no at once. */
 const ATTEMPTS = 12;
-/** Statuses of what may be otherwise with the next request, beside failures: it came too slowly, two wrote at once, there are too many. */
-const PASSING: ReadonlySet<number> = new Set([408, 409, 429]);
 
 /** A place of objects. */
 export interface BackupTarget {
@@ -226,14 +224,8 @@ async function again<Result>(ask: () => Promise<Result>): Promise<Result> {
     try {
       return await ask();
     } catch (error) {
-      if (attempt === ATTEMPTS || !mayPass(error)) throw error;
+      if (attempt === ATTEMPTS || refusalIn(error) !== undefined) throw error;
       await wait(pauseMs(attempt));
     }
   }
-}
-
-function mayPass(error: unknown): boolean {
-  if (!(error instanceof S3Error)) return true;
-  const { status, message } = error;
-  return (status >= 500 && status !== 501) || PASSING.has(status) || message.includes("<Code>RequestTimeout<");
 }
