@@ -1,5 +1,6 @@
 /** Databases that several processes share, in an object store: `open({ store: s3({ … }), schemas })`. */
 export {
+  type AgedBytes,
   type Environment,
   type ForkOptions,
   type ForkReport,

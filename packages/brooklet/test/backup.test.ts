@@ -13,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
@@ -331,14 +332,18 @@ test("one backup at a time is made to a target, and all that are listed are rest
     await restore({ objects, path: join(folder(), "restored"), id, openSql: openDatabase, isSealed });
 });
 
+/** The lease of a folder is as if it had been renewed so long ago. */
+function age(kept: string, ms: number): void {
+  const renewed = new Date(performance.timeOrigin + performance.now() - ms);
+  for (const name of readdirSync(join(kept, "lease"))) utimesSync(join(kept, "lease", name), renewed, renewed);
+}
+
 test.each([
   ["ten minutes after its holder was seen", 601_000, false],
   ["at once where it is said", 0, true],
 ])(
   "the turn of a backup that does not end is taken over %s, and it lists and removes nothing then",
   async (_, laterMs, isTakenOver) => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    onTestFinished(() => void vi.useRealTimers());
     const [data, kept] = [await filled(), folder()];
     const { target, begun, letGo } = held(folderTarget(kept));
     const objects = new BackupObjects(folderTarget(kept), KEY);
@@ -347,9 +352,9 @@ test.each([
     first.catch(() => undefined);
     await begun;
     if (laterMs > 0) {
-      vi.setSystemTime(Date.now() + laterMs - 2_000);
+      age(kept, laterMs - 2_000);
       await expect(backUp({ ...of, objects })).rejects.toThrow("there is one at a time");
-      vi.setSystemTime(Date.now() + 2_000);
+      age(kept, laterMs);
     }
     const second = await backUp({ ...of, objects, isTakenOver });
     letGo();
@@ -491,6 +496,29 @@ test("a backup that goes on for longer than its turn keeps it", async () => {
   await lease.end();
   await (await Lease.take(target, false)).end();
 });
+
+test.each([-3_600_000, 3_600_000])(
+  "a clock that is %i ms beside that of who has a target neither takes it over nor waits longer",
+  async (ms) => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [kept, service] = [folder(), await s3Target()];
+    const leases = [await Lease.take(folderTarget(kept), false), await Lease.take(service.target, false)];
+    vi.setSystemTime(Date.now() + ms);
+    for (const target of [folderTarget(kept), service.target])
+      await expect(Lease.take(target, false)).rejects.toThrow("there is one at a time");
+    // Its own clock was set: it is renewed all the same.
+    for (const lease of leases) {
+      const before = (await folderTarget(kept).lease.latest())?.tag;
+      await lease.guarded().put("objects/1", new Uint8Array(1));
+      if (lease === leases[0]) expect((await folderTarget(kept).lease.latest())?.tag).not.toBe(before);
+    }
+    vi.setSystemTime(Date.now() - 2 * ms);
+    age(kept, 601_000);
+    service.pass(601_000);
+    for (const target of [folderTarget(kept), service.target]) await (await Lease.take(target, false)).end();
+  },
+);
 
 test("of many who want a target at once one has it, also when what was there before is replaced meanwhile", async () => {
   const target = folderTarget(folder());
@@ -652,7 +680,10 @@ type Fate = "answered" | "refused" | "failed" | "unanswered";
 /** A target in a service that speaks S3, and what is stored there. */
 async function s3Target(fateOf: (count: number) => Fate = () => "answered") {
   const stored = new Map<string, Buffer>();
-  let count = 0;
+  const times = new Map<string, number>();
+  let [count, waitedMs] = [0, 0];
+  // Its clock is its own.
+  const now = (): number => performance.timeOrigin + performance.now() + waitedMs;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -670,13 +701,19 @@ async function s3Target(fateOf: (count: number) => Fate = () => "answered") {
       const tag = tagOf(stored.get(name));
       const { "if-match": expected = tag, "if-none-match": none } = request.headers;
       if (expected !== tag || (none !== undefined && tag !== "")) return response.writeHead(412).end();
-      if (request.method === "PUT") stored.set(name, Buffer.concat(chunks));
+      if (request.method === "PUT") {
+        stored.set(name, Buffer.concat(chunks));
+        times.set(name, now());
+      }
       if (request.method === "DELETE") stored.delete(name);
       if (fate === "failed") return response.writeHead(500).end("<Code>InternalError</Code>");
       if (fate === "unanswered") return request.socket.destroy();
       const found = stored.get(name);
       if (request.method === "GET" && found === undefined) return response.writeHead(404).end();
-      return response.writeHead(200, { etag: tagOf(found) }).end(request.method === "GET" ? found : undefined);
+      const [date, modified] = [now(), times.get(name) ?? 0].map((ms) => new Date(ms).toUTCString());
+      return response
+        .writeHead(200, { etag: tagOf(found), date, "last-modified": modified })
+        .end(request.method === "GET" ? found : undefined);
     });
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -686,7 +723,10 @@ async function s3Target(fateOf: (count: number) => Fate = () => "answered") {
     AWS_SECRET_ACCESS_KEY: "secret",
     AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
   });
-  return { target, stored };
+  const pass = (ms: number): void => {
+    waitedMs += ms;
+  };
+  return { target, stored, pass };
 }
 
 test("a bucket of a service that speaks S3 keeps backups", async () => {

@@ -15,9 +15,17 @@ export {
 export { ObjectStoreCluster, type ObjectStoreClusterOptions, openObjectStoreCluster } from "./object-store-cluster.ts";
 export type { PeerCall, PeerPort, PeerReply } from "./peers.ts";
 export { type PostgresClient, postgresObjectStore } from "./postgres.ts";
-export { S3Error, type S3ObjectStore, type S3Options, s3ObjectStore, type TaggedObjects } from "./s3.ts";
+export {
+  type AgedBytes,
+  S3Error,
+  type S3ObjectStore,
+  type S3Options,
+  s3ObjectStore,
+  type TaggedObjects,
+} from "./s3.ts";
 export { type Environment, s3OptionsOf } from "./s3-address.ts";
 export {
+  ageOf,
   credentialsOf,
   S3_REGION,
   S3_TIMEOUT_MS,

@@ -19,6 +19,8 @@ export interface S3Answer {
   readonly status: number;
   /** Its ETag. */
   readonly tag: string | undefined;
+  /** How long before it its object was stored, by the service's own clock; nothing: it does not say. */
+  readonly ageMs?: () => number | undefined;
   readonly bytes: Uint8Array;
 }
 
@@ -65,6 +67,12 @@ export function signedTime(now: Date): string {
   return now.toISOString().replace(/[:-]|\.\d+/g, "");
 }
 
+/** How long before an answer its object was stored, of its headers `date` and `last-modified`. */
+export function ageOf(answered: string | null | undefined, stored: string | null | undefined): number | undefined {
+  const ageMs = Date.parse(answered ?? "") - Date.parse(stored ?? "");
+  return Number.isNaN(ageMs) ? undefined : ageMs;
+}
+
 /** What gives the credentials of a request. */
 export function credentialsOf(access: S3Access): S3Role["credentials"] {
   return "credentials" in access ? access.credentials : () => access;
@@ -98,7 +106,9 @@ export function fetchTransport(access: S3Access, given?: typeof fetch): S3Transp
       const signed = await clientOf(await credentials()).sign(`${origin}${target}`, { ...what, aws: { datetime } });
       const response = await ask(signed, { signal: AbortSignal.timeout(timeoutMs) });
       const bytes = new Uint8Array(await response.arrayBuffer());
-      return { status: response.status, tag: response.headers.get("etag") ?? undefined, bytes };
+      const { status, headers: said } = response;
+      const ageMs = (): number | undefined => ageOf(said.get("date"), said.get("last-modified"));
+      return { status, tag: said.get("etag") ?? undefined, ageMs, bytes };
     },
   };
 }

@@ -79,9 +79,15 @@ export class S3Error extends Error {
   }
 }
 
+/** An object as it is stored, and how long it is. */
+export interface AgedBytes extends TaggedBytes {
+  /** Milliseconds, by the clock of what it is stored in; nothing: that does not say. */
+  readonly ageMs?: (() => number | undefined) | undefined;
+}
+
 /** Objects that are replaced only by who read them, as snapshots of logs are. */
 export interface TaggedObjects {
-  read(name: string): Promise<TaggedBytes | undefined>;
+  read(name: string): Promise<AgedBytes | undefined>;
   /** Replaces it if it is still the one of `tag`; `undefined`: if there is none. */
   replace(name: string, bytes: Uint8Array, tag: string | undefined): Promise<WriteOutcome>;
 }
@@ -98,9 +104,9 @@ export function s3ObjectStore(options: S3Options): S3ObjectStore {
     read: async (name) => {
       const answer = await bucket.get(name);
       if (answer === undefined) return undefined;
-      const { bytes, tag, status } = answer;
+      const { bytes, tag, status, ageMs } = answer;
       if (tag === undefined) throw new S3Error("the service gives no ETag", status);
-      return { bytes, tag };
+      return { bytes, tag, ageMs };
     },
     replace: (name, bytes, tag) =>
       bucket.put(name, bytes, tag === undefined ? { "if-none-match": "*" } : { "if-match": tag }),

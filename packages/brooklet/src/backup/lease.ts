@@ -38,7 +38,7 @@ export class Lease {
   static async take(target: BackupTarget, isTakenOver: boolean): Promise<Lease> {
     const latest = await target.lease.latest();
     const holder = latest && holderOf(latest.bytes);
-    if (holder !== undefined && !isTakenOver && isHeld(holder)) throw refusal(target, holder);
+    if (holder !== undefined && !isTakenOver && isHeld(holder, latest?.ageMs?.())) throw refusal(target, holder);
     const now = new Date().toISOString();
     const own = { token: randomUUID(), process: `process ${process.pid} on ${hostname()}`, since: now, renewed: now };
     if ((await target.lease.replace(bytesOf(own), latest?.tag)) === "won") return new Lease(target, own);
@@ -76,7 +76,7 @@ export class Lease {
   async demand(): Promise<void> {
     const latest = await this.#target.lease.latest();
     const holder = latest && holderOf(latest.bytes);
-    const isOld = Date.now() - this.#renewedMs > RENEWAL_MS;
+    const isOld = this.#isOld;
     const isOwn = holder?.token === this.#own.token && (!isOld || (await this.#replace({}, latest?.tag)));
     if (!isOwn) throw new BackupFailure(`${this.#target.name}: another backup took over, and this one ends`);
   }
@@ -88,7 +88,12 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    if (Date.now() - this.#renewedMs > RENEWAL_MS) await this.demand();
+    if (this.#isOld) await this.demand();
+  }
+
+  /** A clock may be set back meanwhile. */
+  get #isOld(): boolean {
+    return Math.abs(Date.now() - this.#renewedMs) > RENEWAL_MS;
   }
 
   async #replace(change: Partial<Holder>, tag: string | undefined): Promise<boolean> {
@@ -100,8 +105,9 @@ export class Lease {
   }
 }
 
-function isHeld({ renewed, isOver = false }: Holder): boolean {
-  return !isOver && !(Date.now() - Date.parse(renewed) > STALE_MS);
+/** By the clock of the target, if it has one: those of two machines need not say the same. */
+function isHeld({ renewed, isOver = false }: Holder, ageMs: number = Date.now() - Date.parse(renewed)): boolean {
+  return !isOver && !(ageMs > STALE_MS);
 }
 
 function refusal(target: BackupTarget, holder: Holder | undefined): Error {

@@ -3,11 +3,28 @@
  * two objects are replaced only by who read them.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { setTimeout as wait } from "node:timers/promises";
-import { pauseMs, refusalIn, type TaggedBytes, type TaggedObjects, type WriteOutcome } from "@brooklet/object-store";
+import {
+  type AgedBytes,
+  pauseMs,
+  refusalIn,
+  type TaggedBytes,
+  type TaggedObjects,
+  type WriteOutcome,
+} from "@brooklet/object-store";
 import { makeFolders } from "@brooklet/store/node";
 import { s3At } from "../node/s3-address.ts";
 import { LIST } from "./manifest.ts";
@@ -37,7 +54,7 @@ export interface BackupTarget {
 
 /** An object that is replaced only by who read it. */
 export interface ReplacedObject {
-  latest(): Promise<TaggedBytes | undefined>;
+  latest(): Promise<AgedBytes | undefined>;
   /** Replaces it if it is still the one of `tag`; `undefined`: if there is none. */
   replace(bytes: Uint8Array, tag: string | undefined): Promise<WriteOutcome>;
 }
@@ -99,7 +116,7 @@ function folderLease(folder: string): ReplacedObject {
         if (number === 0) return undefined;
         const bytes = readIfThere(placeOf(number));
         // It may have been replaced meanwhile.
-        if (bytes !== undefined) return { bytes, tag: String(number) };
+        if (bytes !== undefined) return { bytes, tag: String(number), ageMs: () => ageIn(folder, placeOf(number)) };
       }
     },
     replace: async (bytes, tag) => {
@@ -119,6 +136,18 @@ function folderLease(folder: string): ReplacedObject {
       return isLatest ? "won" : "taken";
     },
   };
+}
+
+/** How old a file is by the clock that its folder gives times by, which may be another machine's. */
+function ageIn(folder: string, path: string): number | undefined {
+  const fresh = join(folder, `${randomBytes(6).toString("hex")}.new`);
+  writeNew(fresh, new Uint8Array());
+  try {
+    const made = statSync(fresh).mtimeMs;
+    return ifThere(() => made - statSync(path).mtimeMs);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
 }
 
 function readIfThere(path: string): Uint8Array | undefined {
@@ -201,7 +230,7 @@ function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarge
 }
 
 function replacedIn({ read, replace }: TaggedObjects, name: string): ReplacedObject {
-  const latest = (): Promise<TaggedBytes | undefined> => again(() => read(name));
+  const latest = (): Promise<AgedBytes | undefined> => again(() => read(name));
   return {
     latest,
     replace: async (bytes, tag) => {

@@ -7,6 +7,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
 import process from "node:process";
 import {
+  ageOf,
   credentialsOf,
   S3_REGION,
   S3_TIMEOUT_MS,
@@ -178,7 +179,8 @@ function exchange(
     sent.on("response", (response) => {
       receive(response).then((bytes) => {
         clearTimeout(timer);
-        resolve({ status: response.statusCode ?? 0, tag: response.headers.etag, bytes });
+        const { statusCode: status = 0, headers: said } = response;
+        resolve({ status, tag: said.etag, ageMs: () => ageOf(said.date, said["last-modified"]), bytes });
       }, fail);
     });
     sent.end(body);
