@@ -13,6 +13,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -642,6 +643,18 @@ test("what an earlier release noted of backups is known until they are gone", as
   forgetBackups(data, "one", (id) => id === "new");
   forgetBackups(data, "other", () => false);
   expect(backupsOf(data).map(({ id }) => id)).toEqual(["new"]);
+});
+
+test("a directory is not backed up into itself", async () => {
+  const [data, link] = [await filled(), join(folder(), "link")];
+  symlinkSync(data, link, "dir");
+  for (const place of [data, join(data, "backups"), join(link, "a", "b")]) {
+    const objects = new BackupObjects(folderTarget(place), undefined);
+    await expect(backUp({ directory: data, objects, openSql: openDatabase, isSealed })).rejects.toThrow(
+      "is in the data directory",
+    );
+  }
+  expect(readdirSync(data)).not.toContain("lease");
 });
 
 test("a damaged directory is not backed up", async () => {

@@ -3,6 +3,8 @@
  * everything that is read is verified; the blocks of segments never change, so that only those that no earlier backup has are stored.
  */
 import { createHash, randomBytes } from "node:crypto";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, isAbsolute, sep } from "node:path";
 import {
   applicationIn,
   BucketMoment,
@@ -67,6 +69,10 @@ export async function backUp(options: BackupOptions): Promise<BackupReport> {
   const { directory, objects, isTakenOver = false, signal } = options;
   // Throws where there is no directory to note anything in.
   bucketsIn(directory);
+  if (isWithin(objects.target.name, directory))
+    throw new BackupFailure(
+      `${objects.target.name} is in the data directory, and would be lost with it: take another place`,
+    );
   const lease = await Lease.take(objects.target, isTakenOver);
   try {
     return await make({ ...options, objects: objects.through(lease.guarded(signal)) }, lease);
@@ -74,6 +80,13 @@ export async function backUp(options: BackupOptions): Promise<BackupReport> {
     // Where it cannot be given back it ends by itself.
     await lease.end().catch(() => undefined);
   }
+}
+
+/** Whether a path is that of a directory or below it. What is no path is in none. */
+function isWithin(path: string, directory: string): boolean {
+  let there = path;
+  while (isAbsolute(there) && !existsSync(there)) there = dirname(there);
+  return isAbsolute(there) && `${realpathSync(there)}${sep}`.startsWith(`${realpathSync(directory)}${sep}`);
 }
 
 async function make(options: BackupOptions, lease: Lease): Promise<BackupReport> {
