@@ -657,6 +657,18 @@ test("a directory is not backed up into itself", async () => {
   expect(readdirSync(data)).not.toContain("lease");
 });
 
+test("a backup with a key names nothing again that one without a key stored", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const make = async (key?: string) => {
+    const objects = new BackupObjects(folderTarget(kept), key);
+    return await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
+  };
+  const plain = await make();
+  expect((await make()).kept).toBe(plain.segments);
+  expect((await make(KEY)).kept).toBe(0);
+  expect((await make(KEY)).kept).toBe(plain.segments);
+});
+
 test("a damaged directory is not backed up", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), undefined);

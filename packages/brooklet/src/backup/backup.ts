@@ -184,7 +184,7 @@ async function latestOf(
 ): Promise<Manifest | undefined> {
   for (const { id } of [...list].reverse()) {
     const manifest = await objects.value<Manifest>(manifestName(id));
-    if (manifest?.directory === directory) return manifest;
+    if (manifest?.directory === directory) return (await objects.isNamedAgain(manifestName(id))) ? manifest : undefined;
   }
   return undefined;
 }

@@ -46,6 +46,11 @@ export class BackupObjects {
     return this.#key !== undefined;
   }
 
+  /** Whether an object may be named again: one that is not encrypted may not by who has a key. */
+  async isNamedAgain(name: string): Promise<boolean> {
+    return this.#key === undefined || (await this.target.get(name))?.[MAGIC.length] === SEALED;
+  }
+
   /** Stores bytes, when `before` was told of the name and has settled. The name of the object. */
   async add(bytes: Uint8Array, before: (name: string) => Promise<void>): Promise<string> {
     const stored = this.#seal(bytes);
