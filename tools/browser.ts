@@ -1,7 +1,7 @@
 /** A browser of this machine, for tests: Chromium by its usual names, or what BROOKLET_CHROMIUM names. */
 import { existsSync } from "node:fs";
 import process from "node:process";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
 
 const PLACES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"].map(
   (name) => `/usr/bin/${name}`,
@@ -21,11 +21,20 @@ if (browserPath === undefined) {
 /** No limit of the library's own: it would be shorter than that of a test, which ends what waits for ever. */
 const UNLIMITED = 0;
 
+const asRoot: readonly string[] = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+
+/** Starts it with a profile that is kept in a folder, as users have one: its storage is on a disk. */
+export async function startProfile(folder: string): Promise<BrowserContext> {
+  if (browserPath === undefined) throw new Error("There is no browser");
+  const context = await chromium.launchPersistentContext(folder, { executablePath: browserPath, args: [...asRoot] });
+  context.setDefaultTimeout(UNLIMITED);
+  return context;
+}
+
 /** Starts it. What is done in its pages has no time limit but the test's. */
 export async function startBrowser(): Promise<Browser> {
   if (browserPath === undefined) throw new Error("There is no browser");
-  const asRoot = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  const browser = await chromium.launch({ executablePath: browserPath, args: asRoot, timeout: UNLIMITED });
+  const browser = await chromium.launch({ executablePath: browserPath, args: [...asRoot], timeout: UNLIMITED });
   const newContext = browser.newContext.bind(browser);
   // Pages of no context of their own come from it, too.
   browser.newContext = async (options) => {

@@ -8,8 +8,9 @@ import {
   OWNER,
   type ToOwner,
   type ToWorker,
+  workerOf,
 } from "./browser/messages.ts";
-import { type Channel, type MessageEnd, openChannel } from "./browser/platform.ts";
+import { browser, type Channel, type MessageEnd, openChannel } from "./browser/platform.ts";
 import { LackOfFiles } from "./browser/pool.ts";
 import { type StartMessage, WorkerDatabase } from "./browser/worker-database.ts";
 import { startingError } from "./starting.ts";
@@ -18,6 +19,8 @@ import { startingError } from "./starting.ts";
 const page = globalThis as unknown as MessageEnd;
 let database: WorkerDatabase | undefined;
 let channel: Channel | undefined;
+/** How long the worker before may take to end until it counts as one that stays. */
+const ENDING_MS = 1_000;
 /** Tells the other pages that the database is closed here. */
 let tellClosing = (): void => undefined;
 
@@ -33,13 +36,30 @@ function tellProblem(problem: unknown): void {
 
 async function start(asked: StartMessage): Promise<void> {
   try {
-    database = await WorkerDatabase.open(asked, tellProblem);
+    if (asked.stored !== undefined) await takeFiles(asked.stored.name);
+    database = await WorkerDatabase.open(asked, tellProblem, () => tell({ kind: "cleared" }));
     if (asked.stored !== undefined) channel = serveOthers(database, asked.stored);
-    tell({ kind: "started" });
+    tell({ kind: "started", isNew: database.isNew });
   } catch (error) {
     const { code, status, message } = startingError(error);
     tell({ kind: "failed", code, status, message, lacks: error instanceof LackOfFiles });
   }
+}
+
+/**
+ * A page keeps its locks when the storage is cleared, and they mean nothing to pages that come later. A worker that is started after that
+ * has locks that hold among all of them.
+ */
+async function takeFiles(name: string): Promise<void> {
+  const timer = setTimeout(() => tell({ kind: "waiting" }), ENDING_MS);
+  await new Promise<void>((resolve, reject) => {
+    const held = (): Promise<void> => {
+      resolve();
+      return new Promise(() => undefined);
+    };
+    browser.navigator?.locks?.request(`${channelOf(name)} files`, {}, held).catch(reject);
+  });
+  clearTimeout(timer);
 }
 
 /** Answers the other pages of a database, and tells them that it is here. */
@@ -48,12 +68,12 @@ function serveOthers(of: WorkerDatabase, { name, owner }: NonNullable<StartMessa
   const send = (to: string, message: FromOwner): void => heard.postMessage({ to, from: owner, message });
   heard.onmessage = ({ data }) => {
     const { to, from, message } = data as Envelope<ToOwner | FromOwner>;
-    if (to === OWNER) of.take(from, message as ToOwner, (reply) => send(from, reply));
+    if (to === OWNER || to === workerOf(owner)) of.take(from, message as ToOwner, (reply) => send(from, reply));
     // A lock does not outlive that the storage is cleared. The other page will not get the files while they are open here.
-    else if (message.kind === "opening") send(EVERYBODY, { kind: "serving" });
+    else if (message.kind === "opening") send(EVERYBODY, { kind: "serving", isNew: of.isNew });
   };
   tellClosing = () => send(EVERYBODY, { kind: "closing" });
-  send(EVERYBODY, { kind: "serving" });
+  send(EVERYBODY, { kind: "serving", isNew: of.isNew });
   return heard;
 }
 

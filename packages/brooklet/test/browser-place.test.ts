@@ -1,7 +1,15 @@
 /** A page that waits for the database of another, and takes it over: what the other one still says counts. */
 import { BrookletError } from "@brooklet/client";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { channelOf, type Envelope, EVERYBODY, type FromOwner, OWNER, type ToOwner } from "../src/browser/messages.ts";
+import {
+  channelOf,
+  type Envelope,
+  EVERYBODY,
+  type FromOwner,
+  OWNER,
+  type ToOwner,
+  workerOf,
+} from "../src/browser/messages.ts";
 import { NoStorage } from "../src/browser/own-worker.ts";
 import { storedPlace } from "../src/browser/place.ts";
 
@@ -38,8 +46,8 @@ async function served({ isNext = true } = {}) {
   const say = (message: FromOwner, to: string, from = FORMER): void => channel.postMessage({ to, from, message });
   channel.onmessage = (event) => {
     const { to, from, message } = (event as MessageEvent).data as Envelope<ToOwner>;
-    if (to !== OWNER) return;
-    if (message.kind === "hello") say({ kind: "serving" }, from);
+    if (![OWNER, workerOf(FORMER), workerOf("next")].includes(to)) return;
+    if (message.kind === "hello") say({ kind: "serving", isNew: false }, from);
     else asked.push({ from, message });
   };
   let grant = (): Promise<void> => Promise.resolve();
@@ -50,7 +58,7 @@ async function served({ isNext = true } = {}) {
   vi.stubGlobal("navigator", { locks: { request } });
   vi.stubGlobal("Worker", SlowWorker);
   const place = await storedPlace(NAME, { cacheBytes: 0, assets: {}, onProblem: () => undefined });
-  const begin = (): void => SlowWorker.last?.onmessage?.({ data: { kind: "started" } });
+  const begin = (): void => SlowWorker.last?.onmessage?.({ data: { kind: "started", isNew: false } });
   onTestFinished(async () => {
     begin();
     await place.close();
@@ -108,7 +116,7 @@ test.each([
   place.link.fetch("http://x.invalid/later", {}).catch(() => undefined);
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(asked).toHaveLength(1);
-  tell({ kind: "serving" }, "next");
+  tell({ kind: "serving", isNew: false }, "next");
   await expect.poll(() => asked.at(-1)?.message).toMatchObject({ kind: "ask", url: "http://x.invalid/later" });
   // Late, or of somebody who has it no more: they change nothing.
   tell({ kind: "opening" }, "next");

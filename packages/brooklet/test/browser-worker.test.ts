@@ -17,6 +17,7 @@ vi.mock("@brooklet/partition", async (original) => ({
   ...(await original<typeof import("@brooklet/partition")>()),
   LocalCluster: class {
     close = closed;
+    application = (): undefined => undefined;
   },
 }));
 

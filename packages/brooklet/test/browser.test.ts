@@ -5,7 +5,7 @@
 import { rmSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import { browserPath, startBrowser, startProfile } from "../../../tools/browser.ts";
 import sizes from "../../../tools/sizes.json" with { type: "json" };
 import type { BrowserDatabase, BrowserOpenOptions, BrookletError as Failure } from "../src/browser.ts";
 import { open as openHere } from "../src/open.ts";
@@ -205,29 +205,74 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.close();
   });
 
-  test("a storage that is cleared while it is open is told as that, and by the page that has it to all others", async () => {
-    const page = await pageWith("cleared");
-    expect(await putIn(page, "before")).toBe("done");
-    const devtools = await context.newCDPSession(page);
-    await devtools.send("Storage.clearDataForOrigin", { origin: new URL(site.url).origin, storageTypes: "all" });
-    expect(await putIn(page, "after")).toBe("STORE_CORRUPT 500 unknown");
-    const search = countOf(page, "before").catch(String);
-    expect(await search).toContain("BrookletError: The stored data is damaged");
-    const heard = await page.evaluate(async () => {
-      const channel = new BroadcastChannel("brooklet cleared");
-      const told = new Promise((resolve) => {
-        channel.onmessage = ({ data }) => resolve((data as { readonly message: object }).message);
-      });
-      channel.postMessage({ to: "everybody", from: "another", message: { kind: "opening" } });
-      return await told;
+  describe.each([
+    ["on a disk", true],
+    ["in memory", false],
+  ])("a storage %s that is cleared while it is open", (_, isOnDisk) => {
+    let kept: BrowserContext | undefined;
+    let outer: BrowserContext;
+    const folder = siteFolder();
+
+    // Files of a profile that is on a disk can be written when they are removed; of one in memory they cannot.
+    beforeAll(async () => {
+      outer = context;
+      if (isOnDisk) context = kept = await startProfile(folder);
     });
-    expect(heard).toEqual({ kind: "serving" });
-    await close(page);
-    await openIn(page, "cleared");
-    expect(await putIn(page, "anew")).toBe("done");
-    expect(await countOf(page, "later")).toBe(1);
-    await close(page);
-    await page.close();
+
+    afterAll(async () => {
+      context = outer;
+      await kept?.close();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const clearedBy = async (page: Page): Promise<void> => {
+      const devtools = await context.newCDPSession(page);
+      await devtools.send("Storage.clearDataForOrigin", { origin: new URL(site.url).origin, storageTypes: "all" });
+    };
+
+    test("is told as that, and opens again, for other pages too", async () => {
+      const page = await pageWith("cleared");
+      expect(await putIn(page, "before")).toBe("done");
+      await clearedBy(page);
+      await expect.poll(() => putIn(page, "after")).toBe("STORE_CORRUPT 500 unknown");
+      await expect.poll(() => countOf(page, "before").catch(String)).toContain("The browser's storage was cleared");
+      await close(page);
+      await openIn(page, "cleared");
+      expect(await putIn(page, "anew")).toBe("done");
+      // The locks of this page are not those of pages that come now.
+      const other = await pageWith("cleared");
+      expect(await putIn(other, "other")).toBe("done");
+      expect([await countOf(page, "later"), await countOf(other, "later")]).toEqual([2, 2]);
+      await close(page);
+      expect(await putIn(other, "last")).toBe("done");
+      expect(await countOf(other, "later")).toBe(3);
+      await Promise.all([page, other].map((one) => one.close()));
+    });
+
+    test("is told by a page that takes it over, or finds another that has it anew", async () => {
+      const [owner, next, last] = [await pageWith("gone"), await pageWith("gone"), await pageWith("gone")];
+      expect(await putIn(owner, "before")).toBe("done");
+      await clearedBy(owner);
+      await owner.close();
+      await expect.poll(() => countOf(next, "before").catch(String)).toContain("The browser's storage was cleared");
+      await expect.poll(() => countOf(last, "before").catch(String)).toContain("The browser's storage was cleared");
+      const other = await pageWith("gone");
+      expect(await putIn(other, "anew")).toBe("done");
+      expect(await countOf(other, "later")).toBe(1);
+      await Promise.all([next, last, other].map((one) => one.close()));
+    });
+
+    test("is not asked any more when another page has it anew", async () => {
+      const [owner, waiting] = [await pageWith("beside"), await pageWith("beside")];
+      expect(await putIn(owner, "before")).toBe("done");
+      await clearedBy(owner);
+      const other = await pageWith("beside");
+      await expect.poll(() => putIn(owner, "lost")).toBe("STORE_CORRUPT 500 unknown");
+      await expect.poll(() => putIn(waiting, "lost")).toBe("STORE_CORRUPT 500 unknown");
+      expect(await putIn(other, "anew")).toBe("done");
+      expect(await countOf(other, "later")).toBe(1);
+      await Promise.all([owner, waiting, other].map((one) => one.close()));
+    });
   });
 
   test("a page that goes in the middle of a write leaves what was there before, or all of it", {

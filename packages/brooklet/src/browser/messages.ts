@@ -31,11 +31,12 @@ export type FromOwner =
   | { readonly kind: "moved"; readonly number: number }
   /** The sender lets go of the database, or has got it and is not ready yet: nobody else is to be asked until somebody serves. */
   | { readonly kind: "closing" | "opening" }
-  | { readonly kind: "serving" };
+  /** `isNew`: nothing had been deployed there when the sender opened it. */
+  | { readonly kind: "serving"; readonly isNew: boolean };
 
 /** What goes over the channel that all pages of a database hear. */
 export interface Envelope<Message> {
-  /** A page; or the owner, or all pages. */
+  /** A page, or its worker; or whoever is the owner, or all pages. */
   readonly to: string;
   readonly from: string;
   readonly message: Message;
@@ -43,6 +44,12 @@ export interface Envelope<Message> {
 
 /** Whoever has the database, as an address. */
 export const OWNER = "owner";
+
+/** The worker of a page, as an address. */
+export function workerOf(page: string): string {
+  return `${OWNER} ${page}`;
+}
+
 /** All pages, as an address. */
 export const EVERYBODY = "everybody";
 
@@ -67,7 +74,11 @@ export type ToWorker =
 /** What the page that started a worker hears of it. */
 export type FromWorker =
   | FromOwner
-  | { readonly kind: "started" }
+  | { readonly kind: "started"; readonly isNew: boolean }
+  /** Another worker has the files, though this page got the lock. */
+  | { readonly kind: "waiting" }
+  /** The files were removed from below. */
+  | { readonly kind: "cleared" }
   /** `lacks`: nothing failed, but the browser has no storage for it. */
   | {
       readonly kind: "failed";

@@ -113,6 +113,7 @@ export async function open(options: BrowserOpenOptions): Promise<BrowserDatabase
       ...(files === undefined ? {} : { files }),
       ...(remove === true ? { remove } : {}),
     });
+    place.deployed();
     const isStored = options.memory !== true && lack === undefined;
     const warnings = lack === undefined ? deployed.warnings : [...deployed.warnings, lack];
     return { ...client, warnings, isStored, close, [Symbol.asyncDispose]: close };

@@ -27,6 +27,8 @@ export interface OwnWorkerOptions {
   readonly onProblem: (problem: unknown) => void;
   /** Ends a worker that has not started yet; one that has is closed. */
   readonly late?: AbortSignal;
+  /** Told when it has to wait, though it was this page's turn. */
+  readonly onWaiting?: () => void;
   /** Told when the worker cannot go on. */
   readonly onEnd: (reason: BrookletError) => void;
 }
@@ -41,6 +43,9 @@ export class OwnWorker {
   readonly #worker: PageWorker;
   #closed: () => void = () => undefined;
   #isOver = false;
+  #ended: (reason: BrookletError) => void = () => undefined;
+  /** Whether nothing had been deployed there when it started. */
+  isNew = false;
 
   private constructor(worker: PageWorker) {
     this.#worker = worker;
@@ -48,27 +53,30 @@ export class OwnWorker {
 
   /** Starts one; it serves when the promise is kept. */
   static async start(options: OwnWorkerOptions): Promise<OwnWorker> {
-    const { stored, cacheBytes, assets, receive, onProblem, onEnd, late } = options;
+    const { stored, cacheBytes, assets, receive, onProblem, onWaiting, onEnd, late } = options;
     const worker = startScript(assets.worker);
     const own = new OwnWorker(worker);
     try {
       await new Promise<void>((resolve, reject) => {
-        let ended: (reason: BrookletError) => void = reject;
+        own.#ended = reject;
         late?.addEventListener("abort", () => reject(late.reason as Error));
         worker.onerror = (event) => {
           event.preventDefault?.();
-          ended(brokenScript(event.message));
+          own.#ended(brokenScript(event.message));
         };
         worker.onmessage = ({ data }) => {
           const message = data as FromWorker;
           if (message.kind === "started") {
-            ended = (reason) => {
+            own.#ended = (reason) => {
               own.#end();
               onEnd(reason);
             };
+            own.isNew = message.isNew;
             resolve();
           } else if (message.kind === "failed") reject(failureOf(message));
           else if (message.kind === "problem") onProblem(message.problem);
+          else if (message.kind === "waiting") onWaiting?.();
+          else if (message.kind === "cleared") own.endCleared();
           else if (message.kind === "closed") own.#closed();
           else receive(message);
         };
@@ -98,12 +106,23 @@ export class OwnWorker {
     this.#worker.terminate();
   }
 
+  /** Ends it: its files are gone. */
+  endCleared(): void {
+    this.#ended(clearedStorage());
+  }
+
   /** What is stored is whole at any moment: nothing is asked of a worker that failed. */
   #end(): void {
     this.#isOver = true;
     this.#worker.terminate();
     this.#closed();
   }
+}
+
+/** The error of a database whose files are gone from below. */
+export function clearedStorage(): BrookletError {
+  const message = "The browser's storage was cleared while the database was open: close it, and open it again";
+  return new BrookletError("STORE_CORRUPT", message, { status: 500, outcome: "unknown" });
 }
 
 function startScript(script: string | undefined): PageWorker {

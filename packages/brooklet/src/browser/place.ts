@@ -4,9 +4,9 @@
  */
 import { BrookletError } from "@brooklet/client";
 import { Link } from "./link.ts";
-import { channelOf, type Envelope, EVERYBODY, type FromOwner, OWNER, type ToOwner } from "./messages.ts";
-import { type BrowserAssets, NoStorage, OwnWorker, type OwnWorkerOptions } from "./own-worker.ts";
-import { browser, openChannel } from "./platform.ts";
+import { channelOf, type Envelope, EVERYBODY, type FromOwner, OWNER, type ToOwner, workerOf } from "./messages.ts";
+import { type BrowserAssets, clearedStorage, NoStorage, OwnWorker, type OwnWorkerOptions } from "./own-worker.ts";
+import { browser, type Channel, openChannel } from "./platform.ts";
 
 /** What a place is opened with. */
 export interface PlaceOptions {
@@ -18,6 +18,8 @@ export interface PlaceOptions {
 /** Where requests are answered. */
 export interface Place {
   readonly link: Link;
+  /** Takes that the database has schemas now: one that is empty later was removed from below. */
+  deployed(): void;
   /** Lets go of it when these requests are answered. */
   close(underWay?: Iterable<Promise<unknown>>): Promise<void>;
 }
@@ -34,78 +36,144 @@ export async function memoryPlace(options: PlaceOptions): Promise<Place> {
     await Promise.allSettled(underWay);
     await worker.close();
   };
-  return { link, close };
+  return { link, deployed: () => undefined, close };
 }
 
 /** A database of the browser's storage. Kept when somebody has it: this page, or another. */
 export async function storedPlace(name: string, options: PlaceOptions): Promise<Place> {
-  const link = new Link();
-  const id = crypto.randomUUID();
-  const channel = permitted(() => openChannel(channelOf(name)));
-  const post = (to: string, message: ToOwner | FromOwner): void => channel.postMessage({ to, from: id, message });
-  const end = new AbortController();
-  const late = new AbortController();
-  const { isClosed, letGo } = closing();
-  let worker: OwnWorker | undefined;
-  let own: Promise<void> | undefined;
-  let isServed = false;
-  const served = new Promise<void>((resolve, reject) => {
-    channel.onmessage = ({ data }) => {
-      const { to, from, message } = data as Envelope<FromOwner>;
-      if (to !== id && to !== EVERYBODY) return;
-      // What was answered before the lock was let go may come after that: the two go different ways.
-      if ("number" in message) return link.receive(message);
-      if (own !== undefined) return;
-      if (message.kind !== "serving") return link.hold(from, message.kind === "closing");
-      link.serve({ id: from, send: (asked) => post(OWNER, asked) });
-      isServed = true;
-      resolve();
-    };
-    const have = async (): Promise<void> => {
-      if (end.signal.aborted) return;
-      post(EVERYBODY, { kind: "opening" });
-      link.hold(id, false);
-      own = (async () => {
-        const given = workerOptions(link, options);
-        const onEnd = (reason: BrookletError): void => {
-          given.onEnd(reason);
-          letGo();
-        };
-        worker = await OwnWorker.start({ ...given, onEnd, late: late.signal, stored: { name, owner: id } });
-        link.serve({ id, send: (message) => worker?.send(message) });
-      })();
-      try {
-        await own;
-      } catch (error) {
-        link.fail(error);
-        if (isServed && !late.signal.aborted) options.onProblem(error);
-        return reject(error);
-      }
-      resolve();
-      await isClosed;
-    };
-    lock(name, end.signal, have).catch((error: unknown) => {
-      if (!end.signal.aborted) reject(refusalOf(error));
-    });
-    post(OWNER, { kind: "hello" });
-  });
-  const close = async (underWay: Iterable<Promise<unknown>> = []): Promise<void> => {
-    // One that is being started has to be there before it can be closed; one that does not start keeps nobody waiting.
-    const timer = setTimeout(() => giveUp(link, late), START_MS);
-    await Promise.allSettled(underWay);
-    end.abort();
-    await own?.catch(() => undefined);
-    clearTimeout(timer);
-    await worker?.close();
-    channel.close();
-    letGo();
-  };
+  const place = new StoredPlace(name, options);
   try {
-    await served;
-    return { link, close };
+    await place.served;
+    return place;
   } catch (error) {
-    await close();
+    await place.close();
     throw error;
+  }
+}
+
+class StoredPlace implements Place {
+  readonly link = new Link();
+  /** Kept when there is somebody who answers. */
+  readonly served: Promise<void>;
+  readonly #name: string;
+  readonly #options: PlaceOptions;
+  readonly #id: string = crypto.randomUUID();
+  readonly #channel: Channel;
+  readonly #end = new AbortController();
+  readonly #late = new AbortController();
+  readonly #closing = closing();
+  #resolve = (): void => undefined;
+  #worker: OwnWorker | undefined;
+  #own: Promise<void> | undefined;
+  /** The last page that this one took for the owner. */
+  #servedBy: string | undefined;
+  /** Whether it is this page's turn, and the worker of another that is not in line has the files. */
+  #isWaiting = false;
+  #isDeployed = false;
+
+  constructor(name: string, options: PlaceOptions) {
+    this.#name = name;
+    this.#options = options;
+    this.#channel = permitted(() => openChannel(channelOf(name)));
+    this.served = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#channel.onmessage = ({ data }) => this.#hear(data as Envelope<FromOwner>);
+      lock(name, this.#end.signal, () => this.#have(reject)).catch((error: unknown) => {
+        if (!this.#end.signal.aborted) reject(refusalOf(error));
+      });
+      this.#post(OWNER, { kind: "hello" });
+    });
+  }
+
+  deployed(): void {
+    this.#isDeployed = true;
+  }
+
+  async close(underWay: Iterable<Promise<unknown>> = []): Promise<void> {
+    // One that is being started has to be there before it can be closed; one that does not start keeps nobody waiting.
+    const timer = setTimeout(() => giveUp(this.link, this.#late), START_MS);
+    await Promise.allSettled(underWay);
+    this.#end.abort();
+    if (this.#isWaiting) giveUp(this.link, this.#late);
+    await this.#own?.catch(() => undefined);
+    clearTimeout(timer);
+    await this.#worker?.close();
+    this.#channel.close();
+    this.#closing.letGo();
+  }
+
+  #post(to: string, message: ToOwner | FromOwner): void {
+    this.#channel.postMessage({ to, from: this.#id, message });
+  }
+
+  #hear({ to, from, message }: Envelope<FromOwner>): void {
+    if (from === this.#id || (to !== this.#id && to !== EVERYBODY)) return;
+    // What was answered before the lock was let go may come after that: the two go different ways.
+    if ("number" in message) this.link.receive(message);
+    else if (this.#worker !== undefined) {
+      // Only one worker can have the files. If another has them, and still says so, those of this page are removed ones.
+      if (message.kind !== "serving") return;
+      if (to === EVERYBODY) this.#post(workerOf(from), { kind: "hello" });
+      else this.#worker.endCleared();
+    } else if (this.#own === undefined || this.#isWaiting) {
+      if (message.kind === "serving") this.#serve(from, message.isNew);
+      else this.link.hold(from, message.kind === "closing");
+    }
+  }
+
+  /** Takes another page for the owner. */
+  #serve(owner: string, isNew: boolean): void {
+    if (isNew && this.#isDeployed && owner !== this.#servedBy) {
+      this.#fail(clearedStorage());
+      return;
+    }
+    this.link.serve({ id: owner, send: (asked) => this.#post(workerOf(owner), asked) });
+    this.#servedBy = owner;
+    this.#resolve();
+  }
+
+  /** Has the lock until it is closed. */
+  async #have(reject: (reason: unknown) => void): Promise<void> {
+    if (this.#end.signal.aborted) return;
+    this.#post(EVERYBODY, { kind: "opening" });
+    this.link.hold(this.#id, false);
+    this.#own = this.#start();
+    try {
+      await this.#own;
+    } catch (error) {
+      this.link.fail(error);
+      if (this.#servedBy !== undefined && !this.#late.signal.aborted) this.#options.onProblem(error);
+      return reject(error);
+    }
+    this.#resolve();
+    await this.#closing.isClosed;
+  }
+
+  async #start(): Promise<void> {
+    const id = this.#id;
+    const worker = await OwnWorker.start({
+      ...workerOptions(this.link, this.#options),
+      stored: { name: this.#name, owner: id },
+      late: this.#late.signal,
+      onWaiting: () => {
+        this.#isWaiting = true;
+        this.#post(OWNER, { kind: "hello" });
+      },
+      onEnd: (reason) => this.#fail(reason),
+    });
+    this.#worker = worker;
+    this.#isWaiting = false;
+    if (worker.isNew && this.#isDeployed) worker.endCleared();
+    else this.link.serve({ id, send: (message) => worker.send(message) });
+  }
+
+  /** Nothing is answered any more, and another page may have the lock. */
+  #fail(reason: BrookletError): void {
+    if (this.#end.signal.aborted) return;
+    this.link.fail(reason);
+    this.#options.onProblem(reason);
+    this.#end.abort();
+    this.#closing.letGo();
   }
 }
 

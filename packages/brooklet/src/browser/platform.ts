@@ -45,7 +45,7 @@ export interface FolderHandle {
 }
 
 interface Locks {
-  request(name: string, options: { readonly signal: AbortSignal }, held: () => Promise<void>): Promise<void>;
+  request(name: string, options: { readonly signal?: AbortSignal }, held: () => Promise<void>): Promise<void>;
 }
 
 /** What a browser may have or lack. */

@@ -66,7 +66,7 @@ export class BrowserSqlite {
 
   /** The pool of a name, made if there is none. */
   async openPool(name: string): Promise<FilePool> {
-    const directory = `brooklet-${encodeURIComponent(name)}`;
+    const directory = folderOf(name);
     // The library removes a pool that it cannot open. While a file of it is held, the browser refuses that.
     const guard = await takeGuard(directory);
     try {
@@ -109,6 +109,21 @@ function isThere(empty: AccessHandle): boolean {
     return empty.getSize() === 0;
   } catch {
     return false;
+  }
+}
+
+function folderOf(name: string): string {
+  return `brooklet-${encodeURIComponent(name)}`;
+}
+
+/** Whether the folder of a pool is there. Writes to an open file go on when it was removed. */
+export async function isPoolThere(name: string): Promise<boolean> {
+  try {
+    const root = await browser.navigator?.storage?.getDirectory?.();
+    await root?.getDirectoryHandle(folderOf(name), { create: false });
+    return true;
+  } catch (error) {
+    return (error as { readonly name?: unknown }).name !== "NotFoundError";
   }
 }
 

@@ -4,7 +4,7 @@ import { createLocalGateway, type LocalGateway } from "@brooklet/gateway/local";
 import { LocalCluster, tellingOnce } from "@brooklet/partition";
 import { memoryStorage, PoolStorage, type Storage } from "@brooklet/store";
 import type { Ask, FromOwner, ToOwner, ToWorker } from "./messages.ts";
-import { BrowserSqlite } from "./pool.ts";
+import { BrowserSqlite, isPoolThere } from "./pool.ts";
 import { workerSurroundings } from "./surroundings.ts";
 
 /** How the page says what is to be opened. */
@@ -14,23 +14,41 @@ export type StartMessage = Extract<ToWorker, { kind: "start" }>;
 export type Reply = (message: FromOwner, transfer?: readonly ArrayBuffer[]) => void;
 
 const SEAL_KEY_BYTES = 16;
+/** How often it is looked whether the files are still there, while something is asked. */
+const LOOK_MS = 1_000;
 /** Headers that clients read. */
 const READ_HEADERS = ["content-type", "allow"];
 
 /** An open database. */
 export class WorkerDatabase {
+  /** Whether nothing had been deployed when it was opened. */
+  readonly isNew: boolean;
   readonly #gateway: LocalGateway;
   readonly #cluster: LocalCluster;
   /** What is being answered, by who asked and its number. */
   readonly #underWay = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
+  readonly #look: () => Promise<void>;
+  #lookedMs = 0;
   #isClosing = false;
+  #isCleared = false;
 
-  private constructor(gateway: LocalGateway, cluster: LocalCluster) {
+  private constructor(gateway: LocalGateway, cluster: LocalCluster, name: string | undefined, onCleared: () => void) {
     this.#gateway = gateway;
     this.#cluster = cluster;
+    this.isNew = cluster.application() === undefined;
+    this.#look = async () => {
+      if (this.#isCleared || name === undefined || (await isPoolThere(name))) return;
+      this.#isCleared = true;
+      onCleared();
+    };
   }
 
-  static async open(asked: StartMessage, onProblem: (problem: unknown) => void): Promise<WorkerDatabase> {
+  /** Opens it. `onCleared` is told when the files are gone, which reads and writes of an open file do not notice. */
+  static async open(
+    asked: StartMessage,
+    onProblem: (problem: unknown) => void,
+    onCleared: () => void = () => undefined,
+  ): Promise<WorkerDatabase> {
     const { stored, cacheBytes, assets } = asked;
     const [sqlite] = await Promise.all([BrowserSqlite.load(assets.sqlite), loadModule(assets.core)]);
     const storage: Storage =
@@ -42,7 +60,7 @@ export class WorkerDatabase {
       const tell = tellingOnce(onProblem);
       const makeEngine = (): Core => new Core({ instantiate, cacheBytes, sealKey, onTrap: tell });
       const cluster = new LocalCluster({ storage, makeEngine, surroundings: workerSurroundings, onProblem: tell });
-      return new WorkerDatabase(createLocalGateway({ cluster, onDefect: tell }), cluster);
+      return new WorkerDatabase(createLocalGateway({ cluster, onDefect: tell }), cluster, stored?.name, onCleared);
     } catch (error) {
       storage.close();
       throw error;
@@ -52,7 +70,9 @@ export class WorkerDatabase {
   /** Takes what a page asks, and answers it. */
   take(page: string, message: ToOwner, reply: Reply): void {
     if (message.kind === "hello") {
-      if (!this.#isClosing) reply({ kind: "serving" });
+      void this.#look().then(() => {
+        if (!this.#isClosing && !this.#isCleared) reply({ kind: "serving", isNew: this.isNew });
+      });
     } else if (message.kind === "abort") this.#underWay.get(keyOf(page, message.number))?.stop.abort();
     else if (this.#isClosing) reply({ kind: "moved", number: message.number });
     else this.#begin(keyOf(page, message.number), message, reply);
@@ -62,6 +82,9 @@ export class WorkerDatabase {
     const stop = new AbortController();
     const done = this.#answer(asked, stop.signal, reply).finally(() => this.#underWay.delete(key));
     this.#underWay.set(key, { stop, done });
+    if (performance.now() < this.#lookedMs + LOOK_MS) return;
+    this.#lookedMs = performance.now();
+    void this.#look();
   }
 
   /** Finishes what is under way, and lets go of what is stored. */
@@ -69,7 +92,9 @@ export class WorkerDatabase {
     this.#isClosing = true;
     // Whatever became of them: files that are not let go are nobody's until the page is gone.
     await Promise.allSettled([...this.#underWay.values()].map(({ done }) => done));
-    await this.#cluster.close();
+    // Chromium does not come back from closing a file that is gone.
+    await this.#look();
+    if (!this.#isCleared) await this.#cluster.close();
   }
 
   async #answer({ number, url, method, headers, body }: Ask, signal: AbortSignal, reply: Reply): Promise<void> {
