@@ -22,10 +22,17 @@ export function startPlayground(place: HTMLElement): void {
   if (first === undefined) return;
   const view = new View(place);
   programOf(location.hash).then((shared) => {
-    view.edit(shared ?? first);
-    if (shared === undefined) view.run();
-    else view.tell("This program came with the address. Look at it, and run it.");
+    if (shared !== undefined) return view.show(shared);
+    view.edit(first);
+    view.run();
   }, view.fail);
+  addEventListener("hashchange", () => {
+    if (!place.isConnected) return;
+    const { hash } = location;
+    programOf(hash).then((shared) => {
+      if (shared !== undefined && hash === location.hash) view.show(shared);
+    }, view.fail);
+  });
 }
 
 /** All that is seen, and what happens when it is touched. */
@@ -38,7 +45,7 @@ class View {
   readonly #found = make("div", { class: "found" });
   #latest = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** What an address brought runs when it is asked to. */
+  /** Whether what is typed runs by itself: not before what an address brought was looked at. */
   #isTrusted = false;
 
   constructor(place: HTMLElement) {
@@ -105,6 +112,15 @@ class View {
   /** Puts a program into the editors. */
   edit(program: Program): void {
     for (const part of PARTS) this.#editors[part].value = program[part];
+  }
+
+  /** Shows a program that an address brought. It runs when it is asked to; what was to run before does not. */
+  show(program: Program): void {
+    clearTimeout(this.#timer);
+    this.#isTrusted = false;
+    this.#latest += 1;
+    this.edit(program);
+    this.tell("This program came with the address. Look at it, and run it.");
   }
 
   /** Runs what stands in the editors. */

@@ -257,6 +257,20 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       expect(await other.locator("#playground-search").inputValue()).toBe('{ text: "film" }');
       await other.locator(".run").click();
       await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
+
+      // In a page that is open, too, whatever ran there before.
+      await other.locator("#playground-example").selectOption("Ten thousand notes");
+      await expect.poll(() => other.locator(".playground .status").textContent()).toContain(" of 10,000 documents");
+      await other.evaluate((hash) => {
+        location.hash = "";
+        location.hash = hash;
+      }, new URL(page.url()).hash);
+      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("Look at it");
+      await other.locator("#playground-search").fill('{ text: "film", limit: 1 }');
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(await other.locator(".playground .status").textContent()).toContain("Look at it");
+      await other.locator(".run").click();
+      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
       await page.context().close();
     },
     240_000,
