@@ -32,7 +32,7 @@ export class PoolStorage implements Storage {
   readonly #registry: RegistryStore;
   #closed = false;
 
-  /** Opens what is in a pool, or begins with an empty one. */
+  /** Opens what is in a pool, or begins with an empty one. Throws what is wrong with either file. */
   constructor(pool: FilePool) {
     this.#pool = pool;
     this.#application = openFile(pool, APPLICATION);
@@ -42,6 +42,8 @@ export class PoolStorage implements Storage {
       if (isNew) makeBucket(pool);
       this.#registry = new RegistryStore(this.#application);
       this.secret = this.#registry.secret();
+      // What is wrong with it is told before anything is deployed over it.
+      this.openBucket().close();
     } catch (error) {
       this.#application.close();
       throw error;

@@ -54,9 +54,17 @@ test("documents that are gone are told, and no empty bucket takes their place", 
   const directory = folder();
   new PoolStorage(poolIn(directory)).close();
   rmSync(join(directory, "bucket.sqlite"));
-  const storage = new PoolStorage(poolIn(directory));
-  expect(() => storage.openBucket()).toThrow("gone from the browser's storage");
-  storage.close();
+  expect(() => new PoolStorage(poolIn(directory))).toThrow("gone from the browser's storage");
+});
+
+test("documents of a later release are refused before anything is deployed, and stay", () => {
+  const directory = folder();
+  new PoolStorage(poolIn(directory)).close();
+  const sql = openSql(join(directory, "bucket.sqlite"));
+  sql.run("UPDATE about SET value = 99 WHERE name = 'format_version'");
+  expect(() => new PoolStorage(poolIn(directory))).toThrow("format_version is 99");
+  expect(sql.all("SELECT value FROM about WHERE name = 'format_version'")).toEqual([{ value: 99 }]);
+  sql.close();
 });
 
 test("a first opening that was cut is gone on with", () => {
