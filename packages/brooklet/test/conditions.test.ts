@@ -286,3 +286,30 @@ test.each(WORDS)("a member that is called as the word %s of YQL is asked for tog
     expect(counted, String(condition(0))).toEqual(found);
   }
 });
+
+test("lists of lists and of sets are stored as they are, wherever they stand", async () => {
+  const board = schema("board", {
+    rows: array(array(string())),
+    grid: array(array(array(int()))),
+    notes: array(array(text({ show: "teaser" }))),
+    weights: array(weightedSet(oneOf("a", "b"))),
+    numbers: map(string(), array(array(bigint()))),
+    part: struct({ places: array(array(position())) }),
+    tracks: array(array(struct({ name: string() }))),
+  });
+  await using db = await open({ schemas: [board] });
+  const alice = db.group("alice");
+  const document = {
+    rows: [["a"], ["b", "c"]],
+    grid: [[[1], [2]], [[3]]],
+    notes: [["one two"], ["three"]],
+    weights: [{ a: 1 }, { b: 2 }],
+    numbers: { x: [[2n ** 60n], [1n]] },
+    part: { places: [[{ lat: 1, lng: 2 }]] },
+    tracks: [[{ name: "d" }], [{ name: "e" }]],
+  };
+  await alice.put(board, "1", document);
+  expect(await alice.get(board, "1")).toEqual(document);
+  const { hits } = await alice.search(board, { where: (it) => it.tracks.name.is("e") });
+  expect(hits.map(({ fields }) => fields)).toEqual([document]);
+});

@@ -44,6 +44,22 @@ describe("the schema file", () => {
     expect(String(own).match(/brooklet\.values/g)).toHaveLength(1);
   });
 
+  test("has lists of lists as values that are not searched", () => {
+    const board = schema("board", {
+      title: text(),
+      rows: array(array(oneOf("a"))),
+      notes: array(array(text({ show: "bold", match: "gram", stemming: "none" }))),
+      weights: array(weightedSet(string())).optional(),
+    });
+    expect(String(board).match(/type array.*\n.*\n.*/g)).toEqual(
+      ["array<array<string>>", "array<array<string>>", "array<weightedset<string>>"].map(
+        (type) => `type ${type} {\n      indexing: summary\n    }`,
+      ),
+    );
+    expect(String(board)).toContain("fieldset default { fields: title }");
+    expect(String(board)).not.toMatch(/brooklet[.](values|stemming|grams).*(rows|notes)/);
+  });
+
   test("has fields, structs, field sets, and made profiles", () => {
     expect(String(mail)).toMatchInlineSnapshot(`
       "schema mail {

@@ -4,6 +4,7 @@ import {
   array,
   bigint,
   bool,
+  chunks,
   connect,
   type Explanation,
   embedding,
@@ -22,6 +23,7 @@ import {
   text,
   timestamp,
   vector,
+  weightedSet,
 } from "../src/index.ts";
 import { mail } from "./mail.ts";
 
@@ -130,7 +132,12 @@ describe("searches", () => {
       files: array(raw()),
       facts: array(json()),
       people: array(struct({ age: int(), tags: array(string()) })),
+      rows: array(array(string())),
+      grid: struct({ rows: array(array(int())) }),
+      weights: array(weightedSet(text())),
+      tracks: array(array(struct({ age: int() }))),
     });
+    it.tracks.age.is(1);
     it.names.sameElement((name) => name.is("a").or(name.prefix("b"), name.fuzzy("c")));
     it.texts.sameElement((part) => part.contains("a").and(part.phrase("b", "c"), part.prefix("d"), part.text("e")));
     it.states.sameElement((state) => state.is("open"));
@@ -166,6 +173,14 @@ describe("searches", () => {
       it.times.at(0, 1);
       // @ts-expect-error a place is no number
       it.places.at(0, 1);
+      // @ts-expect-error what is in lists of lists is not searched
+      it.rows.is("a");
+      // @ts-expect-error within a struct neither
+      it.grid.rows.is(1);
+      // @ts-expect-error nor in lists of sets
+      it.weights.contains("a");
+      // @ts-expect-error the server makes pieces as a field of their own
+      array(chunks("texts"));
     });
   });
 

@@ -34,7 +34,7 @@ export type GroupValueOf<F> = ShapeOf<F>["kind"] extends "text" | "sortable"
   ? OnlyScalar<ShapeOf<F>["output"]>
   : ShapeOf<F>["kind"] extends "weighted"
     ? string
-    : ShapeOf<F>["kind"] extends "array"
+    : ShapeOf<F>["kind"] extends "array" | "chunks"
       ? ShapeOf<F>["output"] extends readonly (infer Element)[]
         ? OnlyScalar<Element>
         : never

@@ -11,7 +11,7 @@ export type Chunking = "sentence" | { readonly length: number };
 
 /** A list of the pieces of a text, which the server makes. Hits have it; documents do not. */
 export type ChunksField = Field<{
-  readonly kind: "array";
+  readonly kind: "chunks";
   readonly output: readonly string[];
   readonly input: never;
   readonly optional: true;

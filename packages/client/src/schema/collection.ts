@@ -1,4 +1,5 @@
 /** Fields that hold several values: lists, weighted sets, maps, and structs. */
+import type { Condition } from "../condition.ts";
 import { arrayCodec, INT, mapValues, objectCodec, partOf, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
 import {
@@ -17,9 +18,13 @@ import type {
   IndexConditions,
   MapConditions,
   PositionConditions,
+  ValueConditions,
   WordsOf,
 } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+
+/** What is not searched itself. */
+const STORED = { indexing: ["summary"], settings: [] } as const;
 
 type Collection<Output, Input, Conditions, Kind extends FieldShape["kind"] = "other"> = Field<{
   readonly kind: Kind;
@@ -34,13 +39,21 @@ type Collection<Output, Input, Conditions, Kind extends FieldShape["kind"] = "ot
 type ListConditions<Words, Value> = IndexConditions<Value> &
   ([Words] extends [never] ? unknown : ElementConditions<Words>);
 
-/** What lists offer. Places and bytes have no more than each of them has; a struct at a place is asked for what any member is. */
+/** What fields without members offer. */
+type LeafConditions = ValueConditions | PositionConditions | { is(value: never): Condition };
+
+/**
+ * What lists offer. Places and bytes have no more than each of them has; a struct at a place is asked for what any member is. What is in
+ * lists of lists or sets is searched in structs alone.
+ */
 type ArrayConditions<Shape extends FieldShape> = Shape["kind"] extends "text" | "sortable"
   ? Shape["conditions"] & ListConditions<WordsOf<Shape["conditions"]>, Shape["output"]>
   : unknown extends Shape["conditions"]
     ? unknown
-    : Shape["conditions"] extends PositionConditions
-      ? Shape["conditions"]
+    : Shape["conditions"] extends LeafConditions
+      ? Shape["kind"] extends "array" | "weighted"
+        ? unknown
+        : Shape["conditions"]
       : Shape["conditions"] & ListConditions<Shape["conditions"], string | number | boolean>;
 
 /** A list. */
@@ -52,7 +65,7 @@ export type ArrayField<Element extends Field> = Collection<
 >;
 
 /**
- * A list. A condition on it is fulfilled when one of its elements fulfils it.
+ * A list. A condition on it is fulfilled when one of its elements fulfils it. A list of lists is stored and returned, and not searched.
  *
  * @example
  * ```ts
@@ -61,8 +74,10 @@ export type ArrayField<Element extends Field> = Collection<
  * ```
  */
 export function array<Element extends ListedField>(element: Element): ArrayField<Element> {
-  const { type, ...rest } = element.definition;
-  return makeField({ ...rest, type: { kind: "array", element: type } }, arrayCodec(element.codec));
+  const { type, members, isExact, ...rest } = element.definition;
+  // The engine has no words and values of lists within lists.
+  const kept: typeof rest = "element" in type ? STORED : rest;
+  return makeField({ ...kept, members, isExact, type: { kind: "array", element: type } }, arrayCodec(element.codec));
 }
 
 /** Values with a weight each, as an object of weights. */
@@ -112,8 +127,7 @@ export type MapField<Key extends Field, Value extends Field> = Collection<
 export function map<Key extends KeyField, Value extends Field>(key: Key, value: Value): MapField<Key, Value> {
   const definition: FieldDefinition = {
     type: { kind: "map", key: key.definition.type, value: value.definition.type },
-    indexing: ["summary"],
-    settings: [],
+    ...STORED,
     members: { key: key.definition, value: value.definition },
   };
   return makeField(definition, recordCodec(key.codec, value.codec));
@@ -144,8 +158,7 @@ export function struct<Members extends FieldMap>(members: Members, options: Stru
   const struct: StructType = { name: options.name, members: mapValues(members, (member) => member.definition.type) };
   const definition: FieldDefinition = {
     type: { kind: "struct", struct },
-    indexing: ["summary"],
-    settings: [],
+    ...STORED,
     members: mapValues(members, (member) => member.definition),
   };
   const parts = mapValues(members, (member) => ({ ...member, codec: partOf(member.codec) }));

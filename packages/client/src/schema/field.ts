@@ -20,7 +20,7 @@ import { TIMESTAMP, WHOLE_SECONDS } from "./point-in-time.ts";
 /** What a field is to the type checker. */
 export interface FieldShape {
   /** `sortable` and `vector` fields can be ordered by, and searched near; all but `vector`, `json` and `other` be grouped by. */
-  readonly kind: "text" | "sortable" | "vector" | "array" | "weighted" | "json" | "other";
+  readonly kind: "text" | "sortable" | "vector" | "array" | "chunks" | "weighted" | "json" | "other";
   /** A value as it is read. */
   readonly output: unknown;
   /** A value as it is given. */
@@ -47,7 +47,7 @@ export interface FieldDefinition {
   /** The texts that it may have; the server refuses every other. */
   readonly values?: readonly string[] | undefined;
   /** Whether its integers are read exactly, also those that a number would round. */
-  readonly isExact?: boolean;
+  readonly isExact?: boolean | undefined;
   /** The distance of two of its vectors. */
   readonly metric?: DistanceMetric;
   /** How the server makes the value of other fields; documents have no such field. */
@@ -58,7 +58,7 @@ export interface FieldDefinition {
     readonly embedder?: string;
   };
   /** What is said of the members of a struct or map. */
-  readonly members?: Readonly<Record<string, FieldDefinition>>;
+  readonly members?: Readonly<Record<string, FieldDefinition>> | undefined;
 }
 
 declare const SHAPE: unique symbol;
@@ -116,8 +116,13 @@ export type WeighedField = Field<
   | (FieldShape & { readonly output: number; readonly conditions: IntegerConditions })
 >;
 
-/** A field that a list can have many of: no tensor. A tensor with one more dimension is a list of them. */
-export type ListedField = Field<FieldShape & { readonly inHits: true }>;
+/**
+ * A field that a list can have many of: no tensor, since one with one more dimension is a list of them, and no pieces of a text, which
+ * the server makes as a field of their own.
+ */
+export type ListedField = Field<
+  FieldShape & { readonly inHits: true; readonly kind: Exclude<FieldShape["kind"], "chunks"> }
+>;
 
 /** @internal Makes a field; its shape is said by the maker. */
 export function makeField<F extends Field>(definition: FieldDefinition, codec: Codec, isOptional = false): F {
