@@ -313,3 +313,18 @@ test("lists of lists and of sets are stored as they are, wherever they stand", a
   const { hits } = await alice.search(board, { where: (it) => it.tracks.name.is("e") });
   expect(hits.map(({ fields }) => fields)).toEqual([document]);
 });
+
+test("a field that is called as an operator is ordered by, however its texts compare", async () => {
+  const game = schema("game", { matches: string() });
+  await using db = await open({ schemas: [game] });
+  const alice = db.group("alice");
+  await alice.put(game, "1", { matches: "a" });
+  await alice.put(game, "2", { matches: "B" });
+  const found = async (order: "raw" | "lowercase" | "uca") => {
+    const { hits } = await alice.search(game, { orderBy: { by: "matches", function: order, direction: "desc" } });
+    return hits.map(({ id }) => id);
+  };
+  expect(await found("raw")).toEqual(["1", "2"]);
+  expect(await found("lowercase")).toEqual(["2", "1"]);
+  expect(await found("uca")).toEqual(["2", "1"]);
+});

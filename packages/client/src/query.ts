@@ -417,5 +417,6 @@ function sortKey(schema: AnySchema, order: string | SortOrder): string {
   const said = Object.entries(annotations).filter(([, value]) => value !== undefined);
   const annotation = said.map(([name, value]) => `${name}: ${literal(value)}`).join(", ");
   const name = typeof by === "string" && by.startsWith("[") ? literal(by) : fieldIn(schema, by);
-  return `${annotation === "" ? "" : `{${annotation}}`}${name}${direction === undefined ? "" : ` ${direction}`}`;
+  // Behind an annotation alone the name of a field might be that of an operator: `matches`.
+  return `${annotation ? `{${annotation}}(${name})` : name}${direction === undefined ? "" : ` ${direction}`}`;
 }

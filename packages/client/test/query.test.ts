@@ -155,7 +155,7 @@ describe("queries", () => {
       { by: "[relevance]" },
     ] as const;
     expect(String(query(mail, { orderBy }))).toBe(
-      'select * from mail where true order by {function: "uca", locale: "en_US"}sender desc, "[relevance]"',
+      'select * from mail where true order by {function: "uca", locale: "en_US"}(sender) desc, "[relevance]"',
     );
   });
 
