@@ -8,7 +8,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { vespaPages } from "../src/command/import/vespa-visit.ts";
 import { runCommandLine } from "../src/command/program.ts";
 import { connect, type RunningService, serve } from "../src/index.ts";
 
@@ -261,6 +262,31 @@ test("an import that broke off goes on where its slices were, and asks for no pa
   from.asked.length = 0;
   expect(await run(...words)).toMatchObject({ code: 0, printed: [expect.stringMatching(/^0 applied/)] });
   expect(from.asked).toEqual([]);
+});
+
+test("a page is asked for again when a Vespa, or a proxy before it, wants to be asked", async () => {
+  vi.useFakeTimers({ now: Date.UTC(2027, 0, 1) });
+  const answers = [
+    new Response("busy", { status: 429, headers: { "retry-after": "7" } }),
+    new Response("later", { status: 503, headers: { "retry-after": "Fri, 01 Jan 2027 00:00:12 GMT" } }),
+    Response.json({ documents: [] }),
+  ];
+  const asked = vi.fn(async () => answers.shift() ?? expect.unreachable());
+  vi.stubGlobal("fetch", asked);
+  onTestFinished(() => void vi.useRealTimers().unstubAllGlobals());
+  const visit = { cluster: "mail", slices: 1, slice: 0 };
+  const page = vespaPages({ url: "http://vespa" }, visit, undefined, { firstWaitMs: 0, longestWaitMs: 0 }).next();
+  for (const [seconds, times] of [
+    [0, 1],
+    [6, 1],
+    [1, 2],
+    [4, 2],
+    [1, 3],
+  ] as const) {
+    await vi.advanceTimersByTimeAsync(seconds * 1_000);
+    expect(asked).toHaveBeenCalledTimes(times);
+  }
+  expect(await page).toMatchObject({ value: { documents: "[]" } });
 });
 
 test("what cannot be imported is said", async () => {

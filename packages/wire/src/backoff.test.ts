@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { askedWaitMs, pause, waitMs } from "./backoff.ts";
 
 test("waits double up to the longest, each somewhere in its second half", () => {
@@ -26,9 +26,13 @@ test.each([
   ["2", 2_000],
   ["0", 0],
   ["-1", undefined],
-  ["Fri, 01 Jan 2027 00:00:00 GMT", undefined],
+  ["Fri, 01 Jan 2027 00:00:07 GMT", 7_000],
+  ["Thu, 31 Dec 2026 23:59:59 GMT", undefined],
+  ["soon", undefined],
   [null, undefined],
 ])("an answer that says %o asks to wait %o", (value, expected) => {
+  vi.useFakeTimers({ now: Date.UTC(2027, 0, 1), toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
   expect(askedWaitMs({ get: (name) => (name === "retry-after" ? value : null) })).toBe(expected);
 });
 

@@ -14,16 +14,16 @@ export function waitMs({ firstWaitMs, longestWaitMs }: Waits, failures: number, 
 
 const MS_PER_SECOND = 1_000;
 
-/** What an answer asks to wait, in its `Retry-After`; nothing if that is missing, or a date. */
+/** What an answer asks to wait, in its `Retry-After`: seconds, or a date, as proxies say it. Nothing if that is missing, or over. */
 export function askedWaitMs(headers: { get(name: string): string | null }): number | undefined {
-  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * MS_PER_SECOND : undefined;
+  const asked = headers.get("retry-after") ?? "none";
+  return [Number(asked) * MS_PER_SECOND, Date.parse(asked) - Date.now()].find((ms) => ms >= 0);
 }
 
 /** Waits, but no longer than until the signal. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) return reject(signal.reason as Error);
+    if (signal?.aborted) return reject(signal.reason as Error);
     const stop = (): void => {
       clearTimeout(timer);
       reject(signal?.reason as Error);

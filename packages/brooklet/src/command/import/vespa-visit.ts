@@ -2,7 +2,7 @@
  * Reading a running Vespa by slices: the pages of a visit, each with where the next begins. A page that the server cannot
  * give at the moment is asked for again, after a while.
  */
-import { pause, type Waits, waitMs } from "@brooklet/wire";
+import { askedWaitMs, pause, type Waits, waitMs } from "@brooklet/wire";
 import { memberText } from "../feed/feed-source.ts";
 import { keyHeader, type Server } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
@@ -27,6 +27,8 @@ const PAGE_DOCUMENTS = 500;
 const PAGE_TIMEOUT = "60s";
 const TRIES = 8;
 const WAITS: Waits = { firstWaitMs: 250, longestWaitMs: 10_000 };
+/** The longest of what it asks to wait that is waited. */
+const ASKED_MS_MAX = 60_000;
 const NOT_FOR_NOW: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 507]);
 
 /** The pages of a slice, from a continuation on. */
@@ -55,22 +57,30 @@ export async function* vespaPages(
 async function pageOf(server: Server, query: URLSearchParams, waits: Waits): Promise<VespaPage> {
   const address = `${server.url}/document/v1/?${query}`;
   for (let tried = 1; ; tried += 1) {
-    const { status, text } = await askVespa(address, server);
+    const { status, text, askedMs = 0 } = await askVespa(address, server);
     if (status === 200) {
       const next = memberText(text, "continuation");
       const documents = memberText(text, "documents") ?? "[]";
       return { documents, next: next === undefined ? undefined : (JSON.parse(next) as string) };
     }
     if (!NOT_FOR_NOW.has(status) || tried === TRIES) throw new UsageError(refusal(server.url, status, text));
-    await pause(waitMs(waits, tried - 1));
+    await pause(waitMs(waits, tried, Math.min(askedMs, ASKED_MS_MAX)));
   }
 }
 
+/** What a Vespa, or who stands before it, answered. */
+interface VespaAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** How long it asks to wait. */
+  readonly askedMs?: number | undefined;
+}
+
 /** The answer; status 503 with the reason where there is none. */
-async function askVespa(address: string, server: Server): Promise<{ readonly status: number; readonly text: string }> {
+async function askVespa(address: string, server: Server): Promise<VespaAnswer> {
   try {
     const answer = await fetch(address, { headers: { ...keyHeader(server), accept: "application/json" } });
-    return { status: answer.status, text: await answer.text() };
+    return { status: answer.status, text: await answer.text(), askedMs: askedWaitMs(answer.headers) };
   } catch (error) {
     const cause = (error as Error).cause;
     return { status: 503, text: cause instanceof Error ? cause.message : String(error) };
