@@ -257,6 +257,20 @@ describe("a feed in bulk", () => {
     expect(state.requests).toHaveLength(3);
   });
 
+  test("waits for a server that was there before, and gives those that follow up soon if it stays away", async () => {
+    const outcomes = async (fate: (id: string, time: number) => Fate) => {
+      const { state, fetch } = flaky(fate);
+      const told: boolean[] = [];
+      const group = connect({ url, fetch, retry: AT_ONCE }).group("a");
+      for await (const { ok } of group.feed(note, puts(3), { concurrency: 1 })) told.push(ok);
+      return { told, sent: state.requests.map(([id]) => id).join("") };
+    };
+    const back = await outcomes((id, time) => (id === "1" && time < 8 ? "lost before" : 200));
+    expect(back).toEqual({ told: [true, true, true], sent: "0111111112" });
+    const away = await outcomes((id) => (id === "0" ? 200 : "lost before"));
+    expect(away).toEqual({ told: [true, false, false], sent: "01111111111222" });
+  });
+
   test("is one document after the other where it cannot be asked whether the server takes feeds, for all who ask at once", async () => {
     let asked = 0;
     const fetch: Fetch = async (_, { method }) => {

@@ -83,6 +83,8 @@ export class BulkSender {
   /** Room of batches that were answered: new memory is paid for with every page of it. */
   readonly #spare: JsonBytes[] = [];
   #requests = 0;
+  /** The server has told of operations, and did not stay away since: one that is away now is restarted. */
+  #isThere = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** `cluster`: the only content cluster that is written. */
@@ -149,10 +151,13 @@ export class BulkSender {
     for (const waiting of batch.waiting) waiting.attempts += 1;
     const fail = (at: number, waiting: Waiting, error: unknown): void => {
       told[at] = 1;
-      if (isWorthSending(this.#exchange, waiting, error)) {
+      if (isWorthSending(this.#exchange, waiting, error, this.#isThere)) {
         again.push({ waiting, line: lineOf(batch, at) });
         askedMs = error.retryAfterMs;
-      } else waiting.settlement.failed(error);
+        return;
+      }
+      this.#isThere &&= waiting.attempts < this.#exchange.retry.attempts;
+      waiting.settlement.failed(error);
     };
     const failOthers = (error: unknown): void => {
       for (const [at, waiting] of batch.waiting.entries()) if (told[at] === 0) fail(at, waiting, error);
@@ -164,6 +169,7 @@ export class BulkSender {
         if (waiting === undefined || told[at] === 1) return;
         if (typeof line !== "number" && line.status !== 200) return fail(at, waiting, errorOf(line));
         told[at] = 1;
+        this.#isThere = true;
         waiting.settlement.done(typeof line !== "number" && line.ignoredOperation === true);
       });
       failOthers(unexpectedAnswer("the server did not tell what came of the operation"));
@@ -235,8 +241,10 @@ function isWorthSending(
   { retry }: ExchangeOptions,
   { attempts, isRepeatable }: Waiting,
   error: unknown,
+  isThere: boolean,
 ): error is BrookletError {
-  return BrookletError.is(error) && attempts < retry.attempts && isWorthAnother(error, isRepeatable, attempts);
+  if (!BrookletError.is(error) || attempts >= retry.attempts) return false;
+  return isWorthAnother(error, isRepeatable, isThere ? 1 : attempts);
 }
 
 function errorOf({ status = 500, code = "INTERNAL", message = "", outcome = "unknown", cause }: Line): BrookletError {
