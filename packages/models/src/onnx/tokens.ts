@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
+import { beginningOf, type Description, readsByWords } from "./beginning.ts";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
@@ -13,12 +14,19 @@ interface Encoder {
 /** Characters that ColBERT leaves out of documents. */
 const PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 
+/** Special tokens that stand around a text at most. */
+const ADDED_MAX = 8;
+/** A text that every tokenizer has tokens for. */
+const SAMPLE = "a";
+
 /** A tokenizer that knows its model's limit. */
 export class Tokens {
   readonly #path: string;
   readonly #encoder: Encoder;
   /** Tokens at most. */
   readonly max: number;
+  readonly #readsByWords: boolean;
+  #around: { readonly before: number; readonly after: number } | undefined;
   #punctuation: ReadonlySet<number> | undefined;
 
   constructor(path: string, tokensMax: number) {
@@ -33,25 +41,41 @@ export class Tokens {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new ServiceError("BAD_REQUEST", `The tokenizer ${path} cannot be used: ${why}`, { cause });
     }
+    this.#readsByWords = readsByWords(description);
     const own = description.truncation;
     this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
   }
 
   /** With special tokens; too long a text loses its end, the special tokens stay. */
   withSpecial(text: string, max: number = this.max): number[] {
-    const all = this.#ids(text, true);
+    const all = this.#first(text, max, true);
     if (all.length <= max) return all;
-    const plain = this.plain(text, Number.POSITIVE_INFINITY);
-    const special = all.length - plain.length;
-    const before = firstDifference(all, plain, special);
-    const kept = plain.slice(0, Math.max(0, max - special));
-    return [...all.slice(0, before), ...kept, ...all.slice(before + plain.length)].slice(0, max);
+    this.#around ??= this.#specialAround();
+    const { before, after } = this.#around;
+    const own = Math.max(0, max - before - after);
+    return [...all.slice(0, before + own), ...all.slice(all.length - after)].slice(0, max);
   }
 
   /** Without special tokens. */
   plain(text: string, max: number = this.max): number[] {
-    const ids = this.#ids(text, false);
+    const ids = this.#first(text, max, false);
     return ids.length > max ? ids.slice(0, max) : ids;
+  }
+
+  /** The ids of a text; of one that has more than `max` perhaps of its beginning alone, which then has more, too. */
+  #first(text: string, max: number, hasSpecial: boolean): number[] {
+    const beginning = this.#readsByWords ? beginningOf(text, max) : text;
+    const ids = this.#ids(beginning, hasSpecial);
+    const isEnough = beginning.length === text.length || ids.length > max + ADDED_MAX;
+    return isEnough ? ids : this.#ids(text, hasSpecial);
+  }
+
+  /** How many special tokens stand before a text and after it: as many as around any other. */
+  #specialAround(): { readonly before: number; readonly after: number } {
+    const [all, plain] = [this.#ids(SAMPLE, true), this.#ids(SAMPLE, false)];
+    const special = all.length - plain.length;
+    const before = firstDifference(all, plain, special);
+    return { before, after: special - before };
   }
 
   /** What is no vocabulary gives no number even for what it does not know. */
@@ -91,10 +115,6 @@ function firstDifference(all: readonly number[], plain: readonly number[], speci
     if (plain.slice(0, 8).every((id, index) => all[before + index] === id)) return before;
   }
   return special;
-}
-
-interface Description {
-  readonly truncation?: { readonly strategy: string; readonly max_length: number } | null;
 }
 
 /** What `tokenizer.json` would say of BERT's lower-cased WordPiece with this vocabulary, one entry a line. */

@@ -1,0 +1,128 @@
+/** The first tokens of long texts are those of the whole, and only as much is read as they need. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test, vi } from "vitest";
+import { Tokens } from "../src/onnx/tokens.ts";
+
+// The class as it is loaded for a model.
+const { Tokenizer } = createRequire(import.meta.url)(
+  "@huggingface/tokenizers",
+) as typeof import("@huggingface/tokenizers");
+const folder = mkdtempSync(join(tmpdir(), "brooklet-tokens-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const LETTERS = [..."abcdefghijklmnoprstuvz,.!'é▁Ġ", "th", "▁t", "▁th", "▁▁", "in"];
+const bert = {
+  normalizer: { type: "BertNormalizer", clean_text: true, handle_chinese_chars: true, lowercase: true },
+  pre_tokenizer: { type: "BertPreTokenizer" },
+  model: {
+    type: "WordPiece",
+    unk_token: "[UNK]",
+    continuing_subword_prefix: "##",
+    max_input_chars_per_word: 100,
+    vocab: ["[UNK]", ...LETTERS, ...LETTERS.map((letter) => `##${letter}`)],
+  },
+};
+const unigram = {
+  normalizer: {
+    type: "Sequence",
+    normalizers: [{ type: "Precompiled" }, { type: "Replace", pattern: { Regex: " {2,}" }, content: " " }],
+  },
+  pre_tokenizer: { type: "Metaspace", replacement: "▁", prepend_scheme: "always" },
+  model: { type: "Unigram", unk_id: 0, vocab: ["[UNK]", ...LETTERS].map((entry) => [entry, -entry.length / 3]) },
+};
+const bytes = {
+  normalizer: { type: "NFC" },
+  pre_tokenizer: { type: "ByteLevel", add_prefix_space: false, use_regex: true },
+  model: { type: "BPE", unk_token: "[UNK]", vocab: ["[UNK]", ...LETTERS, "Ġt"], merges: ["t h", "i n", "Ġ t"] },
+};
+const across = { ...unigram, model: { ...unigram.model, vocab: [...unigram.model.vocab, ["n▁t", -0.1]] } };
+
+function tokensOf(name: string, description: typeof bert | typeof unigram | typeof bytes): Tokens {
+  const { vocab } = description.model;
+  const isList = description.model.type === "Unigram";
+  const numbered = isList ? vocab : Object.fromEntries(vocab.map((entry, id) => [entry, id]));
+  const whole = {
+    version: "1.0",
+    truncation: null,
+    added_tokens: ["<s>", "</s>"].map((content, at) => ({ id: 200 + at, content, special: true, normalized: false })),
+    post_processor: { type: "RobertaProcessing", cls: ["<s>", 200], sep: ["</s>", 201] },
+    decoder: null,
+    ...description,
+    model: { ...description.model, vocab: numbered },
+  };
+  const path = join(folder, `${name}.json`);
+  writeFileSync(path, JSON.stringify(whole));
+  return new Tokens(path, Number.POSITIVE_INFINITY);
+}
+
+/** Texts of words, spaces, and what is no word. */
+function* texts(): Generator<string> {
+  let state = 7;
+  const any = <T>(of: readonly T[]): T => {
+    state = (state * 48_271) % 2_147_483_647;
+    return of[state % of.length] as T;
+  };
+  const PARTS = [
+    "the",
+    "thin",
+    "in",
+    ",",
+    ". ",
+    " ",
+    "  ",
+    "\n",
+    "é",
+    "e\u0301",
+    "漢字",
+    "～",
+    "</s>",
+    "\u200b",
+    "😀",
+    "q",
+    "Σ",
+    "\0",
+    "zz'",
+  ];
+  for (let round = 0; round < 20; round += 1) {
+    yield Array.from({ length: 400 }, () => any(PARTS) + any(["", " ", " "])).join("");
+  }
+}
+
+test.each([
+  ["WordPiece", bert],
+  ["Unigram", unigram],
+  ["BPE", bytes],
+  ["Unigram with entries of two words", across],
+])("%s: the first tokens are those of the whole text", (name, description) => {
+  const tokens = tokensOf(name, description);
+  for (const text of texts()) {
+    const all = tokens.plain(text);
+    for (const max of [3, 20, 50]) {
+      expect(tokens.plain(text, max)).toEqual(all.slice(0, max));
+      expect(tokens.withSpecial(text, max)).toEqual([200, ...all.slice(0, max - 2), 201]);
+    }
+  }
+});
+
+test("a long text is read once, and of words no more than its beginning", () => {
+  const encode = vi.spyOn(Tokenizer.prototype as { encode(text: string): unknown }, "encode");
+  const read = () => encode.mock.calls.reduce((sum, [text]) => sum + text.length, 0);
+  const long = "the thin, ".repeat(5000);
+  for (const [name, description, most] of [
+    ["WordPiece", bert, 1000],
+    ["Unigram", unigram, 1000],
+    ["BPE", bytes, 1000],
+    ["across", across, long.length + 10],
+  ] as const) {
+    encode.mockClear();
+    tokensOf(name, description).withSpecial(long, 16);
+    expect(read(), name).toBeLessThan(most);
+  }
+  // What makes few tokens is read to its end.
+  const few = `${"\0".repeat(900)} thin`.repeat(3);
+  expect(tokensOf("few", bert).plain(few, 16)).toEqual(tokensOf("few", bert).plain("thin thin thin"));
+  encode.mockRestore();
+});
