@@ -10,8 +10,8 @@ import { checkComponent, openComponent } from "../src/onnx/component.ts";
 import { shareOfCores, threadsOfModel } from "../src/onnx/session-threads.ts";
 import { signatureOf } from "../src/onnx/signature.ts";
 import { Tokens } from "../src/onnx/tokens.ts";
-import { constant, FLOAT, file, node, value } from "./onnx-file.ts";
-import { tinyModel, tokenVector, WIDTH } from "./tiny-model.ts";
+import { constant, FLOAT, file, HALF, INT32, node, value } from "./onnx-file.ts";
+import { tinyModel, tokenVector, typedModel, WIDTH } from "./tiny-model.ts";
 
 const files = tinyModel();
 type Pairs = Readonly<Record<string, string>>;
@@ -95,6 +95,17 @@ describe("what a model and its component do not agree on is told by its name", (
     ["one that the component leaves out", { ...FILES, "transformer-token-type-ids": "" }, files, "'token_type_ids'"],
     ["one that it has not", { ...FILES, "transformer-attention-mask": "mask" }, files, "has no input 'mask'"],
     ["an output that it has not", { ...FILES, "transformer-output": "pooled" }, files, "has no output 'pooled'"],
+    [
+      "integers of 32 bits",
+      FILES,
+      typedModel({ input: INT32 }),
+      "takes 'input_ids' of int32; this embedder needs int64",
+    ],
+    ["one text for a number of tokens", FILES, typedModel({ sizes: [1, 8] }), "takes 'input_ids' of 8 tokens only"],
+    ["an input of another rank", FILES, typedModel({ sizes: ["tokens"] }), "takes 'input_ids' of the shape [?]; this"],
+    ["halves of floats", FILES, typedModel({ output: HALF }), "gives 'last_hidden_state' of float16; this embedder"],
+    ["an output that is not pooled", { ...FILES, "pooling-strategy": "none" }, files, "needs 2 dimensions"],
+    ["weights elsewhere", FILES, typedModel({ weights: "tiny.onnx_data" }), "tiny.onnx_data"],
     ["a file that is no model", FILES, none, `The model ${none.model} cannot be used: `],
   ])("%s", async (_, settings, of, message) => {
     const { checked, opened } = check(settings, of);
@@ -112,6 +123,15 @@ describe("what a model and its component do not agree on is told by its name", (
     await check({ "model@path": "a/words" }, files, "hugging-face-tokenizer").checked;
   });
 
+  test("a model for one text at a time is asked so, whatever waits", async () => {
+    const embedder = await check(FILES, typedModel({ sizes: [1, "tokens"] })).opened();
+    onTestFinished(() => embedder.close());
+    const texts = ["reset", "due due", "reset"];
+    const request = { texts, purpose: "document", dimensions: WIDTH, deadline: deadlineIn(30_000) } as const;
+    const values = (await embedder.embed(request)).map((one) => [...one.values]);
+    expect(values).toEqual([mean(2, 5, 3), mean(2, 9, 9, 3), mean(2, 5, 3)]);
+  });
+
   test("a constant that is listed as an input need not be given", () => {
     const folder = mkdtempSync(join(tmpdir(), "brooklet-signature-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -122,7 +142,10 @@ describe("what a model and its component do not agree on is told by its name", (
       path,
       file({ nodes: [node("Add", ["given", "kept"], "sum")], constants, inputs, outputs: [value("sum", FLOAT, [1])] }),
     );
-    expect(signatureOf(path)).toEqual({ inputs: ["given"], outputs: ["sum"] });
+    expect(signatureOf(path)).toEqual({
+      inputs: [{ name: "given", element: "float32", sizes: [1] }],
+      outputs: [{ name: "sum", element: "float32", sizes: [1] }],
+    });
     writeFileSync(path, readFileSync(path).subarray(0, -40));
     expect(() => signatureOf(path)).toThrow("no ONNX model, or cut short");
   });

@@ -2,7 +2,9 @@
 
 /** Numbers of element types. */
 export const FLOAT = 1;
+export const INT32 = 6;
 export const INT64 = 7;
+export const HALF = 10;
 
 function varint(value: number): number[] {
   const bytes: number[] = [];
@@ -46,6 +48,13 @@ export function constant(name: string, sizes: readonly number[], values: Float32
   const type = values instanceof Float32Array ? FLOAT : INT64;
   const shape = sizes.flatMap((size) => number(1, size));
   return bytes(5, [...shape, ...number(2, type), ...text(8, name), ...bytes(9, new Uint8Array(values.buffer))]);
+}
+
+/** Floats that are in another file. */
+export function constantElsewhere(name: string, sizes: readonly number[], location: string): number[] {
+  const shape = sizes.flatMap((size) => number(1, size));
+  const place = bytes(13, [...text(1, "location"), ...text(2, location)]);
+  return bytes(5, [...shape, ...number(2, FLOAT), ...text(8, name), ...place, ...number(14, 1)]);
 }
 
 /** A file: nodes, constants, inputs and outputs, of operators' version 17. */

@@ -2,7 +2,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { attribute, constant, FLOAT, file, INT64, node, value } from "./onnx-file.ts";
+import { attribute, constant, constantElsewhere, FLOAT, file, INT64, node, value } from "./onnx-file.ts";
 
 /** Values of a vector. */
 export const WIDTH = 6;
@@ -17,21 +17,48 @@ export function tokenVector(id: number): Float32Array {
   return Float32Array.from({ length: WIDTH }, (_, dimension) => Math.sin(id * 7 + dimension * 3) * (id + 1));
 }
 
+/** What a model says of its inputs and its output. */
+export interface TinyTypes {
+  readonly input?: number;
+  readonly sizes?: readonly (string | number)[];
+  readonly output?: number;
+  /** The file that its table is said to be in. */
+  readonly weights?: string;
+}
+
 /** `last_hidden_state` is a row of the table for each token; the mask and the types are taken and added as nothing. */
-function model(more: readonly (readonly number[])[] = []): Uint8Array {
+function model(
+  more: readonly (readonly number[])[] = [],
+  { input = INT64, sizes = ["batch", "tokens"], output = FLOAT, weights }: TinyTypes = {},
+): Uint8Array {
   const table = Float32Array.from(WORDS.flatMap((_, id) => [...tokenVector(id)]));
+  const names = ["input_ids", "attention_mask", "token_type_ids"];
   return file({
     nodes: [
-      node("Mul", ["attention_mask", "zero"], "no_mask"),
-      node("Mul", ["token_type_ids", "zero"], "no_types"),
-      node("Add", ["input_ids", "no_mask"], "masked_ids"),
+      ...names.map((name) => node("Cast", [name], `${name}_64`, attribute("to", INT64))),
+      node("Mul", ["attention_mask_64", "zero"], "no_mask"),
+      node("Mul", ["token_type_ids_64", "zero"], "no_types"),
+      node("Add", ["input_ids_64", "no_mask"], "masked_ids"),
       node("Add", ["masked_ids", "no_types"], "ids"),
-      node("Gather", ["table", "ids"], "last_hidden_state"),
+      node("Gather", ["table", "ids"], "rows"),
+      node("Cast", ["rows"], "last_hidden_state", attribute("to", output)),
     ],
-    constants: [constant("table", [WORDS.length, WIDTH], table), constant("zero", [1], new BigInt64Array(1))],
-    inputs: [...TOKEN_INPUTS, ...more],
-    outputs: [value("last_hidden_state", FLOAT, ["batch", "tokens", WIDTH])],
+    constants: [
+      weights === undefined
+        ? constant("table", [WORDS.length, WIDTH], table)
+        : constantElsewhere("table", [WORDS.length, WIDTH], weights),
+      constant("zero", [1], new BigInt64Array(1)),
+    ],
+    inputs: [...names.map((name) => value(name, input, sizes)), ...more],
+    outputs: [value("last_hidden_state", output, [...sizes, WIDTH])],
   });
+}
+
+/** Writes a model of other types, and says where it is. */
+export function typedModel(types: TinyTypes): { model: string; tokenizer: string } {
+  const paths = tinyModel();
+  writeFileSync(paths.model, model([], types));
+  return paths;
 }
 
 /**

@@ -3,16 +3,27 @@
  * file that no runtime has opened yet. The file is read without its weights, of which there may be gigabytes.
  *
  * ONNX is protocol buffers (onnx.proto3 of ONNX 1.16): ModelProto 7 graph; GraphProto 5 initializer, 11 input, 12 output;
- * TensorProto 8 name; ValueInfoProto 1 name.
+ * TensorProto 8 name, 13 external_data; StringStringEntryProto 1 key, 2 value; ValueInfoProto 1 name, 2 type; TypeProto 1 tensor_type;
+ * TypeProto.Tensor 1 elem_type, 2 shape; TensorShapeProto 1 dim; Dimension 1 dim_value.
  */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { ServiceError } from "@brooklet/wire";
 import type { Recipe } from "./recipe.ts";
 
-/** Names of what a model must be given, and of what it gives. */
+/** An input or output of a model, as far as the model says it. */
+export interface ModelValue {
+  readonly name: string;
+  /** The type of its elements, as the runtime calls it. */
+  readonly element?: string | undefined;
+  /** The size of each dimension; nothing where it may be any. */
+  readonly sizes?: readonly (number | undefined)[] | undefined;
+}
+
+/** What a model must be given, and what it gives. */
 export interface Signature {
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
+  readonly inputs: readonly ModelValue[];
+  readonly outputs: readonly ModelValue[];
 }
 
 const GRAPH = 7;
@@ -20,58 +31,136 @@ const INITIALIZER = 5;
 const INPUT = 11;
 const OUTPUT = 12;
 const TENSOR_NAME = 8;
-const VALUE_NAME = 1;
+const EXTERNAL_DATA = 13;
+/** Element types by their numbers, those that models of texts are made with. */
+const ELEMENTS: Readonly<Record<number, string>> = {
+  1: "float32",
+  6: "int32",
+  7: "int64",
+  10: "float16",
+  11: "float64",
+};
 
 /** Bytes that hold the tag and the length of any field. */
 const HEAD_BYTES = 20;
 
 /**
- * Refuses a model that a recipe does not fit: one that has not what the recipe names, or that must be given more.
+ * Refuses a model that a recipe does not fit: one that has not what the recipe names, takes or gives other tensors, or must be
+ * given more.
  *
  * @throws ServiceError `BAD_REQUEST` with the name of the input or output.
  */
 export function expectFitting(recipe: Recipe, { inputs, outputs }: Signature): void {
-  const given = [recipe.inputIds, recipe.attentionMask, ...(recipe.tokenTypeIds ? [recipe.tokenTypeIds] : [])];
-  const expect = (what: string, named: readonly string[], offered: readonly string[]): void => {
-    const missing = named.find((name) => !offered.includes(name));
-    if (missing === undefined) return;
-    throw new ServiceError("BAD_REQUEST", `The model has no ${what} '${missing}'; it has ${offered.join(", ")}`);
-  };
-  expect("input", given, inputs);
-  expect("output", [recipe.output], outputs);
-  const more = inputs.find((name) => !given.includes(name));
+  const { inputIds, attentionMask, tokenTypeIds, reduction } = recipe;
+  const given = [inputIds, attentionMask, ...(tokenTypeIds ? [tokenTypeIds] : [])];
+  for (const name of given) {
+    const input = named("input", name, inputs);
+    expectTensor(`takes '${name}'`, input, "int64", 2);
+    const [, length] = input.sizes ?? [];
+    if (length === undefined) continue;
+    throw unfit(
+      `The model takes '${name}' of ${length} tokens only, and texts have any number: export it without that size`,
+    );
+  }
+  const isPooled = reduction.kind === "pool" && reduction.strategy === "none";
+  expectTensor(`gives '${recipe.output}'`, named("output", recipe.output, outputs), "float32", isPooled ? 2 : 3);
+  const more = inputs.find(({ name }) => !given.includes(name));
   if (more === undefined) return;
   const told = `an embedder of its kind gives ${given.join(", ")}`;
-  throw new ServiceError("BAD_REQUEST", `The model must be given the input '${more}', and ${told}`);
+  throw unfit(`The model must be given the input '${more.name}', and ${told}`);
+}
+
+function named(what: string, name: string, offered: readonly ModelValue[]): ModelValue {
+  const value = offered.find((other) => other.name === name);
+  if (value !== undefined) return value;
+  throw unfit(`The model has no ${what} '${name}'; it has ${offered.map((other) => other.name).join(", ")}`);
+}
+
+function expectTensor(told: string, { element, sizes }: ModelValue, wanted: string, rank: number): void {
+  if (element !== undefined && element !== wanted)
+    throw unfit(`The model ${told} of ${element}; this embedder needs ${wanted}`);
+  // Without dimensions it is one of which nothing is said.
+  if (sizes === undefined || sizes.length === 0 || sizes.length === rank) return;
+  const shape = sizes.map((size) => size ?? "?").join(", ");
+  throw unfit(`The model ${told} of the shape [${shape}]; this embedder needs ${rank} dimensions`);
 }
 
 /**
  * The signature of the model in a file.
  *
- * @throws ServiceError `BAD_REQUEST` if it holds none.
+ * @throws ServiceError `BAD_REQUEST` if it holds none, or weights of it are in a file that is not there.
  */
 export function signatureOf(path: string): Signature {
   const file = openSync(path, "r");
   try {
-    const inputs: string[] = [];
-    const outputs: string[] = [];
+    const inputs: ModelValue[] = [];
+    const outputs: ModelValue[] = [];
     const constants = new Set<string>();
+    const weights = new Set<string>();
     let graphs = 0;
     for (const graph of fields(file, { from: 0, to: fstatSync(file).size })) {
       if (graph.number !== GRAPH) continue;
       graphs += 1;
       for (const field of fields(file, graph)) {
-        if (field.number === INPUT) inputs.push(textIn(file, field, VALUE_NAME));
-        else if (field.number === OUTPUT) outputs.push(textIn(file, field, VALUE_NAME));
-        else if (field.number === INITIALIZER) constants.add(textIn(file, field, TENSOR_NAME));
+        if (field.number === INPUT) inputs.push(valueIn(file, field));
+        else if (field.number === OUTPUT) outputs.push(valueIn(file, field));
+        else if (field.number === INITIALIZER) constants.add(constantIn(file, field, weights));
       }
     }
     if (graphs === 0) throw malformedModel();
+    const missing = [...weights].find((name) => !existsSync(join(dirname(path), name)));
+    if (missing !== undefined) throw unfit(`its weights are in the file ${missing}, which is not beside it`);
     // A constant that is an input too has a value that need not be given.
-    return { inputs: inputs.filter((name) => !constants.has(name)), outputs };
+    return { inputs: inputs.filter(({ name }) => !constants.has(name)), outputs };
   } finally {
     closeSync(file);
   }
+}
+
+/** The name of a constant; the file that holds its numbers is noted, if they are in another. */
+function constantIn(file: number, tensor: Stretch, weights: Set<string>): string {
+  let name = "";
+  for (const field of fields(file, tensor)) {
+    if (field.number === TENSOR_NAME) name = textOf(file, field);
+    if (field.number !== EXTERNAL_DATA) continue;
+    const [key, value] = [...fields(file, field)].map((part) => textOf(file, part));
+    if (key === "location" && value !== undefined) weights.add(value);
+  }
+  return name;
+}
+
+function valueIn(file: number, message: Stretch): ModelValue {
+  const [name] = within(file, message, [1]);
+  const [element] = within(file, message, [2, 1, 1]);
+  const [shape] = within(file, message, [2, 1, 2]);
+  const dimensions = shape && within(file, shape, [1]);
+  return {
+    name: name === undefined ? "" : textOf(file, name),
+    element: element?.value === undefined ? undefined : (ELEMENTS[element.value] ?? `the type ${element.value}`),
+    sizes: dimensions?.map((dimension) => fixedSize(within(file, dimension, [1])[0]?.value)),
+  };
+}
+
+/** A size that is not said is nothing; so is none, or the -1 of some exporters. */
+function fixedSize(size: unknown): number | undefined {
+  return typeof size === "number" && size > 0 && size < 2 ** 31 ? size : undefined;
+}
+
+/** What a session says of an input or output. */
+export function sessionValue(told: {
+  readonly name: string;
+  readonly isTensor: boolean;
+  readonly type?: string;
+  readonly shape?: readonly (number | string)[];
+}): ModelValue {
+  return { name: told.name, element: told.type, sizes: told.shape?.map(fixedSize) };
+}
+
+/** The fields that a path of numbers leads to, message within message. */
+function within(file: number, message: Stretch, path: readonly number[]): readonly Field[] {
+  const [number, ...rest] = path;
+  const found = [...fields(file, message)].filter((field) => field.number === number);
+  return rest.length === 0 ? found : found.flatMap((field) => within(file, field, rest));
 }
 
 /** A stretch of the file. */
@@ -80,12 +169,13 @@ interface Stretch {
   readonly to: number;
 }
 
-/** A field of the message that is a stretch of the file. */
+/** A field of the message: a stretch of the file, or a number. */
 interface Field extends Stretch {
   readonly number: number;
+  readonly value?: number;
 }
 
-/** The fields of a message that have a length; what they hold is not read. */
+/** The fields of a message that have a length, which are not read, and whole numbers. */
 function* fields(file: number, { from, to }: Stretch): Generator<Field> {
   const head = new Uint8Array(HEAD_BYTES);
   let at = from;
@@ -99,24 +189,21 @@ function* fields(file: number, { from, to }: Stretch): Generator<Field> {
     else {
       const value = varint(head.subarray(0, read), tag.bytes);
       at += value.bytes;
+      const number = Math.floor(tag.value / 8);
       if (wire === 2) {
         if (at + value.value > to) throw malformedModel();
-        yield { number: Math.floor(tag.value / 8), from: at, to: at + value.value };
+        yield { number, from: at, to: at + value.value };
         at += value.value;
-      } else if (wire !== 0) throw malformedModel();
+      } else if (wire === 0) yield { number, from: at, to: at, value: value.value };
+      else throw malformedModel();
     }
   }
 }
 
-/** The text of a field of a message; empty where it has none. */
-function textIn(file: number, message: Stretch, number: number): string {
-  for (const field of fields(file, message)) {
-    if (field.number !== number) continue;
-    const bytes = new Uint8Array(field.to - field.from);
-    readSync(file, bytes, 0, bytes.length, field.from);
-    return new TextDecoder().decode(bytes);
-  }
-  return "";
+function textOf(file: number, { from, to }: Stretch): string {
+  const bytes = new Uint8Array(to - from);
+  readSync(file, bytes, 0, bytes.length, from);
+  return new TextDecoder().decode(bytes);
 }
 
 /** A number at a place of a head, and how many bytes it takes. One of 64 bits may be rounded: it is no length. */
@@ -131,5 +218,9 @@ function varint(head: Uint8Array, from: number): { readonly value: number; reado
 }
 
 function malformedModel(): ServiceError {
-  return new ServiceError("BAD_REQUEST", "The file is no ONNX model, or cut short");
+  return unfit("The file is no ONNX model, or cut short");
+}
+
+function unfit(why: string): ServiceError {
+  return new ServiceError("BAD_REQUEST", why);
 }

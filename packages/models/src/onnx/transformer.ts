@@ -4,7 +4,7 @@ import { InferenceSession, Tensor } from "onnxruntime-node";
 import type { Embedding } from "../embedder.ts";
 import type { Recipe, Reduction, SessionThreads, TextJob } from "./recipe.ts";
 import { type Output, pool, rows, weights } from "./reduction.ts";
-import { expectFitting } from "./signature.ts";
+import { expectFitting, sessionValue } from "./signature.ts";
 import { Tokens } from "./tokens.ts";
 
 /** The ids of one text, and how many of them the model attends to. */
@@ -36,7 +36,10 @@ export class Transformer {
       logSeverityLevel: 3,
     });
     try {
-      expectFitting(recipe, { inputs: session.inputNames, outputs: session.outputNames });
+      expectFitting(recipe, {
+        inputs: session.inputMetadata.map(sessionValue),
+        outputs: session.outputMetadata.map(sessionValue),
+      });
       return new Transformer(recipe, new Tokens(recipe.tokenizer, recipe.tokensMax), session);
     } catch (error) {
       await session.release();
@@ -48,8 +51,13 @@ export class Transformer {
   async embed(jobs: readonly TextJob[]): Promise<readonly Embedding[]> {
     const prepared = jobs.map((job) => this.#prepare(job));
     this.tokens += prepared.reduce((sum, { attended }) => sum + attended, 0);
-    const output = await this.#run(prepared);
-    return jobs.map((job, index) => this.#reduce(output, index, prepared[index]?.ids.length ?? 0, job));
+    if (this.#takesOne) {
+      const embeddings: Embedding[] = [];
+      for (const [index, job] of jobs.entries())
+        embeddings.push(...(await this.#embed([job], prepared.slice(index, index + 1))));
+      return embeddings;
+    }
+    return await this.#embed(jobs, prepared);
   }
 
   /** How many values a vector of the model has, if it says it. */
@@ -63,6 +71,16 @@ export class Transformer {
 
   async close(): Promise<void> {
     await this.#session.release();
+  }
+
+  /** Whether the model was exported for one text at a time, as which Vespa asks all. */
+  get #takesOne(): boolean {
+    return this.#session.inputMetadata.some((input) => input.isTensor && input.shape[0] === 1);
+  }
+
+  async #embed(jobs: readonly TextJob[], prepared: readonly Prepared[]): Promise<readonly Embedding[]> {
+    const output = await this.#run(prepared);
+    return jobs.map((job, index) => this.#reduce(output, index, prepared[index]?.ids.length ?? 0, job));
   }
 
   #prepare(job: TextJob): Prepared {
