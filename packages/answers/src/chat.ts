@@ -66,6 +66,9 @@ const TIMEOUT_MS = 300_000;
 const ATTEMPTS = 3;
 const ANSWER_CHARACTERS_MAX = 1 << 18;
 const WAITS = { firstWaitMs: 250, longestWaitMs: 10_000 };
+/** Wait for the end of a stream whose answer has ended. */
+const END_WAIT_MS = 500;
+const STREAM_KEPT = new Error("The answer has ended, and its stream has not");
 const PLACEHOLDER_KEY = "none";
 /** Refusals that may be over soon. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
@@ -129,7 +132,8 @@ async function* brought(model: ChatModel, request: ChatRequest, watch: Watch): A
 class Watch {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
-  readonly #idleMs: number;
+  #idleMs: number;
+  #isOver = false;
   readonly #onAbort = (): void => this.#controller.abort(this.#caller?.reason);
   readonly #all: ReturnType<typeof setTimeout>;
   #idle: ReturnType<typeof setTimeout> | undefined;
@@ -151,6 +155,13 @@ class Watch {
   progress(): void {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#late(this.#idleMs, "said nothing"), this.#idleMs);
+  }
+
+  /** The model has said all: what may still come is the end of its stream, and is not waited for as a word is. */
+  expectEnd(): void {
+    this.#isOver = true;
+    this.#idleMs = Math.min(this.#idleMs, END_WAIT_MS);
+    this.progress();
   }
 
   /** Nothing is waited for. */
@@ -175,7 +186,8 @@ class Watch {
   }
 
   #late(waitedMs: number, what: string): void {
-    this.#controller.abort(new ChatError("timed out", `The language model ${what} within ${waitedMs} ms`));
+    const late = new ChatError("timed out", `The language model ${what} within ${waitedMs} ms`);
+    this.#controller.abort(this.#isOver ? STREAM_KEPT : late);
   }
 }
 
@@ -288,9 +300,13 @@ async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: 
         isOver ||= said.type === "finish";
         yield said;
       }
+      if (isOver) watch.expectEnd();
     }
   } catch (error) {
-    throw failureOf(error, watch);
+    const failure = failureOf(error, watch);
+    // After the end of an answer a stream that is kept open, or breaks off, takes nothing from it.
+    const isLost = failure === STREAM_KEPT || !(watch.signal.aborted || ChatError.is(error));
+    if (!isOver || !isLost) throw failure;
   }
   if (events === 0) throw new ChatError("malformed", "The language model answered nothing");
   // A proxy that is tired of waiting may close a stream as if it were complete.
@@ -317,6 +333,8 @@ interface Choice {
 
 interface Said {
   readonly content?: unknown;
+  /** What a model says in place of an answer that it does not want to give. */
+  readonly refusal?: unknown;
   readonly tool_calls?: readonly { readonly function?: { readonly name?: unknown } }[];
 }
 
@@ -339,7 +357,7 @@ function failureIn({ error, message }: Completion, { apiKey = "" }: ChatEndpoint
 
 function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
   const said = choice?.delta ?? choice?.message;
-  const text = textOf(said?.content);
+  const text = textOf(said?.refusal) || textOf(said?.content);
   if (text !== undefined) yield { type: "token", text };
   for (const call of Array.isArray(said?.tool_calls) ? said.tool_calls : []) {
     // Only the first piece of a call has its name; what follows are pieces of its arguments.
@@ -352,7 +370,10 @@ function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
 /** What is said: a text, or a list of parts, as models have that think aloud; what they think is none. */
 function textOf(content: unknown): string | undefined {
   if (!Array.isArray(content)) return typeof content === "string" ? content : undefined;
-  return content.map((part) => (part?.type === "text" && typeof part.text === "string" ? part.text : "")).join("");
+  return content
+    .map((part) => (part?.type === "text" ? part.text : part?.type === "refusal" ? part.refusal : ""))
+    .filter((text) => typeof text === "string")
+    .join("");
 }
 
 interface Completion {

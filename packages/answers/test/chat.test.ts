@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { type ChatEndpoint, ChatError, type ChatEvent, chat, rewrittenQuestion } from "../src/index.ts";
 import { chatServer, chunk, END, says } from "./chat-server.ts";
@@ -186,6 +187,41 @@ describe("a language model", () => {
     });
     const finish = reason === undefined ? [] : [{ type: "finish", reason }];
     expect(await all({ url: server.url, model: "m" })).toEqual([{ type: "token", text: "all" }, ...finish]);
+  });
+
+  test.each([
+    ["is kept open", () => undefined],
+    ["breaks off", (response: ServerResponse) => void response.destroy()],
+  ])("has answered when it said why it ended, also where its stream then %s", async (_, then) => {
+    const end = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: "stop" }] })}\n\n`;
+    const server = await chatServer((_asked, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(chunk("all") + end, () => then(response));
+    });
+    expect(await all({ url: server.url, model: "m", idleTimeoutMs: 200 })).toEqual([
+      { type: "token", text: "all" },
+      { type: "finish", reason: "stop" },
+    ]);
+    await expect.poll(() => server.open.size).toBe(0);
+  });
+
+  test("that refuses in place of an answer says so in its own words", async () => {
+    const refusals = [
+      { content: null, refusal: "I can't help." },
+      { content: [{ type: "refusal", refusal: "I can't help." }] },
+    ];
+    for (const said of refusals) {
+      const server = await chatServer((asked, response) => {
+        const choices = [{ [asked.body.stream ? "delta" : "message"]: said, finish_reason: "stop" }];
+        const type = asked.body.stream ? "text/event-stream" : "application/json";
+        const body = JSON.stringify({ choices });
+        response.writeHead(200, { "content-type": type }).end(asked.body.stream ? `data: ${body}\n\n` : body);
+      });
+      for (const stream of [true, false]) {
+        const [first] = await all({ url: server.url, model: "m" }, undefined, stream);
+        expect(first).toEqual({ type: "token", text: "I can't help." });
+      }
+    }
   });
 
   test("that says the key in a stream is told without it", async () => {
