@@ -37,7 +37,7 @@ export {
 } from "./generation.ts";
 export { type MatchBy, relevantText } from "./matching.ts";
 export type { Passage, PassageScores } from "./passage.ts";
-export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
+export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES, recentMessages } from "./prompt.ts";
 export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";
 export {
   type RetrievalRequest,

@@ -3,6 +3,7 @@
  * documents cannot close their fence: its name is made of everything it fences, and is in none of the texts.
  */
 import type { Passage } from "./passage.ts";
+import type { TokenCounter } from "./token-budget.ts";
 
 /** One message of a conversation. */
 export interface ChatMessage {
@@ -32,6 +33,26 @@ export function promptMessages({ question, passages, history = [], instructions 
   const rules = instructions === undefined ? RULES : `${RULES}\n${instructions}`;
   const content = `${passageBlock(passages, question)}\n\nQuestion: ${question}`;
   return [{ role: "system", content: rules }, ...history, { role: "user", content }];
+}
+
+/**
+ * The newest messages of a conversation that are within a budget together, each of them whole. What is cut begins with no
+ * answer: it would be one to nothing, and some models refuse that.
+ */
+export function recentMessages(
+  history: readonly ChatMessage[],
+  tokens: number,
+  countTokens: TokenCounter,
+): readonly ChatMessage[] {
+  let left = tokens;
+  let from = history.length;
+  while (from > 0) {
+    left -= countTokens(history[from - 1]?.content ?? "");
+    if (left < 0) break;
+    from -= 1;
+  }
+  while (from > 0 && history[from]?.role === "assistant") from += 1;
+  return history.slice(from);
 }
 
 /** The passages, each in a fence with its number and where it is from. */

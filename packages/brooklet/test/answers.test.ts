@@ -184,6 +184,19 @@ describe.each(["open", "connect"])("ask with %s()", (kind) => {
     expect(server.asked[1]?.body.messages.at(-1)?.content).toContain("Question: Is the deposit paid back?");
   });
 
+  test("gives the model what was said last, within the budget", async () => {
+    const server = await chatServer(says("In May [1]."));
+    const group = await alice(kind, endpoint(server));
+    const said = ["first", "x".repeat(12_000), "second", "y".repeat(11_000)];
+    const history = said.map((content, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content }) as const);
+    await group.ask(mail, "When is the deposit paid back?", { history });
+    await group.ask(mail, "When is the deposit paid back?", { history, historyTokens: 9, countTokens: () => 3 });
+    const [one, two] = server.asked.map(({ body }) => body.messages.slice(1, -1).map(({ content }) => content));
+    expect([one, two]).toEqual([said.slice(2), said.slice(2)]);
+    const none = group.ask(mail, "x", { history, historyTokens: -1 });
+    await expect(none).rejects.toThrow("historyTokens is -1: give 0 or more");
+  });
+
   test("fails as told, and once", async () => {
     const server = await chatServer((_, response) => void response.writeHead(401).end("no"));
     const group = await alice(kind, { ...endpoint(server), attempts: 1 });

@@ -10,6 +10,8 @@ export interface AskOptions<S extends AnySchema = AnySchema> extends RetrieveOpt
   readonly model?: LanguageModel;
   /** What was said before, oldest first. The caller keeps it. */
   readonly history?: readonly ChatMessage[];
+  /** What of it the model is given at most: the newest messages, in tokens as `countTokens` has them; 12,000 by default. */
+  readonly historyTokens?: number;
   /** Whether a question that follows others is first rewritten to stand for itself, which asks the model once more. */
   readonly rewrite?: boolean;
   /** Said to the model after the rules: tone, language, length. */

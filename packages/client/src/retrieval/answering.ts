@@ -1,5 +1,13 @@
 /** What answers a question, loaded when one is asked: the retrieval, the model, what it is told, and what comes of what it says. */
-import { type AnswerPart, answer, ChatError, type Retrieved, rewrittenQuestion } from "@brooklet/answers";
+import {
+  type AnswerPart,
+  answer,
+  ChatError,
+  type Retrieved,
+  recentMessages,
+  rewrittenQuestion,
+  tokensAtMost,
+} from "@brooklet/answers";
 import type { Hit as WireHit } from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
 import { type DocumentPlace, storedFields } from "../document-request.ts";
@@ -42,8 +50,10 @@ export async function* answerParts(
   question: string,
   options: AskOptions,
 ): AsyncGenerator<AnswerPart> {
-  const { model, history = [], rewrite = false, instructions, ...retrieval } = options;
-  const { signal } = retrieval;
+  const { model, history: whole = [], historyTokens = 12_000, rewrite = false, instructions, ...retrieval } = options;
+  const { signal, countTokens = tokensAtMost } = retrieval;
+  if (!(historyTokens >= 0)) throw invalidArgument(`historyTokens is ${historyTokens}: give 0 or more`);
+  const history = recentMessages(whole, historyTokens, countTokens);
   if (model === undefined) {
     throw invalidArgument(
       "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
