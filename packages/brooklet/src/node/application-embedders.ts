@@ -12,6 +12,7 @@ import type { ApplicationGenerators } from "./application-generators.ts";
 import { LaterEmbedder } from "./later-embedder.ts";
 import { Notices } from "./notices.ts";
 import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
+import { Uses } from "./uses.ts";
 
 // As in the core's entry for Node: an import would make all that these modules have.
 const { existsSync } = process.getBuiltinModule("node:fs");
@@ -39,6 +40,7 @@ export interface ModelOptions {
 interface Opened {
   readonly fingerprint: string;
   readonly components: readonly MeasuredEmbedder[];
+  readonly uses: Uses;
 }
 
 /** The embedders. */
@@ -51,6 +53,8 @@ export class ApplicationEmbedders implements TextEmbedder {
   /** Loaded with the first text that one of them makes. */
   #generators: Promise<ApplicationGenerators> | undefined;
   #opened: Opened | undefined;
+  /** When the components of all applications before are closed. */
+  #left: Promise<unknown> = Promise.resolve();
   /** The application that is served, until this is closed. */
   #served: DeployReport | undefined;
 
@@ -76,8 +80,9 @@ export class ApplicationEmbedders implements TextEmbedder {
         return texts.map((_, place) => ({ shape: "text", text: said[place] ?? "" }));
       }
       const { purpose, values: dimensions } = first;
-      const embedder = new Embedders([...this.#own, ...this.#of(application)]).get(first.embedder);
-      return await embedder.embed({ texts, purpose, dimensions, deadline });
+      const { components, uses } = this.#openOf(application);
+      const embedder = new Embedders([...this.#own, ...components]).get(first.embedder);
+      return await uses.of(embedder.embed({ texts, purpose, dimensions, deadline }));
     });
   }
 
@@ -173,7 +178,7 @@ export class ApplicationEmbedders implements TextEmbedder {
     this.#served = undefined;
     await (await this.#generators)?.close();
     await Promise.all(this.#own.map((embedder) => embedder.close()));
-    await closeAll(opened);
+    await Promise.all([closeAll(opened), this.#left]);
   }
 
   #generatorsOf(): Promise<ApplicationGenerators> {
@@ -185,18 +190,24 @@ export class ApplicationEmbedders implements TextEmbedder {
 
   /** The components of an application. */
   #of(application: DeployReport): readonly MeasuredEmbedder[] {
+    return this.#openOf(application).components;
+  }
+
+  #openOf(application: DeployReport): Opened {
     const fingerprint = JSON.stringify(application.embedders ?? []);
     if (this.#opened?.fingerprint !== fingerprint) {
-      // The models of the application before end what they are doing.
-      void closeAll(this.#opened);
+      const before = this.#opened;
+      // The models of the application before do what they were asked, also what waits for them.
+      if (before !== undefined)
+        this.#left = Promise.all([this.#left, before.uses.ended().then(() => closeAll(before))]);
       const components = this.#components(application).map((component) => {
         const later = new LaterEmbedder(component, () => this.#open(component));
         return new MeasuredEmbedder(later, component.type);
       });
-      this.#opened = { fingerprint, components };
+      this.#opened = { fingerprint, components, uses: new Uses() };
       for (const embedder of this.#options.embedders ?? []) this.#tell(embedder);
     }
-    return this.#opened.components;
+    return this.#opened;
   }
 
   async #open(component: Component): Promise<Embedder> {

@@ -12,6 +12,7 @@ import type { DeployReport, ModelApplication, ModelRunner, ModelState } from "@b
 import { ServiceError } from "@brooklet/wire";
 import { pullAdvice } from "./application-embedders.ts";
 import { Notices } from "./notices.ts";
+import { Uses } from "./uses.ts";
 
 /** Where models are, and what they say to the operator. */
 export interface ApplicationModelsOptions {
@@ -43,6 +44,7 @@ interface Opened {
   readonly outlines: Map<string, boolean>;
   /** Files of the package, where the runtime reads them. */
   readonly files: ModelFile[];
+  readonly uses: Uses;
 }
 
 /** A file of the package on the disk, of this process alone. */
@@ -55,6 +57,8 @@ export class ApplicationModels implements ModelRunner {
   readonly #options: ApplicationModelsOptions;
   readonly #notices: Notices;
   #opened: Opened | undefined;
+  /** When the models of all deployments before are closed. */
+  #left: Promise<unknown> = Promise.resolve();
 
   constructor(options: ApplicationModelsOptions) {
     this.#options = options;
@@ -68,14 +72,12 @@ export class ApplicationModels implements ModelRunner {
   ): Promise<readonly ModelResult[]> {
     const opened = this.#of(application.report);
     const deadline = deadlineIn(timeoutMs);
-    const results = await Promise.all(
-      [...byModel(runs)].map(async ([name, ofModel]) => {
-        const model = await this.#model(opened, name, ofModel, application);
-        const outputs = await model.run(ofModel, deadline);
-        return ofModel.map(({ key }, index) => ({ key, outputs: outputs[index] ?? [] }));
-      }),
-    );
-    return results.flat();
+    const running = [...byModel(runs)].map(async ([name, ofModel]) => {
+      const model = await this.#model(opened, name, ofModel, application);
+      const outputs = await model.run(ofModel, deadline);
+      return ofModel.map(({ key }, index) => ({ key, outputs: outputs[index] ?? [] }));
+    });
+    return (await opened.uses.of(Promise.all(running))).flat();
   }
 
   async states(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]> {
@@ -112,7 +114,7 @@ export class ApplicationModels implements ModelRunner {
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
-    await closeAll(opened);
+    await Promise.all([closeAll(opened), this.#left]);
   }
 
   /** Why a model that nobody asked for yet could not be opened; its digest is only looked at when it is. */
@@ -165,9 +167,18 @@ export class ApplicationModels implements ModelRunner {
 
   #of(report: DeployReport): Opened {
     if (this.#opened?.report !== report) {
-      // The models of the deployment before end what they are doing.
-      void closeAll(this.#opened);
-      this.#opened = { report, models: new Map(), asked: new Map(), outlines: new Map(), files: [] };
+      const before = this.#opened;
+      // The models of the deployment before do what they were asked, also what waits for them.
+      if (before !== undefined)
+        this.#left = Promise.all([this.#left, before.uses.ended().then(() => closeAll(before))]);
+      this.#opened = {
+        report,
+        models: new Map(),
+        asked: new Map(),
+        outlines: new Map(),
+        files: [],
+        uses: new Uses(),
+      };
     }
     return this.#opened as Opened;
   }
