@@ -224,15 +224,18 @@ fn check_count(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
     Ok(())
 }
 
-/// No two fields have the same further name.
+/// No two fields have the same further name, and none has the name of a field.
 fn check_aliases(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     let mut seen = std::collections::BTreeSet::new();
-    let given = |field: &'_ Field| -> Vec<String> {
-        let of_others = field.index_aliases.iter().map(|(_, alias)| alias);
-        field.aliases.iter().chain(of_others).cloned().collect()
-    };
-    if let Some(alias) = fields.iter().flat_map(given).find(|alias| !seen.insert(alias.clone())) {
-        let message = format!("For schema '{}': alias '{alias}' specified more than once.", tree.name.text);
+    let of_others = |field: &'_ Field| field.index_aliases.clone().into_iter().map(|(_, alias)| alias);
+    for alias in fields.iter().flat_map(|field| field.aliases.iter().cloned().chain(of_others(field))) {
+        let reason = match fields.iter().find(|field| field.name == alias) {
+            Some(field) if field.indexing.attribute => "is illegal since it is the name of an attribute",
+            Some(_) => "is illegal since it is the name of an index",
+            None if !seen.insert(alias.clone()) => "specified more than once",
+            None => continue,
+        };
+        let message = format!("For schema '{}': alias '{alias}' {reason}.", tree.name.text);
         remarks.object(tree.name.place.reject(message));
     }
 }
