@@ -54,6 +54,12 @@ impl<'t, 's> FieldResolver<'t, 's> {
         self.remarks.objections.extend(misfit(self.schema, &tree.name, &data_type, script.roles(&tree.name.text)));
         let (roles, script) = self.roles(&tree.name, &data_type, script);
         self.check(tree, &data_type, roles)?;
+        if tree.body.mutable && origin == Origin::Document {
+            let (name, schema) = (&tree.name.text, self.schema);
+            let message =
+                format!("Field '{name}' in '{schema}' cannot be marked mutable as it is inside the document clause.");
+            self.remarks.object(tree.name.place.reject(message));
+        }
         let mut field = resolve_type(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);
         field.script = script;
         field.parts = self.parts(&field, &tree.body)?;
@@ -103,10 +109,20 @@ impl<'t, 's> FieldResolver<'t, 's> {
             let message = "gram matching is not supported with attributes, use 'index' in indexing";
             return Err(name.place.reject(format!("{about}: {message}")));
         }
-        if let DataType::Tensor(_) = data_type {
+        if let Some(place) = body.attribute_settings.as_ref().filter(|_| !roles.attribute) {
+            let message = format!("Attribute '{0}' in field '{0}' is not created by the indexing statement", name.text);
+            self.remarks.object(place.reject(message));
+        }
+        if let DataType::Tensor(of) = data_type {
             if roles.index && !roles.attribute {
                 let message = "A tensor that has an index must also be an attribute.";
                 return Err(name.place.reject(format!("{about}: {message}")));
+            }
+            if roles.index && of.indexed().count() != 1 {
+                self.remarks.object(name.place.reject(format!(
+                    "{about}: A tensor of type '{of}' does not support having an 'index'. Currently, only tensors with 1 \
+                     indexed dimension or 1 mapped + 1 indexed dimension support that."
+                )));
             }
             if roles.index || body.hnsw {
                 self.hnsw_fields.push(name.text.clone());
@@ -124,10 +140,14 @@ impl<'t, 's> FieldResolver<'t, 's> {
             let message = format!("'summary: dynamic' for non-text field '{}' ({data_type}) is not allowed", name.text);
             self.remarks.object(name.place.reject(message));
         }
-        if body.matching.gram_size == Some(0) {
-            let message = format!("Illegal gram size in field '{}': Must be at least 1", name.text);
-            self.remarks.object(name.place.reject(message));
-        }
+        let gram_size = match body.matching.gram_size {
+            Some(0) => Some(format!("Illegal gram size in field '{}': Must be at least 1", name.text)),
+            Some(_) if body.matching.kind != Some(MatchKind::Gram) => {
+                Some(format!("{about}: gram-size can only be set when the matching mode is 'gram'"))
+            }
+            _ => None,
+        };
+        self.remarks.objections.extend(gram_size.map(|message| name.place.reject(message)));
         if body.fast_search && roles.attribute {
             self.fast_search_fields.push(name.text.clone());
         }
@@ -184,7 +204,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
 fn misfit(schema: &str, name: &Name, data_type: &DataType, roles: Roles) -> Option<Rejection> {
     let (element, field) = (data_type.element(), &name.text);
     let about = format!("For schema '{schema}', field '{field}'");
-    let is_single = element == data_type;
+    let (is_single, is_struct) = (element == data_type, matches!(element, DataType::Struct(_)));
     let message = match element {
         DataType::Bool if roles.index => {
             format!(
@@ -203,13 +223,18 @@ fn misfit(schema: &str, name: &Name, data_type: &DataType, roles: Roles) -> Opti
         DataType::Uri if roles.attribute && is_single => {
             format!("Error in field '{field}' in schema '{schema}': uri type fields cannot be attributes")
         }
-        DataType::Uri | DataType::Array(_) if roles.attribute && !is_single => {
+        DataType::Predicate if !is_single => format!("{about}: Collections of predicates are not allowed."),
+        DataType::Predicate if roles.index => format!("{about}: Use 'attribute' instead of 'index'."),
+        DataType::Uri | DataType::Array(_) | DataType::WeightedSet { .. } if roles.attribute && !is_single => {
             format!("{about}: Incompatible types. Expected {data_type} for attribute '{field}', got Array<string>.")
         }
-        DataType::Map(key, value) if roles.attribute => format!(
-            "For schema '{schema}': Field '{field}' of type 'map<{key},{value}>' cannot be an attribute. Instead specify the \
-             struct fields to be searchable as attribute"
-        ),
+        DataType::Map(..) | DataType::Struct(_) if roles.attribute && !(is_single && is_struct) => {
+            let shown = data_type.to_string().replacen("Array<", "array<", 1).replacen("Map<", "map<", 1);
+            format!(
+                "For schema '{schema}': Field '{field}' of type '{shown}' cannot be an attribute. Instead specify the struct \
+                 fields to be searchable as attribute"
+            )
+        }
         _ => return None,
     };
     Some(name.place.reject(message))

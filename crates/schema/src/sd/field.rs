@@ -80,6 +80,9 @@ impl Parser<'_> {
         if !known.contains(&setting.text.as_str()) {
             return Err(self.unknown_setting(&setting, "setting of a field", known));
         }
+        if matches!(setting.text.as_str(), "attribute" | "sorting") {
+            body.attribute_settings = Some(setting.place.clone());
+        }
         match setting.text.as_str() {
             "alias" => self.alias(Some(field), body),
             "attribute" => self.attribute(field, body),

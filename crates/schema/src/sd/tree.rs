@@ -94,6 +94,8 @@ pub(crate) struct FieldBody {
     pub(crate) weight: Option<i32>,
     pub(crate) distance_metric: Option<(DistanceMetric, SourcePlace)>,
     pub(crate) sorting: SortingTree,
+    /// Where something is said that only an attribute has: `attribute` or `sorting`.
+    pub(crate) attribute_settings: Option<SourcePlace>,
     pub(crate) aliases: Vec<String>,
     /// Names for other indexes: the index, and its further name.
     pub(crate) index_aliases: Vec<(String, String)>,
