@@ -204,7 +204,12 @@ impl Parser<'_> {
         self.block(|parser| {
             let setting = parser.word(&format!("a setting of {}", element.text))?;
             match setting.text.as_str() {
-                "expression" => tree.expression = Some(parser.expression()?),
+                "expression" => {
+                    if tree.expression.replace(parser.expression()?).is_some() {
+                        let message = format!("{} has an expression already", element.text);
+                        parser.remarks.object(setting.place.reject(message));
+                    }
+                }
                 "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.decimal_value(&setting.text)?),
                 count if counts.contains(&count) => tree.rerank_count = Some(parser.integer_value(&setting.text)?),
                 _ => {
