@@ -53,10 +53,12 @@ export function promptOf(prompt: string, query: string, context: string | undefi
  */
 export function contextOf(result: string, fields: ReadonlySet<string> | undefined): string {
   const { root } = JSON.parse(withNumbersAsTexts(result)) as {
-    readonly root?: { readonly children?: readonly { readonly fields?: Readonly<Record<string, unknown>> }[] };
+    readonly root?: {
+      readonly children?: readonly { readonly id?: string; readonly fields?: Readonly<Record<string, unknown>> }[];
+    };
   };
   return (root?.children ?? [])
-    .filter((child) => !("children" in child))
+    .filter(({ id = "" }) => !id.startsWith("group:"))
     .map(({ fields: values = {} }, index) => {
       const shown = Object.entries(values).filter(([name]) => fields === undefined || fields.has(name));
       const lines = shown.map(([name, value]) => `${name}: ${plain(value)}\n`).join("");

@@ -15,6 +15,7 @@ const RESULT = JSON.stringify({
     children: [
       { id: "a", fields: { sddocname: "mail", subject: 'A "b"\nc', size: 0, tags: ["x", 1.5], map: { k: "v" } } },
       { id: "group:root:0", children: [] },
+      { id: "group:root:1", continuation: { this: "" }, fields: { "count()": 2 } },
       { id: "b", fields: { subject: "\u0001 and 12" } },
       { id: "c" },
     ],
