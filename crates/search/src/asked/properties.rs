@@ -9,7 +9,7 @@ use super::known_parameters;
 use super::property_text::PropertyText;
 
 /// Aliases of parameters, matched in any case (query-api, parameters).
-pub(crate) const ALIASES: [(&str, &str); 45] = [
+pub(crate) const ALIASES: [(&str, &str); 36] = [
     ("count", "hits"),
     ("start", "offset"),
     ("default-index", "model.defaultIndex"),
@@ -33,17 +33,8 @@ pub(crate) const ALIASES: [(&str, &str); 45] = [
     ("hits", "hits"),
     ("offset", "offset"),
     ("timeout", "timeout"),
-    ("yql", "yql"),
-    ("queryprofile", "queryProfile"),
-    ("searchchain", "searchChain"),
     ("nocache", "noCache"),
-    ("hitcountestimate", "hitcountestimate"),
-    ("metrics.ignore", "metrics.ignore"),
     ("groupingsessioncache", "groupingSessionCache"),
-    ("recall", "recall"),
-    ("user", "user"),
-    ("jsoncallback", "jsoncallback"),
-    ("weakand.replace", "weakAnd.replace"),
     ("location", "ranking.location"),
     ("encoding", "model.encoding"),
     ("searchgroup", "model.searchGroup"),
@@ -279,6 +270,10 @@ impl Parameters for Properties {
 
 /// The full name of a parameter, which is known by others too.
 pub(crate) fn full_name(given: &str) -> Cow<'static, str> {
+    // Full names are as they are written, their aliases in any case.
+    if let Some((known, ..)) = known_parameters::known_parameter(given) {
+        return Cow::Borrowed(known);
+    }
     if let Some((_, full)) = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(given)) {
         return Cow::Borrowed(full);
     }
