@@ -44,8 +44,10 @@ pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
         if !answer.hits.is_empty() || !answer.groups.is_empty() {
             out.key("children");
             out.begin_array();
-            answer.hits.iter().for_each(|hit| write_hit(hit, out));
+            let (before, behind) = answer.hits.split_at(answer.hits_before_groups);
+            before.iter().for_each(|hit| write_hit(hit, out));
             answer.groups.iter().for_each(|group| group.write(answer.sources, out));
+            behind.iter().for_each(|hit| write_hit(hit, out));
             out.end_array();
         }
         out.end_object();

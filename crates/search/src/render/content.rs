@@ -44,8 +44,10 @@ impl Coverage {
 pub(crate) struct Answer<'a> {
     pub(crate) total: u64,
     pub(crate) coverage: Coverage,
-    /// Results of grouping, shown after the hits.
+    /// Results of grouping, shown among the hits as what has the relevance 1.
     pub(crate) groups: &'a [Writing<'a>],
+    /// How many hits are shown before them.
+    pub(crate) hits_before_groups: usize,
     /// Names of the clusters that documents are of, by schema.
     pub(crate) sources: &'a [&'a str],
     pub(crate) hits: &'a [ShownHit],

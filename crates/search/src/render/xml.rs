@@ -28,8 +28,10 @@ pub(super) fn answer(answer: &Answer<'_>, issues: &[Issue], charset: &str) -> Ve
         out.element("meta", &[("type", "explanation")], &String::from_utf8_lossy(&json));
     }
     error_details(issues, &mut out);
-    answer.hits.iter().for_each(|hit| shown_hit(hit, &mut out));
+    let (before, behind) = answer.hits.split_at(answer.hits_before_groups);
+    before.iter().for_each(|hit| shown_hit(hit, &mut out));
     answer.groups.iter().for_each(|group| group.write_markup(answer.sources, &mut out));
+    behind.iter().for_each(|hit| shown_hit(hit, &mut out));
     out.end();
     out.finish()
 }

@@ -68,6 +68,10 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
             results: plan.schemas.len(),
         },
         groups: &groups,
+        hits_before_groups: match plan.order.descending.is_empty() {
+            true => shown.iter().take_while(|hit| hit.relevance >= 1.0).count(),
+            false => shown.len(),
+        },
         sources: &sources,
         hits: &shown,
         explanation: found.explanation.as_ref(),
