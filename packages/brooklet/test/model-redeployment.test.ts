@@ -21,10 +21,14 @@ test("runs of a rank profile's model", async () => {
     sizes: [1, 64],
     bytes: new Uint8Array(64 * 8),
   }));
-  const runs = Array.from(
-    { length: MANY },
-    (_, key) => ({ key, file: "m.onnx", settings: [], isBatched: true, outputs: ["logits"], inputs }) as ModelRun,
-  );
+  const runs: readonly ModelRun[] = Array.from({ length: MANY }, (_, key) => ({
+    key: [key],
+    file: "m.onnx",
+    settings: [],
+    isBatched: true,
+    outputs: ["logits"],
+    inputs,
+  }));
   const models = new ApplicationModels({});
   onTestFinished(() => models.close());
   const deployed = () => ({ report: {} as DeployReport, file: () => content });
