@@ -14,14 +14,27 @@ const FIRST_BYTES: usize = 2 << 20;
 /// What comes in before the memory is made as large as it is going to be.
 const LITTLE_BYTES: usize = 5 << 19;
 
+/// By how much the memory grows by itself before that: little comes in with a small group, and ten times as much is kept of it.
+const GROWN_BYTES: usize = 1 << 20;
+
 /// The allocator.
 #[cfg(target_family = "wasm")]
 #[global_allocator]
 static ALLOCATOR: pieces::Pieces<rlsf::GlobalTlsf> = pieces::Pieces::new(rlsf::GlobalTlsf::new());
 
+/// What an instance has room for as long as little was asked of it.
+#[derive(Clone, Copy)]
+struct Room {
+    /// What is to come in yet before the memory is made as large as it is going to be.
+    left: usize,
+    /// How large it is before that, at most.
+    little: usize,
+    /// How large it is going to be.
+    all: usize,
+}
+
 thread_local! {
-    /// What is to come in yet before the memory is made as large as it is going to be, and how large that is.
-    static ROOM: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+    static ROOM: Cell<Option<Room>> = const { Cell::new(None) };
 }
 
 /// Makes the memory large for what little is asked of it first, and remembers how large it is going to be. Hosts count memory
@@ -32,21 +45,25 @@ pub(crate) fn reserve(cache_bytes: usize) {
         return;
     }
     grow(FIRST_BYTES);
-    ROOM.set(Some((LITTLE_BYTES, cache_bytes + cache_bytes / 4 + WORKING_BYTES)));
+    ROOM.set(Some(Room {
+        left: LITTLE_BYTES,
+        little: memory_bytes() + GROWN_BYTES,
+        all: cache_bytes + cache_bytes / 4 + WORKING_BYTES,
+    }));
 }
 
-/// Notes that something comes in. When it comes to some MiB, the memory is made as large as it is going to be, at once. The
+/// Notes that something comes in. When it comes to some MiB, or the memory grew by one, it is made as large as it is going to be, at once. The
 /// allocator would grow it by a page or so whenever a block is kept, and every growth makes the host's engine forget its view
 /// of the memory and count it anew as garbage: with a cache that fills, that was two fifths of all time. Pages that nobody
 /// wrote to take no memory of the machine.
 pub(crate) fn comes_in(bytes: usize) {
-    let Some((before, all)) = ROOM.get() else { return };
-    match before.checked_sub(bytes) {
-        Some(left) => ROOM.set(Some((left, all))),
-        None => {
+    let Some(room) = ROOM.get() else { return };
+    match room.left.checked_sub(bytes) {
+        Some(left) if memory_bytes() <= room.little => ROOM.set(Some(Room { left, ..room })),
+        _ => {
             ROOM.set(None);
             // It has grown by itself meanwhile.
-            grow(all.saturating_sub(memory_bytes()));
+            grow(room.all.saturating_sub(memory_bytes()));
         }
     }
 }

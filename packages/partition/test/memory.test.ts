@@ -88,3 +88,23 @@ test("a search over much more than the cache takes the cache and a working set",
   expect(once - emptyBytes).toBeLessThan(CACHE_BYTES + WORKING_SET_BYTES);
   for (const bytes of often) expect(bytes - once).toBeLessThan(2 * MIB);
 });
+
+test("the memory grows at once, however little comes in with each of many small groups", async () => {
+  const opened = openCore(join(folder(), "data"), 16 * MIB);
+  await opened.cluster.deploy(packageOf({ note }));
+  const sizes = new Set<number>();
+  for (let group = 0; group < 4_000; group += 100) {
+    const puts = Array.from({ length: 100 }, (_, at) =>
+      putNote(opened.cluster, `g${group + at}`, "n", { title: "common" }),
+    );
+    await Promise.all(puts);
+    for (let at = 0; at < 100; at += 1) {
+      await searchNotes(opened.cluster, `g${group + at}`, "select * from note where true");
+      sizes.add(memoryOf(opened));
+    }
+  }
+  // A page at a time it would be some hundred times, and each time the host's engine looks through all it has for garbage.
+  expect(sizes.size).toBeLessThan(40);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(16 * MIB + WORKING_SET_BYTES + 8 * MIB);
+  await opened.cluster.close();
+});
