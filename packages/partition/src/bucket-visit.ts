@@ -221,6 +221,8 @@ interface WalkedPage extends PartitionPage {
   readonly key: string;
 }
 
+/** Partitions whose names are read beyond those of the documents that are wanted: some have none. */
+const SPARE_PARTITIONS = 7;
 /** How many times longer a turn is after one that came no further. */
 const LONGER = 8;
 const NO_PAGE = { documents: 0, bytesRead: 0, body: NOTHING, last: "", complete: false } as const;
@@ -232,6 +234,8 @@ class Walk {
   readonly #key: string | undefined;
   readonly #isShard: boolean;
   readonly #nowSeconds: number = Math.floor(Date.now() / 1_000);
+  /** Partitions whose names are read at a time: a page of one document seldom needs more than a few. */
+  readonly #atOnce: number;
   #partitions: { readonly number: number; readonly key: string }[] = [];
   #position: VisitPosition;
   /** Where it stood when the turn began. */
@@ -246,6 +250,7 @@ class Walk {
     this.#key = step.key;
     this.#isShard = step.isShard === true;
     this.#position = step.from;
+    this.#atOnce = Math.min(VISIT_PARTITIONS, step.documentsMax + SPARE_PARTITIONS);
     this.#find();
   }
 
@@ -348,10 +353,10 @@ class Walk {
   #read(): { readonly number: number; readonly key: string }[] {
     const { store } = this.#place.bucket;
     for (let from = this.#position.partition; this.#key === undefined; ) {
-      const some = store.from(from, VISIT_PARTITIONS);
+      const some = store.from(from, this.#atOnce);
       // A shard is visited with its group.
       const own = some.filter(({ key }) => !isShardName(key));
-      if (own.length > 0 || some.length < VISIT_PARTITIONS) return own;
+      if (own.length > 0 || some.length < this.#atOnce) return own;
       from = (some.at(-1)?.number ?? 0) + 1;
     }
     const { number, key } = store.state(this.#key);
