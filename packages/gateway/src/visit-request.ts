@@ -3,7 +3,7 @@
  * the reference implementation does, with its words, before anything is visited.
  */
 import type { DeployReport, PartitionKey, Visit } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { documentNameProblem, ServiceError } from "@brooklet/wire";
 import { demandApplication, demandContentCluster, type GatewayContext } from "./context.ts";
 import type { VisitProgress } from "./continuation.ts";
 import type { DocumentPath } from "./document-path.ts";
@@ -32,12 +32,13 @@ export function readDocumentSet(
   shown: Pick<Visit, "fieldSet" | "tensorFormat" | "format" | "includeRemoves"> & { readonly concurrency: number },
 ): DocumentSet {
   const cluster = clusterOf(path, parameters.text("cluster"), context);
-  const selection = effectiveSelection(parameters.unambiguous("selection"), path);
+  const selected = parameters.unambiguous("selection");
+  const selection = effectiveSelection(selected, path);
   // A document type is in one space, which is that of all types here; what is asked for is not even looked at then.
   const space = path.type === undefined ? readBucketSpace(parameters) : "default";
   const slice = readSlice(parameters);
   const period = readPeriod(parameters);
-  const key = path.group?.partition;
+  const key = path.group?.partition ?? keyOf(selected);
   const { concurrency, ...form } = shown;
   const types = path.type === undefined ? cluster.types : [path.type];
   const application = demandApplication(context.cluster);
@@ -89,6 +90,15 @@ function effectiveSelection(selection: string | undefined, { type, namespace, gr
   if (kind === "g") parts.push(`id.group=='${quote(name)}'`);
   if (kind === "n") parts.push(`id.user==${name}`);
   return parts.map((part) => `(${part})`).join(" and ");
+}
+
+const OF_ONE_GROUP = /^\s*id\.group\s*==\s*(["'])((?:(?!\1)[^\\]|\\\\|\\\1)*)\1\s*$/;
+
+/** The only partition that a selection can select from, where that is plain: no other has to be looked at, however many there are. */
+function keyOf(selection = ""): PartitionKey | undefined {
+  const [, , literal = ""] = OF_ONE_GROUP.exec(selection) ?? [];
+  const name = literal.replaceAll(/\\(.)/g, "$1");
+  return documentNameProblem("group", name) === undefined ? `g:${name}` : undefined;
 }
 
 function quote(text: string): string {

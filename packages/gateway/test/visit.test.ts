@@ -354,6 +354,37 @@ test("an operation on many documents that breaks off says where to go on, unless
   expect([third, nothing["documentCount"], nothing["continuation"]]).toEqual([500, undefined, undefined]);
 });
 
+test("a selection of one group looks into the bucket of that group alone, and into no other group there", async () => {
+  const looked: unknown[] = [];
+  const step = async (_visit: unknown, { bucket, key }: VisitStep): Promise<unknown> => {
+    looked.push([bucket, key]);
+    return { documents: 0, body: new Uint8Array() };
+  };
+  const cluster = { ...fakeCluster(), bucketOf: () => 2, visit: step, applyWhere: step } as unknown as FakeCluster;
+  const gateway = createGateway({ cluster });
+  const lookedAt = async (selection: string, method: string): Promise<readonly unknown[]> => {
+    looked.length = 0;
+    const query = new URLSearchParams({ cluster: "mail", selection });
+    expect((await gateway.fetch(`http://localhost/document/v1/?${query}`, { method })).status).toBe(200);
+    return [...looked];
+  };
+  const everywhere = [0, 1, 2, 3].map((bucket) => [bucket, undefined]);
+  for (const method of ["DELETE", "GET"]) {
+    expect(await lookedAt('id.group == "alice"', method)).toEqual([[2, "g:alice"]]);
+    expect(await lookedAt("id.group=='a\\\\l\\'i\"ce' ", method)).toEqual([[2, "g:a\\l'i\"ce"]]);
+    for (const other of [
+      'id.group == "a" or id.group == "b"',
+      'id.group != "a"',
+      'id.group = "a*"',
+      'not id.group == "a"',
+      'id.group == "a\\x62"',
+      'id.group == ""',
+      'id.group == "a:b"',
+    ])
+      expect(await lookedAt(other, method), other).toEqual(everywhere);
+  }
+});
+
 test("an operation on many documents whose time is over says how many were done and where to go on, unless nothing was", async () => {
   const late = new ServiceError("TIMED_OUT", "Timeout before a document was read; nothing was written");
   const told = { status: 504, code: "TIMED_OUT", message: late.message, outcome: "not_applied" };
