@@ -123,12 +123,20 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       "is not there: give the directory that has services.xml",
     ],
     [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is open in this process already"],
-    [["serve", "--port", "0", "--limits", "nosuch.json"], 1, "nosuch.json: there is no such file"],
-    [["receipt", "nosuch.json"], 1, "nosuch.json: there is no such file"],
-    [["receipt", "--public-key", "package.json", "nosuch.json"], 1, "nosuch.json: there is no such file"],
+    [["serve", "--port", "0", "--limits", "nosuch.json"], 2, "nosuch.json cannot be read: there is no such file"],
+    [["receipt", "nosuch.json"], 2, "nosuch.json cannot be read: there is no such file"],
+    [
+      ["receipt", "--public-key", "package.json", "nosuch.json"],
+      2,
+      "nosuch.json cannot be read: there is no such file",
+    ],
     [["receipt", "--public-key", "README.md", "package.json"], 2, "there is no signature in it"],
-    [["audit", "verify", "nosuch.jsonl"], 1, "nosuch.jsonl: there is no such file"],
-    [["plan", "--users", "1", "--documents", "1", "--prices", "nosuch.json"], 1, "nosuch.json: there is no such file"],
+    [["audit", "verify", "nosuch.jsonl"], 2, "nosuch.jsonl cannot be read: there is no such file"],
+    [
+      ["plan", "--users", "1", "--documents", "1", "--prices", "nosuch.json"],
+      2,
+      "nosuch.json cannot be read: there is no such file",
+    ],
     [["restore", folder, join(folder, "restored"), "--backup", "zz"], 1, "there is no backup zz"],
     [["backups", join(folder, "nothing")], 0, "nothing: there is no backup"],
     [["restore", join(folder, "nothing"), join(folder, "restored")], 1, "nothing: there is no backup"],
@@ -139,7 +147,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     ],
     [["visit", "--url", "localhost"], 2, "Give an address like http://localhost:8080."],
     [["feed", "-", "--url", "ftp://localhost"], 2, "Give an address like http://localhost:8080."],
-    [["eval", folder, "--schema", "note"], 1, "what is given as a file cannot be read: it is a directory"],
+    [["eval", folder, "--schema", "note"], 2, "cannot be read: it is a directory"],
     [["export", "README.md", "--to", "vespa"], 1, "README.md: it, or what it is said to be in, is no directory"],
     [["serve", "--port", "0", "--data", join(folder, "other"), "--app", "README.md"], 1, "README.md is no directory"],
     [["serve", "--port", "0", "--peer-address", "http://10.0.0.5:7070"], 2, "--peer-address is of --store"],
@@ -158,15 +166,15 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["import", "-", "--from", "pst"], 2, "Allowed choices are csv, jsonl, mbox, maildir, vespa."],
     [
       ["serve", "--port", "0", "--data", join(folder, "other"), "--revoked-tokens", "nosuch"],
-      1,
-      "nosuch, the list of revoked tokens, cannot be read: there is no such file",
+      2,
+      "nosuch, the list of revoked tokens, cannot be read (ENOENT)",
     ],
     [
       ["serve", "--port", "0", "--data", join(folder, "other"), "--audit", "no/such"],
       1,
       "The audit log no/such cannot be written: there is no such file",
     ],
-    [["serve", "--port", "0", "--limits", folder], 1, `${folder}: it is a directory`],
+    [["serve", "--port", "0", "--limits", folder], 2, `${folder} cannot be read: it is a directory`],
     ...Object.entries({
       "--trusted-proxy": "'x' is no address or network",
       "--token-keys": "'x' is no address",
@@ -181,6 +189,9 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["serve", "--port", "0", "--mcp"], 2, "MCP serves one group"],
     [["serve", "--port", "0", "--app", "nosuch"], 1, "nosuch is not there: give the directory that has services.xml"],
     [["bench", "--queries", "nosuch"], 2, "nosuch cannot be read: there is no such file"],
+    [["serve", "--port", "0", "--limits", "README.md"], 2, "README.md: "],
+    [["serve", "--port", "0", "--token-public-key", "nosuch"], 2, "nosuch cannot be read: there is no such file"],
+    [["model", "outline", "nosuch", "outline"], 2, "nosuch cannot be read: there is no such file"],
     [["receipt", "README.md"], 2, "it is no receipt: there is no signature in it"],
   ])("%j", async (words, code, message) => {
     const ran = await run(words);
@@ -200,6 +211,16 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     vi.stubEnv(name, " ");
     onTestFinished(() => void vi.unstubAllEnvs());
     expect(await run(words)).toMatchObject({ code, warned: expect.stringContaining(message) });
+  });
+
+  test.each([
+    ["BROOKLET_ADMIN_KEY_FILE", ["serve", "--port", "0", "--data", join(folder, "other")]],
+    ["BROOKLET_ENCRYPTION_KEY_FILE", ["serve", "--port", "0", "--data", join(folder, "other")]],
+    ["BROOKLET_BACKUP_KEY_FILE", ["backups", folder]],
+  ])("a file of %s that is not there", async (name, words) => {
+    vi.stubEnv(name, join(folder, "nowhere"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await run(words)).toMatchObject({ code: 2, warned: expect.stringContaining("cannot be read") });
   });
 
   test.each([

@@ -226,7 +226,7 @@ describe("the command", () => {
     expect(broken).toMatchObject({ code: 2, warned: expect.stringContaining("is no JSON") });
     const wrong = await run(stored("wrong.json", { questions: [{ question: "x" }] }), ...where);
     expect(wrong).toMatchObject({ code: 2, warned: expect.stringContaining("questions[0].answers: expected ids") });
-    expect(await run(join(folder, "none.json"), ...where)).toMatchObject({ code: 1 });
+    expect(await run(join(folder, "none.json"), ...where)).toMatchObject({ code: 2 });
   });
 
   test("takes the judged sets of this project", async () => {

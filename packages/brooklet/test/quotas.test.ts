@@ -78,7 +78,7 @@ describe("limits by their names", () => {
       untilEnded: async () => undefined,
     };
     const code = await runCommandLine(["serve", "--data", data, "--port", "0", "--limits", file], surroundings);
-    expect([code, warned.join()]).toEqual([1, expect.stringContaining(told)]);
+    expect([code, warned.join()]).toEqual([2, expect.stringContaining(told)]);
     expect(warned.join()).toContain(file);
   });
 });

@@ -1,6 +1,7 @@
 /** `brooklet audit`: whether an audit log is whole, and what a group is called in it. */
 import { secretIn, verifyAuditLog } from "@brooklet/store/node";
 import { auditNames } from "@brooklet/wire";
+import { unreadable } from "./given-file.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Reads a log, and fails where its chain breaks, or a line is not there that has to be. */
@@ -9,7 +10,9 @@ export async function runAuditVerify(
   { last, json }: { readonly last?: string; readonly json?: boolean },
   { print, warn }: Surroundings,
 ): Promise<void> {
-  const report = await verifyAuditLog(file, last);
+  const report = await verifyAuditLog(file, last).catch((cause: NodeJS.ErrnoException) => {
+    throw cause.syscall === undefined ? cause : unreadable(file, cause);
+  });
   const { lines, torn, broken, isLastThere } = report;
   if (lines > 0 && torn.length === lines) throw new UsageError(`${file} has no line of an audit log`);
   if (json === true) print(JSON.stringify(report));

@@ -1,9 +1,9 @@
 /** `brooklet eval`: how well a server's searches rank, by the judged questions of a file. */
-import { readFile } from "node:fs/promises";
 import { type Client, shownId } from "@brooklet/client";
 import { compare, type Ranking } from "../evaluation/comparison.ts";
 import { type CheckedQuestion, checkedQuestions } from "../evaluation/judged.ts";
 import { connect } from "../node/connect.ts";
+import { fileBytes } from "./given-file.ts";
 import { serverOf } from "./server.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -26,7 +26,7 @@ const FILE_BYTES_MAX = 256 << 20;
 /** Evaluates, and prints the table, or all of it as JSON. */
 export async function runEvaluate(file: string, command: EvaluateCommand, surroundings: Surroundings): Promise<void> {
   const { group, profile, depth, seed } = command;
-  const questions = await questionsOf(file);
+  const questions = questionsOf(file);
   const lonely = questions.find((one) => one.group === undefined && group === undefined);
   if (lonely !== undefined)
     throw new UsageError(`whose documents? '${lonely.question}' does not say it: give --group NAME`);
@@ -50,8 +50,8 @@ export async function runEvaluate(file: string, command: EvaluateCommand, surrou
 }
 
 /** A file is a list of judged questions, or an object that has one as `questions`; what else it has is its writer's. */
-async function questionsOf(file: string): Promise<readonly CheckedQuestion[]> {
-  const bytes = await readFile(file);
+function questionsOf(file: string): readonly CheckedQuestion[] {
+  const bytes = fileBytes(file);
   if (bytes.length > FILE_BYTES_MAX) throw new UsageError(`${file} has more than ${FILE_BYTES_MAX} bytes`);
   let json: unknown;
   try {

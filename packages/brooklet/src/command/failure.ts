@@ -18,7 +18,7 @@ export function exitCodeOf(error: unknown): number {
 
 /**
  * What the caller gave cannot be used, so that nothing was begun: a command, the SDK or a server says it of words and variables. What
- * a server answered has a status, and what a file, a port or the system has to do with has a cause.
+ * a server answered has a status, and what a package, a port or the system has to do with has a cause.
  */
 function isMisuse(error: unknown): boolean {
   if (error instanceof UsageError || error instanceof CommanderError) return true;

@@ -1,10 +1,11 @@
 /** `brooklet model pull` and `brooklet model list`: the files of models that are downloaded, before anything needs them. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { asPackage, Core, instantiate } from "@brooklet/core";
 import { readPackageDirectory } from "@brooklet/gateway/node";
 import type { ModelFiles, PullProgress } from "@brooklet/models/node";
 import { ServiceError } from "@brooklet/wire";
+import { fileBytes } from "./given-file.ts";
 import { Progress } from "./progress.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -79,7 +80,7 @@ export async function runModelOutline(
   surroundings: Surroundings,
 ): Promise<void> {
   const { outlineOf } = await import("@brooklet/models/node");
-  const bytes = outlineOf(readFileSync(model));
+  const bytes = outlineOf(fileBytes(model));
   writeFileSync(outline, bytes);
   if (json === true) surroundings.print(JSON.stringify({ path: outline, bytes: bytes.length }));
   else surroundings.print(`${outline}: ${bytes.length} bytes; serve needs the model at the same path below --models`);

@@ -1,11 +1,11 @@
 /** `brooklet plan`: what a number of users needs and costs, in each way it can be served. */
-import { readFileSync } from "node:fs";
 import { FIGURES } from "../plan/figures.ts";
 import type { Plan } from "../plan/ours.ts";
 import { type Plans, planOf } from "../plan/plan.ts";
 import { PRICES, type Prices, pricesWith } from "../plan/prices.ts";
 import { EXAMPLE, PUBLISHED } from "../plan/vespa.ts";
 import { allDocuments, DAILY_DEFAULT, WORKLOAD_DEFAULT, type Workload, wrongWorkload } from "../plan/workload.ts";
+import { fileText } from "./given-file.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
@@ -84,7 +84,7 @@ function membersThere<Fields extends object>(fields: Fields): { [Name in keyof F
 }
 
 function pricesOf(file: string): Prices {
-  const text = readFileSync(file, "utf8");
+  const text = fileText(file);
   try {
     return pricesWith(JSON.parse(text));
   } catch (error) {

@@ -1,6 +1,6 @@
 /** `brooklet receipt`: whether a receipt of an erasure is what a server has signed, and what it says. */
-import { readFileSync } from "node:fs";
 import { verifyReceipt } from "../receipt.ts";
+import { fileText } from "./given-file.ts";
 import { ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
@@ -14,7 +14,7 @@ export interface ReceiptCommand {
 
 /** Verifies the receipt in a file: what `forget --json` printed, what the interface answered, or the signature alone. */
 export async function runReceipt(file: string, command: ReceiptCommand, { print }: Surroundings): Promise<void> {
-  const receipt = await verifyReceipt(signatureIn(readFileSync(file, "utf8")), await publicKeyOf(command));
+  const receipt = await verifyReceipt(signatureIn(fileText(file)), await publicKeyOf(command));
   if (command.json === true) return print(JSON.stringify(receipt));
   const { group, erasedAt, goneAt, documents, files = [], backups = [], keyDestroyed } = receipt;
   const counted = documents === undefined ? "" : `, ${documents} documents`;
@@ -48,7 +48,7 @@ function jsonOf(text: string, otherwise: string): object {
 }
 
 async function publicKeyOf({ publicKey, url, key }: ReceiptCommand): Promise<object> {
-  if (publicKey !== undefined) return jsonOf(readFileSync(publicKey, "utf8"), `${publicKey} is no key`);
+  if (publicKey !== undefined) return jsonOf(fileText(publicKey), `${publicKey} is no key`);
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   const answer = await fetch(`${url}/brooklet/v1/receipt-key`, { headers });
   if (!answer.ok) throw new ServerFailure(`${url} does not tell its key (${answer.status}): give --public-key`);

@@ -1,5 +1,4 @@
 /** `brooklet serve`: serves until the process is told to end. */
-import { readFileSync } from "node:fs";
 import process from "node:process";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { Answered } from "@brooklet/gateway";
@@ -12,6 +11,7 @@ import { Log, type LogFormat, type LogLevel } from "../node/log.ts";
 import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
 import { type RunningService, serve } from "../serve.ts";
+import { fileText } from "./given-file.ts";
 import { limitsIn } from "./limits-file.ts";
 import { storeAt } from "./store.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
@@ -200,7 +200,7 @@ function tokensOf(command: ServeCommand): TokenOptions {
   return {
     audience: tokenAudience,
     algorithm,
-    ...(tokenPublicKey === undefined ? {} : { publicKey: readFileSync(tokenPublicKey, "utf8") }),
+    ...(tokenPublicKey === undefined ? {} : { publicKey: fileText(tokenPublicKey) }),
     ...(tokenKeys === undefined ? {} : { keysUrl: tokenKeys }),
     ...(revokedTokens === undefined ? {} : { isRevoked: revokedIn(revokedTokens) }),
   };

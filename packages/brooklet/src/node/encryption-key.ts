@@ -37,8 +37,8 @@ export function encryptionKeyOfEnvironment(name: string = KEY): Uint8Array | und
   let text: string;
   try {
     text = readFileSync(file, "utf8").trim();
-  } catch (cause) {
-    throw new StartError(`${nameOfFile}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, { cause });
+  } catch (error) {
+    throw new StartError(`${nameOfFile}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
   return bytesOf(text, nameOfFile);
 }

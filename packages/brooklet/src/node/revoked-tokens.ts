@@ -22,10 +22,10 @@ export function revokedIn(file: string, now: () => number = () => performance.no
   };
   try {
     look();
-  } catch (cause) {
-    throw cause instanceof StartError
-      ? cause
-      : new StartError(`${file}, the list of revoked tokens, cannot be read: ${(cause as Error).message}`, { cause });
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StartError(`${file}, the list of revoked tokens, cannot be read (${code})`);
   }
   return (id) => {
     if (now() - lookedAtMs >= LOOK_MS) {

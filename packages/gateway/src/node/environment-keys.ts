@@ -21,8 +21,8 @@ function keysIn(file: string): readonly string[] {
   let text: string;
   try {
     text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new StartError(`${FILE}: ${file} cannot be read (${(cause as NodeJS.ErrnoException).code})`, { cause });
+  } catch (error) {
+    throw new StartError(`${FILE}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
   }
   const lines = text.split("\n").map((line) => line.trim());
   const keys = lines.filter((line) => line !== "" && !line.startsWith("#"));

@@ -3,7 +3,7 @@ import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { UsageError } from "../surroundings.ts";
+import { unreadable } from "../given-file.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
 
@@ -57,10 +57,6 @@ async function* fileChunks(file: string, read: ReadShare | undefined): AsyncGene
     if (read !== undefined && size > 0) read.share = bytes / size;
     yield chunk;
   }
-}
-
-function unreadable(file: string, cause: unknown): Error {
-  return new UsageError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
 }
 
 async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

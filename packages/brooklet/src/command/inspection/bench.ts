@@ -1,6 +1,6 @@
 /** `brooklet bench`: how long searches of one's own data take, and how many bytes they read. */
-import { readFileSync } from "node:fs";
 import { type Client, connect } from "../../node/connect.ts";
+import { fileText } from "../given-file.ts";
 import { parametersOf } from "../query.ts";
 import { type Server, serverOf } from "../server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "../surroundings.ts";
@@ -149,13 +149,9 @@ async function searchesOf(words: readonly string[], command: BenchCommand, clien
 function saidQueries(words: readonly string[], file: string | undefined): readonly (readonly string[])[] {
   const own = words.length === 0 ? [] : [words];
   if (file === undefined) return own;
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new UsageError(`${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
-  const lines = text.split("\n").map((line) => line.trim());
+  const lines = fileText(file)
+    .split("\n")
+    .map((line) => line.trim());
   return [...own, ...lines.filter((line) => line !== "").map((line) => [line])];
 }
 
