@@ -256,6 +256,18 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
   });
 });
 
+test.each([
+  [["plan", "--users", "1", "--documents", "1", "--prices"], "{}", 0, ""],
+  [["serve", "--port", "0", "--data", join(folder, "marked"), "--threads", "0", "--limits"], "{}", 0, ""],
+  [["eval", "--schema", "note"], "[]", 2, "there is no question"],
+  [["receipt"], '{"signature":1}', 2, "there is no signature in it"],
+  [["receipt", "--public-key", "README.md"], "a.b.c", 2, "README.md is no key"],
+])("a byte order mark is no part of a file: %j", async (words, content, code, message) => {
+  const path = join(folder, "marked.json");
+  writeFileSync(path, `\ufeff${content}`);
+  expect(await run([...words, path])).toMatchObject({ code, warned: expect.stringContaining(message) });
+});
+
 test("help ends with 0 and names the commands", async () => {
   const { code, printed } = await run(["--help"]);
   expect(code).toBe(0);

@@ -3,7 +3,7 @@ import { type Client, shownId } from "@brooklet/client";
 import { compare, type Ranking } from "../evaluation/comparison.ts";
 import { type CheckedQuestion, checkedQuestions } from "../evaluation/judged.ts";
 import { connect } from "../node/connect.ts";
-import { fileBytes } from "./given-file.ts";
+import { fileBytes, textOf } from "./given-file.ts";
 import { serverOf } from "./server.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -55,7 +55,7 @@ function questionsOf(file: string): readonly CheckedQuestion[] {
   if (bytes.length > FILE_BYTES_MAX) throw new UsageError(`${file} has more than ${FILE_BYTES_MAX} bytes`);
   let json: unknown;
   try {
-    json = JSON.parse(bytes.toString("utf8"));
+    json = JSON.parse(textOf(bytes));
   } catch (error) {
     throw new UsageError(`${file} is no JSON: ${(error as Error).message}`);
   }

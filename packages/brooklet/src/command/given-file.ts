@@ -2,9 +2,14 @@
 import { readFileSync } from "node:fs";
 import { UsageError } from "./surroundings.ts";
 
-/** The text of a file. */
+/** The text of a file, without the byte order mark that some programs begin one with. */
 export function fileText(path: string): string {
-  return fileBytes(path).toString("utf8");
+  return textOf(fileBytes(path));
+}
+
+/** The text of a file's bytes. */
+export function textOf(bytes: Buffer): string {
+  return new TextDecoder().decode(bytes);
 }
 
 /** What is in a file. */
