@@ -73,12 +73,12 @@ function isEmpty(path: string): boolean {
   return statSync(path).isDirectory() && readdirSync(path).length === 0;
 }
 
-/** The name of a package in this folder. */
+/** The name of a package in this folder, and of a Worker, which takes no dots. */
 function nameOf(folder: string): string {
   const name = basename(folder)
     .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, "-")
-    .replace(/^[._-]+/, "");
+    .replaceAll(/[^a-z0-9_-]+/g, "-")
+    .replace(/^[_-]+/, "");
   return name || FOLDER_DEFAULT;
 }
 

@@ -16,10 +16,17 @@ export function projectReport({ folder, template, files }: Project, agent = ""):
   return [
     `${place}: ${TEMPLATES[template]} (${files.length} files)`,
     "",
-    ...(place === "." ? [] : [`  cd ${place}`]),
+    ...(place === "." ? [] : [`  cd ${shellWord(place)}`]),
     `  ${installer} install`,
     `  ${installer === "bun" ? "bun run" : installer} start`,
     "",
     "npx brooklet dev serves its schemas, with a console; https://github.com/brooklet/brooklet has the documentation.",
   ];
+}
+
+/** A path as a shell takes it: in quotes where it has spaces, or what else means something there. */
+function shellWord(path: string): string {
+  const place = path.startsWith("-") ? `./${path}` : path;
+  if (/^[\p{L}\p{N}_./@+-]+$/u.test(place)) return place;
+  return process.platform === "win32" ? `"${place}"` : `'${place.replaceAll("'", "'\\''")}'`;
 }

@@ -46,6 +46,23 @@ test.each(Object.keys(TEMPLATES))(
   },
 );
 
+test("a name with dots is one that Workers take", () => {
+  const { folder } = createProject(join(place(), "notes.example.com"), "worker");
+  for (const file of ["package.json", "wrangler.jsonc"])
+    expect(readFileSync(join(folder, file), "utf8")).toContain('"name": "notes-example-com"');
+});
+
+test.skipIf(process.platform === "win32")("a folder of any name is where the line that says it goes", () => {
+  for (const name of ["My Notes", "it's $HOME", "-x", "größe", "a;b"]) {
+    const folder = place();
+    const line = create(folder, ["--", name])[1]
+      .split("\n")
+      .find((one) => one.startsWith("  cd "));
+    const { stdout } = spawnSync("sh", ["-c", `${line} && pwd`], { cwd: folder, encoding: "utf8" });
+    expect(stdout).toBe(`${join(folder, name)}\n`);
+  }
+});
+
 test("what there is already is left as it is", () => {
   const folder = place();
   writeFileSync(join(folder, "mine.txt"), "mine");
