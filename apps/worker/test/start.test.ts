@@ -31,6 +31,13 @@ test("the sample is deployed, fed and searched before the Worker, twice in one f
   expect(readdirSync(data)).not.toEqual([]);
 });
 
+test.skipIf(process.platform !== "linux")("a folder that cannot be made is said", async () => {
+  const started = run(process.execPath, [START, "--once", "--port", "0", "--data", "/proc/none/of"], {
+    timeout: 20_000,
+  });
+  await expect(started).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("/proc/none") });
+});
+
 test("a port that is taken is named, with the way out, and so is an option that there is not", async () => {
   const other = net.createServer().listen(0, "127.0.0.1");
   await new Promise((next) => other.once("listening", next));

@@ -1,9 +1,9 @@
 /** `npm run worker`: the Worker on this machine with the mail of six users, three searches of one of them, and addresses to go on with. */
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import process from "node:process";
 import { APPLICATION, invite, showAround } from "@brooklet/app-gateway/sample";
+import { makeFolders } from "@brooklet/store/node";
 import { deployFolder } from "./deploy-folder.ts";
 import { type Front, startFront } from "./front.ts";
 import { parseStartOptions, START_USAGE, type StartOptions } from "./start-options.ts";
@@ -22,7 +22,7 @@ try {
 
 async function start({ port, data, once: isOnce }: StartOptions): Promise<void> {
   const folder = resolve(data);
-  mkdirSync(folder, { recursive: true });
+  makeFolders(folder);
   const workerd = startWorkerd({ persist: folder });
   try {
     const front = await frontOf(await addressOf(workerd), port);
