@@ -89,6 +89,22 @@ test("where nobody can have the database, every request fails with the reason", 
   await expect(client.request({ method: "GET", target: "/" })).rejects.toBe(reason);
 });
 
+test("what was sent may have been done when whoever has the database fails; what was not sent was not", async () => {
+  const link = new Link();
+  const client = connect({ url: "http://x.invalid", fetch: link.fetch });
+  const write = (target: string): Promise<unknown> =>
+    client.request({ method: "POST", target, isRepeatable: false }).catch((error: unknown) => error);
+  const owner = silent("one");
+  link.serve(owner);
+  const sent = write("/sent");
+  await expect.poll(() => owner.heard.length).toBe(1);
+  link.hold("one", true);
+  const kept = write("/kept");
+  link.fail(new BrookletError("CANNOT_START", "it broke"));
+  expect(await sent).toMatchObject({ code: "CANNOT_START", message: "it broke", outcome: "unknown" });
+  for (const failure of [await kept, await write("/later")]) expect(failure).toMatchObject({ outcome: "not_applied" });
+});
+
 test("open says what is wrong with its options, and where it runs", async () => {
   await expect(open({ schemas: [] })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await expect(open({ schemas: [] })).rejects.toThrow("open needs `name`, such as 'notes', or memory: true");

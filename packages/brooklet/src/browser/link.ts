@@ -102,10 +102,10 @@ export class Link {
     pending.answer(new Response(EMPTY.has(status) ? null : body, { status, headers }));
   }
 
-  /** Has everything fail from here on: there is nobody any more. */
+  /** Has everything fail from here on: there is nobody any more. What was sent may have been done. */
   fail(reason: unknown): void {
     this.#failure = reason;
-    for (const { fail } of this.#pending.values()) fail(reason);
+    for (const { sentTo, fail } of this.#pending.values()) fail(sentTo === undefined ? reason : unsure(reason));
     this.#pending.clear();
   }
 
@@ -127,4 +127,11 @@ export class Link {
     const message = "The page that had the database was closed before it answered";
     fail(new BrookletError("UNREACHABLE", message, { outcome: "unknown" }));
   }
+}
+
+/** The same failure of something that may have been done. */
+function unsure(reason: unknown): unknown {
+  if (!BrookletError.is(reason)) return reason;
+  const { code, message, status } = reason;
+  return new BrookletError(code, message, { status, outcome: "unknown", cause: reason });
 }
