@@ -355,6 +355,21 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     built.close();
   });
 
+  test("asks for nothing that is not there where a page is isolated, either", async () => {
+    const isolated = await openSite(withEsbuild, {
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-embedder-policy": "require-corp",
+    });
+    const page = await newPage(isolated);
+    expect(await page.evaluate(() => "SharedArrayBuffer" in globalThis)).toBe(true);
+    await openIn(page, "isolated");
+    expect(await putIn(page, "first")).toBe("done");
+    expect(isolated.missing).toEqual([]);
+    await close(page);
+    await page.close();
+    isolated.close();
+  });
+
   test("says what browser or site lack, and is in memory where nothing can be kept", async () => {
     const page = await newPage();
     const said = await page.evaluate(async () => {

@@ -50,8 +50,10 @@ export class BrowserSqlite {
     const note = (...told: readonly unknown[]): void => {
       if (told.some(tellsOfSpace)) space.isOut = true;
     };
+    // Where a page is isolated the library starts a worker for each of these, of a script that bundlers do not see.
+    const disable = { vfs: { opfs: true, "opfs-wl": true } };
     // How the library takes its settings.
-    const settings = { error: note, warn: () => undefined, debug: () => undefined, log: () => undefined };
+    const settings = { disable, error: note, warn: () => undefined, debug: () => undefined, log: () => undefined };
     (globalThis as { sqlite3ApiConfig?: object }).sqlite3ApiConfig = settings;
     const initialise = sqlite3InitModule as unknown as (options: ModuleOptions) => Promise<Sqlite>;
     const quiet = { print: () => undefined, printErr: () => undefined };

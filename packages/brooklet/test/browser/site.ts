@@ -24,6 +24,8 @@ export type Bundler = (folder: string) => Promise<void>;
 /** A site that runs. */
 export interface Site {
   readonly url: string;
+  /** What was asked for and is not there. */
+  readonly missing: readonly string[];
   close(): void;
 }
 
@@ -109,30 +111,33 @@ export function siteFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), "brooklet-site-")));
 }
 
-/** Builds the page and its worker, and serves them. */
-export async function openSite(make: Bundler): Promise<Site> {
+/** Builds the page and its worker, and serves them, with these headers. */
+export async function openSite(make: Bundler, headers: Readonly<Record<string, string>> = {}): Promise<Site> {
   const folder = siteFolder();
   await make(folder);
-  const server = serveFolder(folder);
+  const missing: string[] = [];
+  const server = serveFolder(folder, headers, missing);
   const close = (): void => {
     server.close();
     server.closeAllConnections();
     rmSync(folder, { recursive: true, force: true });
   };
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, missing, close };
 }
 
-function serveFolder(folder: string): Server {
+function serveFolder(folder: string, headers: Readonly<Record<string, string>>, missing: string[]): Server {
   return createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const file = resolve(folder, `.${pathname === "/" ? "/index.html" : pathname}`);
+    response.setHeaders(new Map(Object.entries(headers)));
     try {
       if (!file.startsWith(folder + sep)) throw new Error("outside");
       const bytes = readFileSync(file);
       response.setHeader("content-type", TYPES[extname(file)] ?? "application/octet-stream");
       response.end(bytes);
     } catch {
+      missing.push(pathname);
       response.statusCode = 404;
       response.end();
     }
