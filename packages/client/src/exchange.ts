@@ -84,12 +84,16 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
   const { signal } = request;
   if (signal !== undefined && !("throwIfAborted" in Object(signal))) throw invalidArgument("signal is no AbortSignal");
   const { attempts } = options.retry;
+  let isUnsure = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await exchangeOnce(options, request);
     } catch (error) {
-      if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request.isRepeatable, attempt))
-        throw error;
+      if (!BrookletError.is(error)) throw error;
+      // An earlier try may have done it.
+      isUnsure ||= error.outcome === "unknown";
+      if (isUnsure) (error as { outcome: string }).outcome = "unknown";
+      if (attempt >= attempts || !isWorthAnother(error, request.isRepeatable, attempt)) throw error;
       await pause(waitMs(options.retry, attempt, error.retryAfterMs), signal);
     }
   }
@@ -120,15 +124,15 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   try {
     response = await abortable(options.fetch(options.url + target, init), signal);
     status = response.status;
-    if (request.isFile === true && response.ok)
+    if (request.isFile && response.ok)
       return { status, json: new Uint8Array(await abortable(response.arrayBuffer(), signal)) };
     text = await abortable(response.text(), signal);
   } catch (reason) {
-    if (signal?.aborted === true) throw signal.reason;
+    if (signal?.aborted) throw signal.reason;
     throw unreachable(options.url, reason);
   }
   const json = parse(isExact ? withExactIntegers(text) : text);
-  if ((status >= 200 && status < 300) || status === alsoAccept) {
+  if (response.ok || status === alsoAccept) {
     if (json !== undefined) return { status, json };
     throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is not JSON`, {
       status,

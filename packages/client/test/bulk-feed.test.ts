@@ -250,6 +250,13 @@ describe("a feed in bulk", () => {
     expect(state.done).toEqual(["1", "2", "2"]);
   });
 
+  test("does not know what came of what was lost once and refused after that", async () => {
+    const { state, fetch } = flaky((_, time) => (time === 1 ? "lost after" : 503));
+    const outcomes = await outcomesOf(fetch, puts(1));
+    expect(outcomes).toMatchObject([{ ok: false, error: { code: "UNAVAILABLE", outcome: "unknown" } }]);
+    expect(state.done).toEqual(["0"]);
+  });
+
   test("gives up after a few tries where nobody answers", async () => {
     const { state, fetch } = flaky(() => "lost before");
     const outcomes = await outcomesOf(fetch, puts(2));

@@ -455,6 +455,20 @@ describe("failures", () => {
     },
   );
 
+  test.each([
+    ["no connection", () => Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNREFUSED" } }))],
+    ["a refusal", async () => Response.json({ code: "OVERLOADED", message: "later" }, { status: 429 })],
+  ])("a write that was lost once may have been done, whatever came of later tries: %s", async (_, later) => {
+    let tries = 0;
+    const fetch = (): Promise<Response> => {
+      tries += 1;
+      if (tries > 1) return later();
+      return Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
+    };
+    await expect(client({ fetch }).group("alice").remove(note, "1")).rejects.toMatchObject({ outcome: "unknown" });
+    expect(tries).toBeGreaterThan(2);
+  });
+
   describe("a token", () => {
     const withToken = (token: unknown) => {
       const server = fakeServer(() => [200, {}]);

@@ -22,6 +22,8 @@ interface Waiting {
   readonly settlement: Settlement;
   /** The number of times it was sent. */
   attempts: number;
+  /** Whether one of these times may have done it, although it failed. */
+  isUnsure: boolean;
 }
 
 /** Operations of one request: their lines, and where each of those begins. */
@@ -99,7 +101,7 @@ export class BulkSender {
    * written at once: what becomes of its values later changes nothing.
    */
   apply({ line, isRepeatable }: BulkOperation, settlement: Settlement): void {
-    const waiting = { isRepeatable, settlement, attempts: 0 };
+    const waiting = { isRepeatable, settlement, attempts: 0, isUnsure: false };
     this.#add(waiting, (json) => {
       json.value(line);
       json.text("\n");
@@ -152,12 +154,13 @@ export class BulkSender {
     const fail = (at: number, waiting: Waiting, error: unknown): void => {
       told[at] = 1;
       if (isWorthSending(this.#exchange, waiting, error, this.#isThere)) {
+        waiting.isUnsure ||= error.outcome === "unknown";
         again.push({ waiting, line: lineOf(batch, at) });
         askedMs = error.retryAfterMs;
         return;
       }
       this.#isThere &&= waiting.attempts < this.#exchange.retry.attempts;
-      waiting.settlement.failed(error);
+      waiting.settlement.failed(waiting.isUnsure && BrookletError.is(error) ? unsure(error) : error);
     };
     const failOthers = (error: unknown): void => {
       for (const [at, waiting] of batch.waiting.entries()) if (told[at] === 0) fail(at, waiting, error);
@@ -245,6 +248,12 @@ function isWorthSending(
 ): error is BrookletError {
   if (!BrookletError.is(error) || attempts >= retry.attempts) return false;
   return isWorthAnother(error, isRepeatable, isThere ? 1 : attempts);
+}
+
+/** The same failure of what may have been done by an earlier try; the failure itself may be that of others, too. */
+function unsure(error: BrookletError): BrookletError {
+  const { code, message, cause } = error;
+  return new BrookletError(code, message, { ...error, outcome: "unknown", cause });
 }
 
 function errorOf({ status = 500, code = "INTERNAL", message = "", outcome = "unknown", cause }: Line): BrookletError {
