@@ -22,6 +22,7 @@ export async function buildPlayground(folder) {
     entryPoints: {
       compiler: fileURLToPath(new URL("src/compiler.ts", import.meta.url)),
       playground: fileURLToPath(new URL("src/playground.ts", import.meta.url)),
+      trial: fileURLToPath(new URL("src/trial.ts", import.meta.url)),
       "browser-worker": require.resolve("brooklet/browser-worker"),
     },
     outdir: join(folder, "app"),

@@ -24,7 +24,7 @@ const programOf = (id: string): Parameters<Playground["run"]>[0] => ({
 });
 
 test("a database that refuses its documents is closed", async () => {
-  const playground = new Playground();
+  const playground = new Playground({ run: async () => undefined });
   const open = opened.databases - opened.closed;
   opened.feed = () => Promise.reject(new Error("refused"));
   await expect(playground.run(programOf("1"))).rejects.toThrow("refused");
@@ -33,7 +33,7 @@ test("a database that refuses its documents is closed", async () => {
 });
 
 test("what is typed while a database is made waits for it, and replaces it; what was typed in between is not run", async () => {
-  const playground = new Playground();
+  const playground = new Playground({ run: async () => undefined });
   const open = opened.databases - opened.closed;
   let fed = (): void => undefined;
   opened.feed = () =>

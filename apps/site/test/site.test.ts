@@ -234,6 +234,10 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       await page.locator("#playground-search").fill("{ text: ");
       await expect.poll(() => status.getAttribute("class")).toContain("failed");
 
+      // What does not end is stopped, and the page goes on.
+      await page.locator("#playground-search").fill("{ limit: (() => { for (;;); })() }");
+      await expect.poll(() => status.textContent()).toContain("does not end");
+
       await page.locator("#playground-example").selectOption("Words and vectors");
       await expect.poll(() => status.textContent()).toContain("3 of 4 documents");
       await expect.poll(() => problem.textContent()).toBe("");
