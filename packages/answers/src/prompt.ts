@@ -36,8 +36,8 @@ export function promptMessages({ question, passages, history = [], instructions 
 }
 
 /**
- * The newest messages of a conversation that are within a budget together, each of them whole. What is cut begins with no
- * answer: it would be one to nothing, and some models refuse that.
+ * The newest messages of a conversation that are within a budget together, each of them whole. What is cut begins with what the user
+ * said: an answer would be one to nothing, and some models refuse that.
  */
 export function recentMessages(
   history: readonly ChatMessage[],
@@ -51,7 +51,7 @@ export function recentMessages(
     if (left < 0) break;
     from -= 1;
   }
-  while (from > 0 && history[from]?.role === "assistant") from += 1;
+  while (from > 0 && from < history.length && history[from]?.role !== "user") from += 1;
   return history.slice(from);
 }
 

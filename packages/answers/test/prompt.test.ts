@@ -77,6 +77,12 @@ describe("of what was said before", () => {
     expect(kept(0, ...talk)).toEqual([]);
   });
 
+  test("what is cut begins with what the user said", () => {
+    const roles = ["user", "system", "assistant", "user", "assistant"] as const;
+    const talk = roles.map((role, at) => ({ role, content: String(at) }));
+    expect(recentMessages(talk, 4, (text) => text.length)).toEqual(talk.slice(3));
+  });
+
   test("a greeting that all begins with stays", () => {
     const greeting = [{ role: "assistant", content: "Hello" }] as const;
     expect(recentMessages(greeting, 5, (text) => text.length)).toEqual(greeting);
