@@ -95,6 +95,7 @@ function writeName(file: string, name: string, version: string): void {
 /** Makes a folder and those above it. Node's own way never ends where a folder takes none, as /proc does. */
 function makeFolders(path: string): void {
   if (existsSync(path)) return;
-  makeFolders(dirname(path));
+  // A drive that is not there is its own parent.
+  if (dirname(path) !== path) makeFolders(dirname(path));
   mkdirSync(path);
 }
