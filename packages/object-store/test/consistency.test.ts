@@ -64,7 +64,7 @@ test("what is eventual is answered without the store, and sees what is new a mom
   await put(writer, "alice", "3", { title: "a note", seen: 3 });
   // A moment later it is looked, beside the answer, whether there is anything new.
   pass(1_000);
-  await expect.poll(() => countOf(reader, "note", [ALICE, EVENTUAL]), { timeout: LONG_MS }).toBe(3);
+  await expect.poll(() => countOf(reader, "note", [ALICE, EVENTUAL])).toBe(3);
   expect(await countOf(reader, "note", [["streaming.selection", "true"], EVENTUAL])).toBe(3);
 });
 

@@ -16,10 +16,16 @@ const EMBEDDED = `schema note { document note {
 }
 field near type tensor<float>(x[1]) { indexing: input title | embed any | attribute } }`;
 
-/** A store that can be kept from answering. */
-function stalling(memory: ObjectMemory): { readonly store: ObjectStore; stall(): () => void } {
+/** A store that can be kept from answering, and tells when it is asked next. */
+function stalling(memory: ObjectMemory) {
   let answers = Promise.resolve();
-  const store = memoryObjectStore(memory, async (work) => {
+  let tellAsked = (): void => undefined;
+  const asked = (): Promise<void> =>
+    new Promise((resolve) => {
+      tellAsked = resolve;
+    });
+  const store: ObjectStore = memoryObjectStore(memory, async (work) => {
+    tellAsked();
     await answers;
     return work();
   });
@@ -31,7 +37,7 @@ function stalling(memory: ObjectMemory): { readonly store: ObjectStore; stall():
     onTestFinished(() => goOn());
     return goOn;
   };
-  return { store, stall };
+  return { store, stall, asked };
 }
 
 test("a write whose time was over before it was begun is told that it was not done, and is not done when the store answers", async () => {
@@ -53,17 +59,26 @@ test("a write whose time was over before it was begun is told that it was not do
 
 test("a write that was begun and may be stored is told to be so, also where texts are embedded before", async () => {
   const memory = new ObjectMemory();
-  const { store, stall } = stalling(memory);
+  const { store, stall, asked } = stalling(memory);
   const embedder: TextEmbedder = {
     embed: async (wanted) => wanted.map((): Embedding => ({ shape: "vector", values: Float32Array.of(1) })),
     close: async () => undefined,
   };
-  const { cluster } = await openCluster(store, { embedder });
+  // Nobody but the write asks the store.
+  const surroundings = { ...nodeSurroundings, every: () => () => undefined };
+  const { cluster } = await openCluster(store, { embedder, surroundings });
   await cluster.deploy(packageOf({ note: EMBEDDED }));
   await put(cluster, "alice", "1", { title: "first", seen: 1 });
   const goOn = stall();
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const isAsked = asked();
   const late = put(cluster, "alice", "1", { title: "late", seen: 2 }, "", 20);
-  await expect(late).rejects.toMatchObject({ code: "TIMED_OUT", outcome: "unknown" });
+  const told = expect(late).rejects.toMatchObject({ code: "TIMED_OUT", outcome: "unknown" });
+  await isAsked;
+  await vi.advanceTimersByTimeAsync(100);
+  await told;
+  vi.useRealTimers();
   goOn();
   await put(cluster, "alice", "2", { title: "second", seen: 3 });
   expect(await get(cluster, "alice", "1")).toMatchObject({ title: "late", seen: 2 });
