@@ -166,6 +166,10 @@ test("only what is new is stored, and what is too old is removed", async () => {
   expect(first.segments).toBeGreaterThan(0);
   expect(first.kept).toBe(0);
   const before = readdirSync(join(kept, "objects")).length;
+  // Its time is over, and it is there.
+  await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
+  const { id, takenAt, expiresAt } = first;
+  expect(backupsOf(data)).toEqual([{ id, takenAt, expiresAt, target: kept }]);
   const second = await make();
   expect(second.kept).toBe(second.segments);
   expect(second.removed).toEqual([first.id]);

@@ -25,7 +25,9 @@ export async function runReceipt(file: string, command: ReceiptCommand, { print 
   if (files.length > 0) print(`They were in ${files.join(", ")}`);
   if (keyDestroyed === true) print("Its key was destroyed: backups have nothing of it that can be read");
   for (const { id, expiresAt } of backups)
-    print(`Backup ${id} was made before${expiresAt === undefined ? "" : `, and ends at ${expiresAt.toISOString()}`}`);
+    print(
+      `Backup ${id} was made before${expiresAt === undefined ? "" : `, and goes with the next one after ${expiresAt.toISOString()}`}`,
+    );
 }
 
 function signatureIn(text: string): string {

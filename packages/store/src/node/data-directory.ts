@@ -210,13 +210,12 @@ export interface KnownBackup extends StoredBackup {
   readonly target: string;
 }
 
-/** The backups that were made of a directory, but for those whose time is over. */
-export function backupsOf(directory: string, now: Date = new Date()): readonly KnownBackup[] {
+/** The backups that were made of a directory, until a backup has found them gone: one whose time is over is there until the next one removes it. */
+export function backupsOf(directory: string): readonly KnownBackup[] {
   const targets = new Set(readdirSync(directory).filter((name) => BACKUPS_OF_TARGET.test(name)));
   const before = notedIn(directory, BACKUPS).filter(({ target }) => !targets.has(backupsName(target)));
-  return [...before, ...[...targets].flatMap((name) => notedIn(directory, name))]
-    .filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now.toISOString())
-    .sort((one, other) => one.takenAt.localeCompare(other.takenAt));
+  const all = [...before, ...[...targets].flatMap((name) => notedIn(directory, name))];
+  return all.sort((one, other) => one.takenAt.localeCompare(other.takenAt));
 }
 
 /**
