@@ -7,6 +7,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -214,6 +215,41 @@ test("what was stored of a group that is erased is gone with the last backup tha
   expect(third.removed).toEqual([first.id, second.id]);
   expect(places.filter((object) => existsSync(join(kept, object)))).toEqual([]);
   await database.close();
+});
+
+test("copies of a directory that are written on are backed up to one target, and what one erases is not in what the other has", async () => {
+  const [data, kept] = [join(folder(), "data"), folder()];
+  const feed = async (path: string, groups: readonly string[]): Promise<void> => {
+    const database = await open({ path, schemas: [note] });
+    for (const group of groups) {
+      const fed = Array.from({ length: PAGE }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
+      expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: PAGE });
+    }
+    await database.close();
+  };
+  DataDirectory.open(data, openDatabase, 1).close();
+  await feed(data, ["alice"]);
+  const copy = join(folder(), "copy");
+  cpSync(data, copy, { recursive: true });
+  // The same number in both is another group.
+  await feed(data, ["bob"]);
+  await feed(copy, ["carol"]);
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  const of = { objects, openSql: openDatabase, isSealed };
+  const first = await backUp({ ...of, directory: data });
+  const manifest = (await objects.value<Manifest>(manifestName(first.id))) as Manifest;
+  const others = await backUp({ ...of, directory: copy });
+  expect((await backUp({ ...of, directory: copy })).kept).toBe(others.segments);
+  const database = await open({ path: data, schemas: [note] });
+  expect((await database.group("bob").erase()).backups?.map(({ id }) => id)).toEqual([first.id]);
+  await database.close();
+  const list = (await backupsIn(objects)).map((entry) =>
+    entry.id === first.id ? { ...entry, expiresAt: new Date(0).toISOString() } : entry,
+  );
+  await objects.relist(() => list);
+  expect(await backUp({ ...of, directory: data })).toMatchObject({ removed: [first.id] });
+  const left = new Set(await folderTarget(kept).names("objects"));
+  expect([...objectsOf(manifest)].filter((object) => left.has(object))).toEqual([manifest.application]);
 });
 
 test("who erases a group while a backup is made is told of that backup", async () => {

@@ -8,6 +8,7 @@ import { dirname, isAbsolute, sep } from "node:path";
 import {
   applicationIn,
   BucketMoment,
+  backupsOf,
   bucketsIn,
   forgetBackups,
   type IsSealed,
@@ -118,7 +119,13 @@ async function complete(
   const { directory, objects } = options;
   const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
   const stored = applicationIn(directory);
-  const before = await latestOf(objects, list, of);
+  // Of copies of a directory each notes its own: what another calls partition 7 may be another group.
+  const noted = new Set(backupsOf(directory).map(({ id }) => id));
+  const before = await latestOf(
+    objects,
+    list.filter(({ id }) => noted.has(id)),
+    of,
+  );
   const there = new Set(before === undefined ? [] : await additions.there());
   additions.know(before?.contents ?? {}, there);
   const { buckets, counts } = await storeBuckets(options, before, there, additions);
@@ -176,7 +183,7 @@ async function giveUp(
   forgetBackups(directory, objects.target.name, (one) => one !== id || list.some((listed) => listed.id === id));
 }
 
-/** The manifest of the latest backup of the same directory. */
+/** The manifest of the latest backup in a list that is of the same directory. */
 async function latestOf(
   objects: BackupObjects,
   list: readonly BackupEntry[],
