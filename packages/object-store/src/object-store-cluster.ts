@@ -250,13 +250,13 @@ export class ObjectStoreCluster implements Cluster {
   /** Serves what another gateway has deployed, if anything. */
   async #look(): Promise<void> {
     if (this.#closing === undefined) await this.#deploying(() => this.#takeNewest());
+    await this.#refusals.end(this.#options.store.files, `file/0/${this.#writer}-0`, againWith(this.#wait));
   }
 
   /** Serves the newest application. Nothing: there is none, or nothing is served any more. */
   async #takeNewest(): Promise<StoredApplication | undefined> {
     const reading = readNewest(this.#options.store, this.#number, againWith(this.#wait));
     const newest = await stepInTime(reading, "not_applied");
-    this.#refusals.end();
     if (this.#closing !== undefined) return undefined;
     // Of two that ask at once the slower may have read less.
     if (newest === undefined || newest.number <= this.#number) return this.#application;

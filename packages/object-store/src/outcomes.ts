@@ -4,7 +4,8 @@ import type { GateKind } from "@brooklet/partition";
 import { StoreError } from "@brooklet/store";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
 import { type BucketReplica, Outdated } from "./bucket-replica.ts";
-import { RefusedError } from "./store-records.ts";
+import type { ObjectFiles } from "./object-store.ts";
+import { type Again, RefusedError } from "./store-records.ts";
 
 /** What is certain of work in which a bucket was taken over, or refused: nothing, if something of this gateway was won since it began. */
 export function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Error {
@@ -85,7 +86,7 @@ export function meaningOf(error: unknown): unknown {
   return error;
 }
 
-/** What a store refuses, until it was asked something that it did not. */
+/** What a store refuses, until it takes what is written to it. */
 export class Refusals {
   readonly #tell: (error: unknown) => void;
   #latest: string | undefined;
@@ -101,9 +102,19 @@ export class Refusals {
     if (!isKnown) this.#tell(error);
   };
 
-  /** It did what it was asked. */
-  end(): void {
-    this.#latest = undefined;
+  /** It was read. Whether it may be written to, too, is tried by a file: who is told to stay away sends nothing that would tell. */
+  async end(files: ObjectFiles, name: string, again: Again): Promise<void> {
+    if (this.#latest === undefined) return;
+    try {
+      await stepInTime(
+        again(() => files.put(name, new Uint8Array())),
+        "unknown",
+      );
+      this.#latest = undefined;
+    } catch (error) {
+      this.tell(error);
+    }
+    await files.remove(name).catch(() => undefined);
   }
 
   /** What is wrong, in sentences. */

@@ -5,17 +5,22 @@ import { memoryObjectStore } from "../src/memory.ts";
 import { S3Error } from "../src/s3.ts";
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
 
-/** A cluster over a store that refuses while `state.code` says why, or loses an answer before. */
+/** A cluster over a store that refuses while `state.code` says why, all or what is written, or loses an answer before. */
 async function refusable() {
-  const state: { code?: string; isLost?: boolean } = {};
+  const state: { code?: string; isRead?: boolean; isLost?: boolean } = {};
   const refuse = (): void => {
     if (state.code !== undefined) throw new S3Error(`answered 403: <Error><Code>${state.code}</Code></Error>`, 403);
   };
   const store = memoryObjectStore(undefined, async (work) => {
-    refuse();
+    if (state.isRead !== true) refuse();
     return work();
   });
+  const put: typeof store.files.put = async (...asked) => {
+    refuse();
+    await store.files.put(...asked);
+  };
   const append: typeof store.log.append = async (...asked) => {
+    refuse();
     const outcome = await store.log.append(...asked);
     if (state.isLost !== true) return outcome;
     state.code = "ExpiredToken";
@@ -27,12 +32,12 @@ async function refusable() {
     return () => undefined;
   };
   const opened = await openCluster(
-    { ...store, log: { ...store.log, append } },
+    { ...store, files: { ...store.files, put }, log: { ...store.log, append } },
     { surroundings: { ...nodeSurroundings, every }, buckets: 1 },
   );
   await opened.cluster.deploy(packageOf({ note: NOTE }));
   const look = (): void => rounds.forEach((round) => void round());
-  return { ...opened, state, look };
+  return { ...opened, store, state, look };
 }
 
 test.each([
@@ -62,6 +67,26 @@ test.each([
     expect(await cluster.health()).toEqual([]);
   },
 );
+
+test("a store that may be read and takes no writes is told of until it takes one, though nobody sends one meanwhile", async () => {
+  const { cluster, problems, store, state, look } = await refusable();
+  await put(cluster, "alice", "1", { title: "first", seen: 1 });
+  Object.assign(state, { code: "AccessDenied", isRead: true });
+  await expect(put(cluster, "alice", "2", { title: "second", seen: 2 })).rejects.toMatchObject({
+    code: "STORE_FAILED",
+  });
+  for (let round = 0; round < 3; round += 1) {
+    await cluster.applicationNumber();
+    expect(await get(cluster, "alice", "1")).toEqual({ title: "first", seen: 1 });
+    expect(await cluster.health()).toEqual([expect.stringContaining("get, put, delete and list")]);
+  }
+  expect(problems).toHaveLength(1);
+  const before = await store.files.names("file/");
+  delete state.code;
+  look();
+  await expect.poll(() => cluster.health()).toEqual([]);
+  expect(await store.files.names("file/")).toEqual(before);
+});
 
 test("a write whose answer was lost before it was refused is not known to be done, and is not done again", async () => {
   const { cluster, state } = await refusable();
