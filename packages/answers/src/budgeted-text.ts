@@ -57,3 +57,15 @@ export class BudgetedText {
     this.tokens = this.#exact === 0 ? 0 : this.#countTokens(this.#texts.join(PASSAGE_SEPARATOR));
   }
 }
+
+/**
+ * A counter whose counts can be compared: what is no number, as the promise of one that counts later, would be more than any budget, or
+ * less than all. Throws a `RangeError` for it.
+ */
+export function checkedCounter(countTokens: TokenCounter): TokenCounter {
+  return (text) => {
+    const count = countTokens(text);
+    if (Number.isFinite(count) && count >= 0) return count;
+    throw new RangeError(`countTokens gave ${count}: it has to give a number that is not negative, and no promise`);
+  };
+}

@@ -2,6 +2,7 @@
  * The prompt of a question: rules first, then the passages, each fenced and labelled as data, then the question. Texts of
  * documents cannot close their fence: its name is made of everything it fences, and is in none of the texts.
  */
+import { checkedCounter } from "./budgeted-text.ts";
 import type { Passage } from "./passage.ts";
 import type { TokenCounter } from "./token-budget.ts";
 
@@ -44,10 +45,11 @@ export function recentMessages(
   tokens: number,
   countTokens: TokenCounter,
 ): readonly ChatMessage[] {
+  const tokensOf = checkedCounter(countTokens);
   let left = tokens;
   let from = history.length;
   while (from > 0) {
-    left -= countTokens(history[from - 1]?.content ?? "");
+    left -= tokensOf(history[from - 1]?.content ?? "");
     if (left < 0) break;
     from -= 1;
   }

@@ -3,7 +3,7 @@
  * that of a fusion; their texts are cut into passages, or taken in the chunks they are stored in; near-duplicates folded;
  * and the best taken until the tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
-import { BudgetedText } from "./budgeted-text.ts";
+import { BudgetedText, checkedCounter } from "./budgeted-text.ts";
 import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts";
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
@@ -434,7 +434,8 @@ async function rerankCandidates(
 
 /** Takes the best that fit. The first may be shortened, so that a small budget gives something. */
 function withinBudget(ordered: readonly Candidate[], settings: Settings): Retrieved {
-  const { passages: count, tokens: budget, countTokens } = settings;
+  const { passages: count, tokens: budget } = settings;
+  const countTokens = checkedCounter(settings.countTokens);
   const taken: Passage[] = [];
   const budgeted = new BudgetedText(countTokens, budget);
   for (const candidate of ordered) {

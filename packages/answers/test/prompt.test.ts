@@ -83,6 +83,11 @@ describe("of what was said before", () => {
     expect(recentMessages(talk, 4, (text) => text.length)).toEqual(talk.slice(3));
   });
 
+  test("is counted in numbers", () => {
+    const talk = said("question", "answer");
+    expect(() => recentMessages(talk, 1, () => Number.NaN)).toThrow("countTokens gave NaN");
+  });
+
   test("a greeting that all begins with stays", () => {
     const greeting = [{ role: "assistant", content: "Hello" }] as const;
     expect(recentMessages(greeting, 5, (text) => text.length)).toEqual(greeting);

@@ -257,6 +257,14 @@ describe("the budget", () => {
     expect(countTokens(joined(some.passages.length + 1))).toBeGreaterThan(10_000);
   });
 
+  test("is of numbers: a counter that gives none is refused", async () => {
+    const later = (async (text: string) => text.length) as unknown as () => number;
+    for (const countTokens of [() => Number.NaN, () => -1, () => "7" as never, later]) {
+      const counted = retrieve("deposit", [listed("text", DOCUMENTS)], { countTokens });
+      await expect(counted).rejects.toThrow(/^countTokens gave .*: it has to give a number/);
+    }
+  });
+
   test("shortens the best of a script without spaces, too, between its characters", async () => {
     const search = listed("text", [document("id:ja", `${"保証金は家賃か\u3099".repeat(30)}。`)]);
     const { passages } = await retrieve("保証金", [search], { tokens: 23 });

@@ -195,6 +195,11 @@ describe.each(["open", "connect"])("ask with %s()", (kind) => {
     expect([one, two]).toEqual([said.slice(2), said.slice(2)]);
     const none = group.ask(mail, "x", { history, historyTokens: -1 });
     await expect(none).rejects.toThrow("historyTokens is -1: give 0 or more");
+    const uncounted = group.ask(mail, "x", { history, countTokens: () => Number.NaN });
+    await expect(uncounted).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("countTokens gave NaN"),
+    });
   });
 
   test("fails as told, and once", async () => {

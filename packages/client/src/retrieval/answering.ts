@@ -11,7 +11,7 @@ import {
 import type { Hit as WireHit } from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
 import { type DocumentPlace, storedFields } from "../document-request.ts";
-import { invalidArgument } from "../error.ts";
+import { invalidArgument, withOwnErrors } from "../error.ts";
 import { wholeRoot } from "../hit/result.ts";
 import { wireResult } from "../hit/search-request.ts";
 import type { RequestOptions } from "../request-options.ts";
@@ -53,7 +53,7 @@ export async function* answerParts(
   const { model, history: whole = [], historyTokens = 12_000, rewrite = false, instructions, ...retrieval } = options;
   const { signal, countTokens = tokensAtMost } = retrieval;
   if (!(historyTokens >= 0)) throw invalidArgument(`historyTokens is ${historyTokens}: give 0 or more`);
-  const history = recentMessages(whole, historyTokens, countTokens);
+  const history = withOwnErrors(() => recentMessages(whole, historyTokens, countTokens));
   if (model === undefined) {
     throw invalidArgument(
       "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
