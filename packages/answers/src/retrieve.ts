@@ -423,7 +423,8 @@ async function rerankCandidates(
     signal,
   );
   signal?.throwIfAborted();
-  if (scores.length !== head.length || scores.some((score) => !Number.isFinite(score))) {
+  // A list with holes has none of them in `some`, and a function that forgets its `return` gives no list.
+  if (scores?.length !== head.length || !head.every((_, index) => Number.isFinite(scores[index]))) {
     throw new RangeError(`The reranker must give a finite number for each of ${head.length} passages`);
   }
   head.forEach((candidate, index) => {

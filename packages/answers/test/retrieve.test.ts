@@ -124,8 +124,10 @@ describe("passages", () => {
       ["id:c", expect.any(Number)],
     ]);
     expect(seen).toEqual([[DOCUMENTS[0]?.texts[0]?.text, DOCUMENTS[1]?.texts[0]?.text]]);
-    const broken = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: () => [1] });
-    await expect(broken).rejects.toThrow("The reranker must give a finite number for each of 3 passages");
+    for (const given of [[1], [1, Number.NaN, 1], new Array(3), undefined]) {
+      const broken = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: () => given as number[] });
+      await expect(broken).rejects.toThrow("The reranker must give a finite number for each of 3 passages");
+    }
   });
 
   describe("of one search have its scores,", () => {
