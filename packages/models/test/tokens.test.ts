@@ -13,7 +13,7 @@ const { Tokenizer } = createRequire(import.meta.url)(
 const folder = mkdtempSync(join(tmpdir(), "brooklet-tokens-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const LETTERS = [..."abcdefghijklmnoprstuvz,.!'é▁Ġ", "th", "▁t", "▁th", "▁▁", "in"];
+const LETTERS = [..."abcdefghijklmnoprstuvz,.!'é▁Ġ漢字", "th", "▁t", "▁th", "▁▁", "in"];
 const bert = {
   normalizer: { type: "BertNormalizer", clean_text: true, handle_chinese_chars: true, lowercase: true },
   pre_tokenizer: { type: "BertPreTokenizer" },
@@ -77,6 +77,8 @@ function* texts(): Generator<string> {
     "é",
     "e\u0301",
     "漢字",
+    "漢字字漢".repeat(9),
+    "漢\u3099字",
     "～",
     "</s>",
     "\u200b",
@@ -121,6 +123,9 @@ test("a long text is read once, and of words no more than its beginning", () => 
     tokensOf(name, description).withSpecial(long, 16);
     expect(read(), name).toBeLessThan(most);
   }
+  encode.mockClear();
+  tokensOf("ideographs", bert).withSpecial("漢字".repeat(5000), 16);
+  expect(read()).toBeLessThan(1000);
   // What makes few tokens is read to its end.
   const few = `${"\0".repeat(900)} thin`.repeat(3);
   expect(tokensOf("few", bert).plain(few, 16)).toEqual(tokensOf("few", bert).plain("thin thin thin"));

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
-import { beginningOf, type Description, readsByWords } from "./beginning.ts";
+import { beginningOf, cutOf, type Description } from "./beginning.ts";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
@@ -25,7 +25,7 @@ export class Tokens {
   readonly #encoder: Encoder;
   /** Tokens at most. */
   readonly max: number;
-  readonly #readsByWords: boolean;
+  readonly #cut: RegExp | undefined;
   #around: { readonly before: number; readonly after: number } | undefined;
   #punctuation: ReadonlySet<number> | undefined;
 
@@ -41,7 +41,7 @@ export class Tokens {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new ServiceError("BAD_REQUEST", `The tokenizer ${path} cannot be used: ${why}`, { cause });
     }
-    this.#readsByWords = readsByWords(description);
+    this.#cut = cutOf(description);
     const own = description.truncation;
     this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
   }
@@ -64,7 +64,7 @@ export class Tokens {
 
   /** The ids of a text; of one that has more than `max` perhaps of its beginning alone, which then has more, too. */
   #first(text: string, max: number, hasSpecial: boolean): number[] {
-    const beginning = this.#readsByWords ? beginningOf(text, max) : text;
+    const beginning = this.#cut ? beginningOf(text, max, this.#cut) : text;
     const ids = this.#ids(beginning, hasSpecial);
     const isEnough = beginning.length === text.length || ids.length > max + ADDED_MAX;
     return isEnough ? ids : this.#ids(text, hasSpecial);
