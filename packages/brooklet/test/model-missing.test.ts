@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
 import { expect, onTestFinished, test } from "vitest";
-import { tinyModel } from "../../models/test/tiny-model.ts";
+import { tinyModel, WIDTH } from "../../models/test/tiny-model.ts";
 import { serve } from "../src/index.ts";
 import type { ModelOptions } from "../src/node/application-embedders.ts";
 import { openCluster } from "../src/node/threads.ts";
@@ -20,8 +20,8 @@ const SCHEMA = `schema t { document t { field a type string { indexing: summary 
   field v type tensor<float>(x[2]) { indexing: input a | embed e5 | attribute }
   rank-profile near { inputs { query(q) tensor<float>(x[2]) } first-phase { expression: closeness(field, v) } } }`;
 
-function applicationPackage(services = SERVICES): Uint8Array {
-  return new Writer().varint(2).text("services.xml").text(services).text("schemas/t.sd").text(SCHEMA).finish();
+function applicationPackage(services = SERVICES, schema = SCHEMA): Uint8Array {
+  return new Writer().varint(2).text("services.xml").text(services).text("schemas/t.sd").text(schema).finish();
 }
 
 test("each model that is not there is a warning of the deployment, with the command that brings it", async () => {
@@ -135,3 +135,31 @@ test("an input that no embedder gives is a warning of the deployment, and refuse
   cpSync(tinyModel().model, join(modelFolder, "model.onnx"));
   expect((await cluster.deploy(applicationPackage(services))).warnings).toEqual([]);
 });
+
+test.each(["embed e5", "embed"])(
+  "a field that is longer than what the model gives is a warning, too: %s",
+  async (embeds) => {
+    const modelFolder = folder();
+    const { model, tokenizer } = tinyModel();
+    cpSync(model, join(modelFolder, "model.onnx"));
+    cpSync(tokenizer, join(modelFolder, "words.txt"));
+    const services = SERVICES.replace(`url="${URL_OF_MODEL}"`, 'path="model.onnx"').replace(
+      "here/tokenizer.json",
+      "words.txt",
+    );
+    const cluster = openCluster({ models: { modelFolder } });
+    onTestFinished(() => cluster.close());
+    const deployed = async (values: number): Promise<readonly string[]> => {
+      const schema = SCHEMA.replaceAll("x[2]", `x[${values}]`).replace("embed e5", embeds);
+      return (await cluster.deploy(applicationPackage(services, schema))).warnings;
+    };
+    expect(await deployed(WIDTH)).toEqual([]);
+    expect(await deployed(8)).toContain(`embedder 'e5': it gives ${WIDTH} values, and the field 'v' of 't' has 8`);
+    const body = new TextEncoder().encode('{"fields":{"a":"reset"}}');
+    const put = { kind: "put", rawPath: "", id: "id:t:t:g=u:1", create: false, condition: "", body } as const;
+    expect(await cluster.partition("g:u").apply(put, 60_000)).toMatchObject({
+      status: 400,
+      message: `Embedder 'e5': The model gives ${WIDTH} values, and 8 are asked for`,
+    });
+  },
+);

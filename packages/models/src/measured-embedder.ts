@@ -31,15 +31,26 @@ export class MeasuredEmbedder implements Embedder {
     const { texts, purpose, deadline } = request;
     const call = { purpose, items: texts.length, signal: deadline.signal };
     const embeddings = await this.#calls.around(call, async () => {
-      const given = await this.#embedder.embed(request);
+      const given = await this.#ask(request);
       const problem = problemOf(given, texts.length);
       if (problem !== undefined) throw new ServiceError("INTERNAL", `Embedder '${this.id}' gives ${problem}`);
-      return given;
+      return given as readonly Embedding[];
     });
     const [first] = embeddings;
     if (first?.shape === "vector") this.#seen = first.values.length;
     else if (first?.shape === "rows") this.#seen = first.width;
     return embeddings;
+  }
+
+  /** Asks it; a refusal has its name, since an application may have several. */
+  async #ask(request: EmbedRequest): Promise<unknown> {
+    try {
+      return await this.#embedder.embed(request);
+    } catch (error) {
+      const name = `'${this.id}'`;
+      if (!ServiceError.is(error) || error.code !== "BAD_REQUEST" || error.message.includes(name)) throw error;
+      throw new ServiceError("BAD_REQUEST", `Embedder ${name}: ${error.message}`, { cause: error });
+    }
   }
 
   async warm(): Promise<void> {

@@ -36,6 +36,9 @@ export interface ModelOptions {
   readonly onNotice?: (notice: string) => void;
 }
 
+/** The type of a vector of numbers; integers may hold eight values in one. */
+const VECTOR = /^tensor(?:<(?:float|double|bfloat16)>)?\(.*\[(\d+)\]\)$/;
+
 /** The components of one application. */
 interface Opened {
   readonly fingerprint: string;
@@ -100,8 +103,26 @@ export class ApplicationEmbedders implements TextEmbedder {
   }
 
   async missing(application: DeployReport): Promise<readonly string[]> {
-    const lacking = [...(await this.#lacking(application))];
-    return lacking.flatMap(([id, texts]) => texts.map((text) => `embedder '${id}': ${text}`));
+    const lacking = await this.#lacking(application);
+    const told = [...lacking].flatMap(([id, texts]) => texts.map((text) => `embedder '${id}': ${text}`));
+    const here = this.#components(application).filter(({ id }) => !lacking.has(id));
+    return [...told, ...(await this.#tooFewValues(application, here))];
+  }
+
+  /** The fields that ask for longer vectors than their embedder gives, as far as it is known: of components that are `here`. */
+  async #tooFewValues(application: DeployReport, here: readonly Component[]): Promise<readonly string[]> {
+    const known = new Map((this.#options.embedders ?? []).map(({ id, dimensionsMax }) => [id, dimensionsMax]));
+    for (const component of here) known.set(component.id, (await this.#fit(component)).values);
+    const [only, ...others] = [...this.#own, ...this.#components(application)];
+    return application.schemas.flatMap(({ name: schema, fields }) =>
+      fields.flatMap(({ name, type, embedder }) => {
+        const id = embedder || (others.length === 0 && only?.id) || "";
+        const given = embedder === undefined ? undefined : known.get(id);
+        const asked = Number(VECTOR.exec(type)?.[1] ?? 0);
+        if (given === undefined || asked <= given) return [];
+        return [`embedder '${id}': it gives ${given} values, and the field '${name}' of '${schema}' has ${asked}`];
+      }),
+    );
   }
 
   async states(application: DeployReport): Promise<readonly ModelState[]> {
@@ -125,7 +146,8 @@ export class ApplicationEmbedders implements TextEmbedder {
     const lacking = new Map<string, readonly string[]>();
     for (const component of this.#components(application)) {
       const missing = await this.#missingFiles(component.settings);
-      const texts = missing.length > 0 ? missing : ((await this.#unfit(component)) ?? []);
+      const { unfit } = missing.length > 0 ? {} : await this.#fit(component);
+      const texts = unfit === undefined ? missing : [unfit];
       if (texts.length > 0) lacking.set(component.id, texts);
     }
     return lacking;
@@ -143,17 +165,15 @@ export class ApplicationEmbedders implements TextEmbedder {
     return missing;
   }
 
-  /** Why a model that is here cannot be what the component asks for. */
-  async #unfit(component: Component): Promise<readonly string[] | undefined> {
+  /** Why a model that is here cannot be what the component asks for; else how many values its vectors have, where it says it. */
+  async #fit(component: Component): Promise<{ readonly unfit?: string; readonly values?: number | undefined }> {
     // The runtime is an optional package; where it is missing the first request says so.
     const models = await import("@brooklet/models/node").catch(() => undefined);
-    if (models === undefined) return undefined;
     try {
-      await models.checkComponent(component, this.#surroundings());
+      return { values: await models?.checkComponent(component, this.#surroundings()) };
     } catch (error) {
-      return [error instanceof Error ? error.message : String(error)];
+      return { unfit: error instanceof Error ? error.message : String(error) };
     }
-    return undefined;
   }
 
   async #missingDownload(url: string): Promise<string | undefined> {

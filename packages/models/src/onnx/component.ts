@@ -51,15 +51,18 @@ export async function openComponent(component: Component, surroundings: Surround
 }
 
 /**
- * Holds the model of a component against what the component gives it, without opening it.
+ * Holds the model of a component against what the component gives it, without opening it; how many values its vectors have, if that is
+ * known before it is asked.
  *
  * @throws ServiceError `BAD_REQUEST` if they do not fit, or the file holds no model.
  */
-export async function checkComponent(component: Component, surroundings: Surroundings): Promise<void> {
-  if (component.type === "openai-embedder" || component.type === "hugging-face-tokenizer") return;
+export async function checkComponent(component: Component, surroundings: Surroundings): Promise<number | undefined> {
+  if (component.type === "openai-embedder" || component.type === "hugging-face-tokenizer") return undefined;
   const recipe = await recipeOf(new Settings(component, surroundings));
   try {
-    expectFitting(recipe, signatureOf(recipe.model));
+    const signature = signatureOf(recipe.model);
+    expectFitting(recipe, signature);
+    return signature.outputs.find(({ name }) => name === recipe.output)?.sizes?.at(-1);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ServiceError("BAD_REQUEST", `The model ${recipe.model} cannot be used: ${why}`, { cause: error });
