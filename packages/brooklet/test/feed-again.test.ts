@@ -134,6 +134,17 @@ describe("a feed in bulk", () => {
     }
   });
 
+  test.each([
+    ["refused after that", [put("1")], () => 503 as const, "TAIL_FULL unknown"],
+    ["refused for good after that", [put("1")], () => 400 as const, "INVALID_DOCUMENT unknown"],
+    ["overtaken after that", [put("1"), put("1", 2)], (time: number) => (time === 2 ? 503 : 200), "TAIL_FULL unknown"],
+  ] as const)("does not know what came of what was lost once and %s", async (_, lines, later, first) => {
+    const { url, done } = await flaky((__, time) => (time === 1 ? "lost after" : later(time)));
+    const [told] = statuses(await fed(url, lines, 10_000));
+    expect(told).toBe(first);
+    expect(done[0]).toBe(put("1"));
+  });
+
   test("does not send again what computes with what is stored, or depends on it", async () => {
     const unsafe = [
       `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`,

@@ -38,6 +38,8 @@ interface Pending {
   readonly bytes: Uint8Array;
   /** Times that it was refused for the moment. */
   refusals: number;
+  /** Whether an earlier stream, on which nothing was told of it, may have done it. */
+  isUnsure: boolean;
 }
 
 /** One that was sent on the current stream. */
@@ -143,7 +145,7 @@ class Queue {
 
   #numbered(bytes: Uint8Array): Pending {
     this.#count += 1;
-    return { number: this.#count - 1, bytes, refusals: 0 };
+    return { number: this.#count - 1, bytes, refusals: 0, isUnsure: false };
   }
 }
 
@@ -210,9 +212,9 @@ class FeedStream {
       // What came after it on its document is done: it cannot come after that.
       const isLate = (answeredLast.get(id) ?? -1) > at;
       const isSafe = !isLate && (refusal?.outcome === "not_applied" || isRepeatable(pending.bytes));
+      if (refusal?.outcome !== "not_applied") pending.isUnsure = true;
       if (isSafe) resent.push(pending);
-      else
-        failed.push({ number: pending.number, id, outcome: refusal ?? unknownOutcome(this.#server.url, this.fault) });
+      else failed.push(fedOperation(pending, { id, ...(refusal ?? unknownOutcome(this.#server.url, this.fault)) }));
     }
     return { resent, failed };
   }
@@ -290,9 +292,9 @@ class FeedStream {
     const sent = this.#sent.get(line.operation ?? -1);
     if (sent === undefined || sent.answered !== undefined) return [];
     const { pending } = sent;
-    const told = fedOperation(pending.number, line);
-    const { status, outcome } = told.outcome;
-    const isForNow = (status === 429 || status === 503) && outcome === "not_applied";
+    const told = fedOperation(pending, line);
+    const { status } = told.outcome;
+    const isForNow = (status === 429 || status === 503) && line.outcome === "not_applied";
     if (isForNow) pending.refusals += 1;
     if (isForNow && pending.refusals < REFUSALS) {
       sent.refusal = told.outcome;
@@ -332,9 +334,11 @@ function isNextLine(one: Uint8Array | undefined, other: Uint8Array | undefined):
   return other.byteOffset === end + 1 && new Uint8Array(one.buffer, end, 1)[0] === LINE_END[0];
 }
 
-function fedOperation(number: number, line: FeedLine): FedOperation {
-  const { id = "", status = 500, code, message, outcome, ignoredOperation } = line;
+/** What came of an operation in the end, whatever the last stream tells of itself. */
+function fedOperation({ number, isUnsure }: Pending, line: FeedLine): FedOperation {
+  const { id = "", status = 500, code, message, ignoredOperation } = line;
   if (ignoredOperation === true) return { number, id, outcome: { status, ignoredOperation } };
+  const outcome = isUnsure && status !== 200 ? "unknown" : line.outcome;
   const failure = { ...(code && { code }), ...(message && { message }), ...(outcome && { outcome }) };
   return { number, id, outcome: { status, ...failure } };
 }
