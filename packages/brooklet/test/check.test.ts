@@ -1,5 +1,5 @@
 /** `brooklet check` says what is not as it was written, and `brooklet repair` what there is without it. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bucketOf } from "@brooklet/store";
@@ -108,11 +108,22 @@ for (const [what, statement, told] of LOSSES) {
   });
 }
 
-test("what is no data directory, or in use, is told", async () => {
-  expect(await command("check", join(tmpdir(), "nothing-here"))).toMatchObject({
-    code: 1,
-    warned: expect.stringContaining("is not a data directory"),
-  });
+test.each(["check", "repair", "backup"])("%s of what is no data directory is a misuse", async (name) => {
+  const folder = mkdtempSync(join(tmpdir(), "brooklet-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  for (const place of [folder, file, join(file, "within"), join(folder, "nothing")]) {
+    const { code, warned } = await command(name, place, ...(name === "backup" ? [join(folder, "target")] : []));
+    expect([code, warned]).toEqual([2, `${place} is not a data directory`]);
+  }
+  // What is one, but damaged, was not called wrongly.
+  writeFileSync(join(folder, "brooklet.json"), "{");
+  const { code, warned } = await command(name, folder, ...(name === "backup" ? [join(folder, "target")] : []));
+  expect([code, warned]).toEqual([1, expect.stringMatching(/^\S+brooklet\.json: [^\n]*JSON[^\n]*$/)]);
+});
+
+test("what is in use is told", async () => {
   const data = await filled();
   const database = await open({ path: data, schemas: [note] });
   expect(await command("repair", data)).toMatchObject({

@@ -33,7 +33,7 @@ export {
   type RepairOptions,
   repairDirectory,
 } from "./node/directory-check.ts";
-export { type EncryptionChoice, isEncrypted } from "./node/directory-key.ts";
+export { type EncryptionChoice, isDataDirectory, isEncrypted } from "./node/directory-key.ts";
 export {
   type BucketLook,
   type DirectoryLook,

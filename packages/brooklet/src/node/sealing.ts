@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
 import { StartError } from "@brooklet/gateway/node";
 import { groupOf } from "@brooklet/partition";
-import { encryptedSeals, FolderKeys, type IsSealed, isEncrypted, KEYS_FOLDER } from "@brooklet/store/node";
+import {
+  encryptedSeals,
+  FolderKeys,
+  type IsSealed,
+  isDataDirectory,
+  isEncrypted,
+  KEYS_FOLDER,
+} from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import { encryptionKeyOfEnvironment } from "./encryption-key.ts";
 
@@ -23,8 +30,9 @@ export interface DirectorySeals {
   close(): void;
 }
 
-/** The seals of a data directory. Throws where it is encrypted, and the environment has no key. */
+/** The seals of a data directory. Throws a `StartError` where it is none, or is encrypted and the environment has no key. */
 export function sealsOf(directory: string): DirectorySeals {
+  if (!isDataDirectory(directory)) throw new StartError(`${directory} is not a data directory`);
   if (!isEncrypted(directory)) return { isSealed: sealing(), close: () => undefined };
   return sealsWith(join(directory, KEYS_FOLDER));
 }

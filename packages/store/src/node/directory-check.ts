@@ -8,7 +8,7 @@ import type { SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
 import { DataDirectory, type OpenSql, openBucket, secretIn } from "./data-directory.ts";
-import { isThere } from "./durable-files.ts";
+import { isDataDirectory } from "./directory-key.ts";
 import { GenerationFile } from "./generation-file.ts";
 
 /** What a directory has, and what is damaged of it, bucket by bucket. */
@@ -177,7 +177,7 @@ function eachBucket(
   openSql: OpenSql,
   work: (directory: DataDirectory, bucket: number) => BucketReport,
 ): DirectoryReport {
-  if (!isThere(join(path, "brooklet.json"))) throw new StoreError("refused", `${path} is not a data directory`);
+  if (!isDataDirectory(path)) throw new StoreError("refused", `${path} is not a data directory`);
   const directory = DataDirectory.open(path, openSql, undefined, "any");
   try {
     const damage: string[] = [];

@@ -16,10 +16,21 @@ export const DESCRIPTOR = "brooklet.json";
  */
 export type EncryptionChoice = Uint8Array | "none" | "any";
 
+/** Whether it is a data directory, which may be in use. */
+export function isDataDirectory(directory: string): boolean {
+  return isThere(join(directory, DESCRIPTOR));
+}
+
 /** Whether a directory, which may be in use, is encrypted. */
 export function isEncrypted(directory: string): boolean {
+  if (!isDataDirectory(directory)) return false;
   const path = join(directory, DESCRIPTOR);
-  return isThere(path) && (JSON.parse(readFileSync(path, "utf8")) as { encrypted?: boolean }).encrypted === true;
+  const text = readFileSync(path, "utf8");
+  try {
+    return (JSON.parse(text) as { encrypted?: boolean }).encrypted === true;
+  } catch (error) {
+    throw new StoreError("damaged", `${path}: ${(error as Error).message}`, error);
+  }
 }
 
 /**

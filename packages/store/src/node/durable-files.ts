@@ -35,7 +35,13 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
 
 /** Whether something is there. What may not be looked at is no "no", and throws. */
 export function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    // Within a file there is nothing.
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return false;
+    throw error;
+  }
 }
 
 /** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
