@@ -60,6 +60,18 @@ test("nothing is wrong with a directory that is well, or that is not there yet, 
   expect(existsSync(none)).toBe(false);
 });
 
+test("a file in the place of a directory is a finding", async () => {
+  const file = join(folder(), "file");
+  writeFileSync(file, "");
+  for (const data of [file, join(file, "within")]) {
+    const { code, findings } = await doctor(data);
+    expect([code, findings.get("data directory")]).toMatchObject([
+      1,
+      { state: "problem", found: `${file} is no directory` },
+    ]);
+  }
+});
+
 test.skipIf(process.platform === "win32")(
   "a directory of another user is a finding, and no other command takes it for an empty one",
   async () => {

@@ -12,9 +12,12 @@ const SHARE_LOW = 0.05;
 const CORE_CACHE_BYTES = 1 << 20;
 const CORE_KEY_BYTES = 16;
 
-/** Looks at a directory; one that this user may not read is a finding, and nothing else can be told of it. */
+/** Looks at a directory; one that this user may not read, and what is none, are findings, and nothing else can be told of them. */
 export function lookAt(path: string): DirectoryLook | Finding {
   try {
+    const there = existing(path);
+    if (!statSync(there).isDirectory())
+      return problem("data directory", `${there} is no directory`, "give another --data");
     return lookAtDirectory(path, openDatabase);
   } catch (error) {
     const { code = "", path: refused = path } = error as NodeJS.ErrnoException;
