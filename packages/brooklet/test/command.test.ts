@@ -213,6 +213,15 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     expect(await run(words)).toMatchObject({ code, warned: expect.stringContaining(message) });
   });
 
+  test.each(["BROOKLET_BACKUP_KEY", "BROOKLET_ENCRYPTION_KEY"])("%s and a file of it together", async (name) => {
+    vi.stubEnv(name, randomBytes(32).toString("base64url"));
+    vi.stubEnv(`${name}_FILE`, join(folder, "nowhere"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const words = name === "BROOKLET_BACKUP_KEY" ? ["backups", folder] : ["serve", "--port", "0"];
+    const warned = expect.stringContaining(`${name} and ${name}_FILE are both set: one is enough`);
+    expect(await run(words)).toMatchObject({ code: 2, warned });
+  });
+
   test.each([
     ["BROOKLET_ADMIN_KEY_FILE", ["serve", "--port", "0", "--data", join(folder, "other")]],
     ["BROOKLET_ENCRYPTION_KEY_FILE", ["serve", "--port", "0", "--data", join(folder, "other")]],

@@ -135,6 +135,8 @@ function objectsIn(target: string): BackupObjects {
   const given = Object.entries({ BROOKLET_BACKUP_KEY, BROOKLET_BACKUP_KEY_FILE });
   const [empty] = given.find(([, value]) => value?.trim() === "") ?? [];
   if (empty !== undefined) throw new UsageError(`${empty} is empty: unset it, or give it a value`);
+  if (given.every(([, value]) => value !== undefined))
+    throw new UsageError(`${given.map(([name]) => name).join(" and ")} are both set: one is enough`);
   try {
     const ofFile =
       BROOKLET_BACKUP_KEY_FILE === undefined ? undefined : readFileSync(BROOKLET_BACKUP_KEY_FILE, "utf8").trim();
