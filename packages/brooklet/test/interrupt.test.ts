@@ -1,12 +1,12 @@
 /** What commands say that a signal ends, and what they leave. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { applicationFiles, asking, folder, serveProcess, writeFiles } from "./served.ts";
 
 const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
@@ -82,4 +82,32 @@ test("an export leaves nothing", async () => {
   child.kill("SIGTERM");
   expect(await ended).toMatchObject({ code: 143, warned: `Interrupted: nothing is left in ${place}\n` });
   expect(existsSync(dirname(place))).toBe(false);
+});
+
+test("a restoration leaves nothing", async () => {
+  const home = folder();
+  const application = writeFiles(join(home, "application"), applicationFiles({ note }));
+  writeFileSync(join(home, "feed"), '{"put":"id:note:note:g=alice:1","fields":{"title":"a"}}\n');
+  const [data, kept, path] = [join(home, "data"), join(home, "kept"), join(home, "restored")];
+  expect(await start("feed", join(home, "feed"), "--data", data, "--app", application).ended).toMatchObject({
+    code: 0,
+  });
+  expect(await start("backup", data, kept).ended).toMatchObject({ code: 0 });
+  // A store that does not answer once the restoration has begun.
+  const server = createServer((request, response) => {
+    const name = new URL(request.url ?? "", "http://store").pathname.replace("/kept/", "");
+    if (!existsSync(`${path}.restoring`)) response.end(readFileSync(join(kept, name)));
+    else server.emit("held");
+  });
+  onTestFinished(() => void server.close());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  vi.stubEnv("AWS_ENDPOINT_URL_S3", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "id");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { child, ended } = start("restore", "s3://kept", path);
+  await once(server, "held");
+  child.kill("SIGTERM");
+  expect(await ended).toMatchObject({ code: 143, warned: `Interrupted: nothing is at ${path}\n` });
+  expect(readdirSync(home).filter((name) => name.startsWith("restored"))).toEqual([]);
 });

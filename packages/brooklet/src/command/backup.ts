@@ -4,7 +4,7 @@ import process from "node:process";
 import { type BackupReport, backUp } from "../backup/backup.ts";
 import { BackupObjects } from "../backup/objects.ts";
 import { backupsIn, restore } from "../backup/restore.ts";
-import { targetOf } from "../backup/target.ts";
+import { type BackupTarget, targetOf } from "../backup/target.ts";
 import { openDatabase } from "../node/database.ts";
 import { sealing, sealsOf, sealsWith } from "../node/sealing.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -94,7 +94,6 @@ export async function runRestore(
   { backup, keys: folder, json }: RestoreCommand,
   { print, progress, onInterrupt }: Surroundings,
 ): Promise<void> {
-  onInterrupt?.(() => `Interrupted: nothing is at ${path}`);
   const objects = objectsIn(target);
   const seals = folder === undefined ? undefined : sealsWith(folder);
   const encryption = seals && {
@@ -102,8 +101,13 @@ export async function runRestore(
     keys: folder ?? "",
     hasKey: (of: string) => seals.keys.of(of) !== undefined,
   };
-  const report = await restore({
-    objects,
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(new CommandFailed());
+  });
+  const get: BackupTarget["get"] = (name) => Promise.race([objects.target.get(name), stopped]);
+  const made = restore({
+    objects: objects.through({ ...objects.target, get }),
     path,
     openSql: openDatabase,
     isSealed: seals?.isSealed ?? sealing(),
@@ -111,6 +115,15 @@ export async function runRestore(
     ...(encryption && { encryption }),
     ...(backup !== undefined && { id: backup }),
   }).finally(() => seals?.close());
+  onInterrupt?.(() => {
+    // What is there of it goes before the process does: it would be documents.
+    stop();
+    return made.then(
+      () => `Interrupted: ${path} was restored already`,
+      () => `Interrupted: nothing is at ${path}`,
+    );
+  });
+  const report = await made;
   progress("");
   if (json === true) return print(JSON.stringify(report));
   const { partitions, operations, segments, erased } = report;
