@@ -20,7 +20,7 @@ const FORMER = "former";
 class SlowWorker {
   static last: SlowWorker | undefined;
   onmessage: ((event: { readonly data: unknown }) => void) | null = null;
-  onerror = null;
+  onerror: ((event: { readonly message: string }) => void) | null = null;
   readonly heard: unknown[] = [];
 
   constructor() {
@@ -138,6 +138,22 @@ test("a page whose worker does not start is closed nevertheless, and what waits 
   await failed;
   await closing;
   expect(SlowWorker.last?.isEnded).toBe(true);
+});
+
+test.each([
+  ["before it has started is told with where its script is", false, "CANNOT_START", /thrown .*assets: \{ worker \}/],
+  ["later is told as that", true, "INTERNAL", /broke off: thrown\. Close the database, and open it again$/],
+] as const)("a worker that breaks %s", async (_, hasStarted, code, message) => {
+  const { place, asked, begin, say, number, answered } = await served();
+  say({ kind: "moved", number });
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  if (hasStarted) begin();
+  if (hasStarted) await expect.poll(() => SlowWorker.last?.heard.at(-1)).toMatchObject({ kind: "ask" });
+  SlowWorker.last?.onerror?.({ message: "thrown" });
+  const outcome = hasStarted ? "unknown" : "not_applied";
+  await expect(answered).rejects.toMatchObject({ code, message: expect.stringMatching(message), outcome });
+  await expect(place.link.fetch("http://x.invalid/", {})).rejects.toMatchObject({ code, outcome: "not_applied" });
+  expect(asked).toHaveLength(1);
 });
 
 test.each([

@@ -59,10 +59,11 @@ export class OwnWorker {
     try {
       await new Promise<void>((resolve, reject) => {
         own.#ended = reject;
+        let broken = brokenScript;
         late?.addEventListener("abort", () => reject(late.reason as Error));
         worker.onerror = (event) => {
           event.preventDefault?.();
-          own.#ended(brokenScript(event.message));
+          own.#ended(broken(event.message));
         };
         worker.onmessage = ({ data }) => {
           const message = data as FromWorker;
@@ -71,6 +72,7 @@ export class OwnWorker {
               own.#end();
               onEnd(reason);
             };
+            broken = brokenWorker;
             own.isNew = message.isNew;
             resolve();
           } else if (message.kind === "failed") reject(failureOf(message));
@@ -139,6 +141,12 @@ function brokenScript(what: string | undefined, cause?: unknown): BrookletError 
   const remedy = "if the bundler does not follow it, say where it is: open({ assets: { worker } })";
   const told = what === undefined || what === "" ? "its script cannot be loaded" : what;
   return new BrookletError("CANNOT_START", `The worker of the database failed: ${told} (${remedy})`, { cause });
+}
+
+/** The error of a worker that had started: its script was found. */
+function brokenWorker(what: string | undefined): BrookletError {
+  const message = `The worker of the database broke off: ${what}. Close the database, and open it again`;
+  return new BrookletError("INTERNAL", message, { status: 500 });
 }
 
 function failureOf({ code, status, message, lacks }: Extract<FromWorker, { kind: "failed" }>): Error {
