@@ -191,6 +191,9 @@ function demandUnobjected(objections: readonly string[]): void {
   throw new ServiceError({ ...said, message: objections.join("; "), outcome: "not_applied" });
 }
 
+/** Fields in one selection, of which bytes are limited (L-sel). */
+const FIELDS_TOGETHER = 50;
+
 /**
  * Refuses changes of fields that stored documents have; what is said of the others. What was written meanwhile is looked at twice: what
  * was written until then, and the little that came in that time, while writes wait.
@@ -200,9 +203,15 @@ async function demandUnset(
   { documents, written, lookMs = STORED_LOOK_MS }: Pick<DeploymentSetting, "documents" | "written" | "lookMs">,
 ): Promise<string[]> {
   await written?.begin();
-  for (const { schema, field, refusal } of changes)
-    if (await hasStoredValue(documents, visitOfValues(schema, field), clock.now() + lookMs)) throw refused(refusal);
-  const visits = changes.map(({ schema, field }) => visitOfValues(schema, field));
+  const hasValue = (of: readonly UnlessStored[]): Promise<boolean> =>
+    hasStoredValue(documents, visitOfValues(of), clock.now() + lookMs);
+  // Some are looked for together, and one by one only where that found something: then it has to be told which.
+  for (let from = 0; from < changes.length; from += FIELDS_TOGETHER) {
+    const some = changes.slice(from, from + FIELDS_TOGETHER);
+    if (some.length === 1 || (await hasValue(some)))
+      for (const change of some) if (await hasValue([change])) throw refused(change.refusal);
+  }
+  const visits = changes.map((change) => visitOfValues([change]));
   for (const holds of [false, true]) {
     const change = changes[(await written?.selecting(visits, holds)) ?? -1];
     if (change !== undefined) throw refused(change.refusal);
@@ -236,12 +245,12 @@ async function hasStoredValue(stored: StoredDocuments, visit: Visit, endMs: numb
   return false;
 }
 
-/** What selects the documents that have a value of a field. */
-function visitOfValues(schema: string, field: string): Visit {
+/** What selects the documents that have a value of one of the fields. */
+function visitOfValues(changes: readonly UnlessStored[]): Visit {
   return {
-    types: [schema],
+    types: [...new Set(changes.map(({ schema }) => schema))],
     namespace: "",
-    selection: `not (${shownType(schema)}.${field} == null)`,
+    selection: changes.map(({ schema, field }) => `not (${shownType(schema)}.${field} == null)`).join(" or "),
     fieldSet: "[id]",
     tensorFormat: "",
     format: "json",

@@ -26,9 +26,18 @@ const EVERYWHERE: SearchRequest = {
 };
 const REFUSED = { code: "TOO_LARGE", status: 413, outcome: "not_applied" };
 
-/** A package whose only field is another, which no document has. */
+/** A package whose only fields are others, which no document has. */
 function withField(field: string): Uint8Array {
   return packageOf({ note: NOTE.replace("field n type int { indexing: summary | attribute }", field) });
+}
+
+/** The same of fields of two types. */
+function withFields(type: string, names = ["m", "o"]): Uint8Array {
+  const fields = names.map((name) => `field ${name} type ${type} { indexing: summary }`).join("\n");
+  return packageOf({
+    note: NOTE.replace("field n", `${fields}\n    field n`),
+    other: `schema other { document other {\n${fields}\n} }`,
+  });
 }
 
 async function withGroups(): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
@@ -99,9 +108,9 @@ test("a deployment that may not ask every group cannot tell whether there is a v
   await cluster.deploy(withField("field m type bool { indexing: summary }"));
 });
 
-test("a deployment that looks for values asks groups together, each once, and not more of them than a search does", async () => {
+test("a deployment that looks for values asks groups together, each once for all fields, and not more of them than a search does", async () => {
   const { cluster } = await withGroups();
-  await cluster.deploy(withField("field m type int { indexing: summary }"));
+  await cluster.deploy(withFields("int"));
   let [asked, under, most] = [0, 0, 0];
   const { visit } = GroupObject.prototype;
   const spy = vi.spyOn(GroupObject.prototype, "visit").mockImplementation(async function (this: GroupObject, ...given) {
@@ -114,6 +123,24 @@ test("a deployment that looks for values asks groups together, each once, and no
     });
   });
   onTestFinished(() => spy.mockRestore());
-  await cluster.deploy(withField("field m type bool { indexing: summary }"));
+  await cluster.deploy(withFields("bool"));
   expect({ asked, most }).toEqual({ asked: GROUPS, most: 32 });
+  spy.mockRestore();
+  const put = { kind: "put", rawPath: "", create: false, condition: "", id: "id:x:other:g=u7:1" } as const;
+  const written = { ...put, body: new TextEncoder().encode('{"fields":{"o":true}}') };
+  expect(await cluster.partition("g:u7").apply(written, MINUTE_MS)).toEqual({ status: 200 });
+  // Which of them has a value is told.
+  await expect(cluster.deploy(withFields("string"))).rejects.toThrow(/^field-type-change: Field 'o'.*'other'/);
+});
+
+test("a deployment that changes more fields than are named in one selection looks for all of them", async () => {
+  const platform = new Platform(() => new Core({ instantiate, cacheBytes: 8 << 20 }));
+  const cluster = await platform.open();
+  const names = Array.from({ length: 120 }, (_, n) => `${"long".repeat(35)}${n}`);
+  await cluster.deploy(withFields("int", names));
+  const put = { kind: "put", rawPath: "", create: false, condition: "", id: "id:x:note:g=u:1" } as const;
+  const written = { ...put, body: new TextEncoder().encode(`{"fields":{"${names.at(-1)}":7}}`) };
+  expect(await cluster.partition("g:u").apply(written, MINUTE_MS)).toEqual({ status: 200 });
+  const refused = new RegExp(`^field-type-change: Field '${names.at(-1)}'`);
+  await expect(cluster.deploy(withFields("bool", names))).rejects.toThrow(refused);
 });
