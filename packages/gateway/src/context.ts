@@ -23,8 +23,8 @@ export interface ServerState {
 export interface Surroundings {
   readonly cluster: Cluster;
   readonly limits: GatewayLimits;
-  /** What is told at `/limits`. */
-  readonly shownLimits: object;
+  /** What is told at `/limits`; `limits` without. */
+  readonly shownLimits: object | undefined;
   readonly bodies: Bodies;
   readonly documents: Admission;
   readonly feeds: Admission;

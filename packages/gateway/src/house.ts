@@ -106,7 +106,7 @@ export function houseOf(options: GatewayOptions): House {
   const surroundings: Surroundings = {
     cluster: options.cluster,
     limits,
-    shownLimits: options.shownLimits ?? limits,
+    shownLimits: options.shownLimits,
     bodies: new Bodies(limits, options.gunzip ?? webGunzip),
     documents: new Admission(limits.documents),
     feeds: new Admission(limits.feeds),

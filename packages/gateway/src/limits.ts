@@ -111,3 +111,57 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   slowSearchMs: 1_000,
   slowSearches: 256,
 };
+
+/** The names that they have in error messages and in the specification of reliability. */
+export const LIMIT_IDS: Readonly<Record<keyof GatewayLimits, string>> = {
+  bodyBytes: "L-body",
+  bodyBytesInFlight: "L-mem",
+  inflationRatio: "L-gzip",
+  inflationFreeBytes: "L-gzip",
+  targetBytes: "L-head",
+  headerBytes: "L-head",
+  headerCount: "L-head",
+  parameterCount: "L-head",
+  packageBytes: "L-pkg",
+  packageEntries: "L-pkg",
+  packageContentBytes: "L-pkg",
+  packageSessions: "L-pkg",
+  documentTimeoutMs: "L-time",
+  searchTimeoutMs: "L-time",
+  documents: "L-conc",
+  feeds: "L-mem",
+  feedHeldBytes: "L-mem",
+  visits: "L-visit",
+  visitDocuments: "L-visit",
+  visitBytes: "L-visit",
+  visitPartBytes: "L-visit",
+  visitPartMs: "L-visit",
+  visitBuckets: "L-visit",
+  searches: "L-conc",
+  searchesOfPartition: "L-conc",
+  searchesOfSeveral: "L-conc",
+  generations: "L-llm",
+  generationTimeoutMs: "L-llm",
+  generationIdleMs: "L-llm",
+  promptCharacters: "L-llm",
+  wrongCredentials: "L-wrong",
+  groupRate: "L-rate",
+  slowSearchMs: "L-kept",
+  slowSearches: "L-kept",
+};
+
+/** Limits as they hold, by their names: the id of each, what it is, and what it would be. */
+export function shown(
+  ids: Readonly<Record<string, string>>,
+  held: object,
+  usual: object,
+): Readonly<Record<string, object>> {
+  const valueIn = (limits: object, name: string): unknown => (limits as Readonly<Record<string, unknown>>)[name];
+  return Object.fromEntries(
+    Object.entries(ids).map(([name, limit]) => {
+      const [value, other] = [valueIn(held, name), valueIn(usual, name)];
+      const isUsual = JSON.stringify(value) === JSON.stringify(other);
+      return [name, { limit, value, ...(!isUsual && { default: other }) }];
+    }),
+  );
+}

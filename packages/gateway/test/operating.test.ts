@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createGateway } from "../src/index.ts";
+import { createGateway, DEFAULT_LIMITS } from "../src/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
 const URL = "http://localhost";
@@ -72,4 +72,14 @@ test("metrics of Prometheus: each line is a comment or a sample, of kinds and th
   expect(text).toContain('brooklet_fold_seconds_total{thread="1"} 1.5');
   expect(text).toContain('brooklet_searches_queued{thread="0"} 3');
   expect(text).toContain("# TYPE brooklet_commits_total counter");
+});
+
+test("limits are told in the shape of a server where there is none around the gateway", async () => {
+  const gateway = createGateway({ cluster: fakeCluster(), limits: { bodyBytes: 2_000 } });
+  const { limits } = (await (await gateway.fetch(`${URL}/limits`)).json()) as { limits: object };
+  expect(limits).toMatchObject({
+    bodyBytes: { limit: "L-body", value: 2_000, default: DEFAULT_LIMITS.bodyBytes },
+    headerCount: { limit: "L-head", value: 100 },
+  });
+  expect(Object.keys(limits)).toEqual(Object.keys(DEFAULT_LIMITS));
 });

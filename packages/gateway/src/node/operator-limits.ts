@@ -2,7 +2,7 @@
  * The limits that an operator may set, each by its name: those of the HTTP surface, of connections, and what a group may have. A file
  * or an option has them as JSON; what is no limit, or beyond what one may be, is refused by name before a server starts.
  */
-import { DEFAULT_LIMITS, type GatewayLimits } from "../limits.ts";
+import { DEFAULT_LIMITS, type GatewayLimits, LIMIT_IDS, shown } from "../limits.ts";
 import { StartError } from "../start-error.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 
@@ -39,40 +39,7 @@ const DEFAULTS: Readonly<Record<string, number | object>> = {
 
 /** The names that limits have in error messages and in the specification of reliability. */
 const IDS: Readonly<Record<keyof (GatewayLimits & ConnectionLimits & GroupLimits), string>> = {
-  bodyBytes: "L-body",
-  bodyBytesInFlight: "L-mem",
-  inflationRatio: "L-gzip",
-  inflationFreeBytes: "L-gzip",
-  targetBytes: "L-head",
-  headerBytes: "L-head",
-  headerCount: "L-head",
-  parameterCount: "L-head",
-  packageBytes: "L-pkg",
-  packageEntries: "L-pkg",
-  packageContentBytes: "L-pkg",
-  packageSessions: "L-pkg",
-  documentTimeoutMs: "L-time",
-  searchTimeoutMs: "L-time",
-  documents: "L-conc",
-  feeds: "L-mem",
-  feedHeldBytes: "L-mem",
-  visits: "L-visit",
-  visitDocuments: "L-visit",
-  visitBytes: "L-visit",
-  visitPartBytes: "L-visit",
-  visitPartMs: "L-visit",
-  visitBuckets: "L-visit",
-  searches: "L-conc",
-  searchesOfPartition: "L-conc",
-  searchesOfSeveral: "L-conc",
-  generations: "L-llm",
-  generationTimeoutMs: "L-llm",
-  generationIdleMs: "L-llm",
-  promptCharacters: "L-llm",
-  wrongCredentials: "L-wrong",
-  groupRate: "L-rate",
-  slowSearchMs: "L-kept",
-  slowSearches: "L-kept",
+  ...LIMIT_IDS,
   connections: "L-conn",
   connectionsOfAddress: "L-conn",
   headersTimeoutMs: "L-slow",
@@ -132,16 +99,9 @@ export function readLimits(given: unknown): ReadLimits {
   };
 }
 
-/** All limits as they hold, by their names: the id of each, what it is, and what it would be. */
+/** All limits as they hold, as the gateway shows its own. */
 export function shownLimits({ gateway, connections, groups }: ReadLimits): Readonly<Record<string, object>> {
-  const held: Readonly<Record<string, unknown>> = { ...DEFAULTS, ...gateway, ...connections, ...groups };
-  return Object.fromEntries(
-    Object.entries(IDS).map(([name, id]) => {
-      const [value, usual] = [held[name], DEFAULTS[name]];
-      const isUsual = JSON.stringify(value) === JSON.stringify(usual);
-      return [name, { limit: id, value, ...(!isUsual && { default: usual }) }];
-    }),
-  );
+  return shown(IDS, { ...DEFAULTS, ...gateway, ...connections, ...groups }, DEFAULTS);
 }
 
 function partsOf(name: string, usual: object, value: unknown): object {

@@ -3,6 +3,7 @@ import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { Deployment } from "../deployment.ts";
 import { jsonReply } from "../failure.ts";
+import { DEFAULT_LIMITS, LIMIT_IDS, shown } from "../limits.ts";
 
 /** The Vespa release whose interfaces these are, told to clients that ask for a version. */
 export const VESPA_VERSION = "8.700.24";
@@ -25,7 +26,8 @@ export const STATUS_ROUTES: Readonly<Record<string, StatusRoute>> = {
   "/state/v1": (_, call) => jsonReply(200, { resources: resources(call) }),
   "/readyz": readiness,
   "/metrics": prometheus,
-  "/limits": ({ shownLimits }) => jsonReply(200, { limits: shownLimits }),
+  "/limits": ({ limits, shownLimits = shown(LIMIT_IDS, limits, DEFAULT_LIMITS) }) =>
+    jsonReply(200, { limits: shownLimits }),
   "/state/v1/config": (_, __, deployment) => jsonReply(200, { config: configState(deployment) }),
   "/state/v1/health": health,
   "/state/v1/version": () => jsonReply(200, { version: VESPA_VERSION }),
