@@ -49,7 +49,7 @@ async function ask(body: object, options: Partial<GatewayOptions> = {}, cluster:
       return query(request);
     },
   });
-  const { fetch } = createGateway({ cluster, ...options });
+  const { fetch } = createGateway({ cluster, limits: { slowSearchMs: 3_600_000 }, ...options });
   const headers = { "content-type": "application/json" };
   const response = await fetch("http://localhost/search/", { method: "POST", headers, body: JSON.stringify(body) });
   return {
