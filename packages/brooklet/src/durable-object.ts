@@ -2,7 +2,13 @@
  * A database in your own Durable Object: an agent has its memory and its search in one place, with the same SDK as anywhere. What is
  * stored stands in tables of its own beside yours, in the object's SQLite.
  */
-import type { AnySchema, ApplicationOptions, BrookletError, Client, LanguageModel } from "@brooklet/client";
+import {
+  type AnySchema,
+  type ApplicationOptions,
+  BrookletError,
+  type Client,
+  type LanguageModel,
+} from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders } from "@brooklet/models";
 import type { Surroundings } from "@brooklet/partition";
@@ -13,7 +19,7 @@ import {
   OwnObjects,
   SharedCores,
 } from "@brooklet/partition/objects";
-import { durableObject } from "@brooklet/store";
+import { durableObject, type SqlConnection } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
 import {
   backupOf,
@@ -116,14 +122,27 @@ function opening(storage: ObjectStorage, onProblem: (problem: unknown) => void):
   if (known === undefined || known.objects.isGone) {
     // What is open of what was deleted would write over what comes now.
     void endAll(known);
-    const core = cores.open();
     const connection = durableObject(storage);
+    refuseForeign(connection);
+    const core = cores.open();
     const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
     known = { core, objects, users: 0, ends: new Set() };
     opened.set(storage, known);
   }
   known.users += 1;
   return known;
+}
+
+/** What its owner made with a name of ours. SQLite tells names of tables apart by no capitals, and all of ours are strict. */
+const FOREIGN = `SELECT name FROM sqlite_schema
+  WHERE (lower(name) IN ('brooklet_key', 'brooklet_piece') AND name <> lower(name))
+    OR (name IN ('brooklet_key', 'brooklet_piece', 'brooklet_group') AND sql NOT LIKE '%STRICT%')`;
+
+function refuseForeign(connection: SqlConnection): void {
+  const [foreign] = connection.all<{ readonly name: string }>(FOREIGN);
+  if (foreign === undefined) return;
+  const remedy = "names that begin with brooklet_, in capitals too, are the database's: rename it";
+  throw new BrookletError("CANNOT_START", `The object has a table or view '${foreign.name}' of its own (${remedy})`);
 }
 
 async function endAll(known: Opened | undefined, reason?: BrookletError): Promise<void> {

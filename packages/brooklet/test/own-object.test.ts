@@ -55,3 +55,25 @@ test("an object whose owner deleted all that is stored is opened anew, with noth
   expect([await second.group("me").count(note), await third.group("me").count(note)]).toEqual([2, 2]);
   await Promise.all([second.close(), third.close()]);
 });
+
+test.each([
+  "CREATE TABLE Brooklet_key (id)",
+  "CREATE TABLE brooklet_piece (id)",
+  "CREATE VIEW brooklet_key AS SELECT 1 AS number",
+  "CREATE TABLE brooklet_group (id)",
+])("what the owner made with a name of the database is named: %s", async (statement) => {
+  const storage = new StandInStorage();
+  storage.sql.exec(statement);
+  const [, kind, name] = statement.split(" ") as [string, string, string];
+  const refused = { code: "CANNOT_START", message: expect.stringContaining(`'${name}' of its own`) };
+  await expect(openIn(storage, { schemas: [note] })).rejects.toMatchObject(refused);
+  storage.sql.exec(`DROP ${kind} ${name}`);
+  // Others may be there, of earlier releases too.
+  storage.sql.exec("CREATE TABLE Brooklet_notes (id)");
+  storage.sql.exec("CREATE TABLE brooklet_group (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE) STRICT");
+  for (let times = 0; times < 2; times += 1) {
+    const database = await openIn(storage, { schemas: [note] });
+    await database.group("me").put(note, "1", { body: "red", n: 1 });
+    await database.close();
+  }
+});
