@@ -33,7 +33,7 @@ test("the sample is deployed, fed and searched before the Worker, twice in one f
 
 test.skipIf(process.platform !== "linux")("a folder that cannot be made is said", async () => {
   const started = run(process.execPath, [START, "--once", "--port", "0", "--data", "/proc/none/of"], {
-    timeout: 20_000,
+    timeout: 100_000,
   });
   await expect(started).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("/proc/none") });
 });

@@ -76,9 +76,9 @@ test.skipIf(mountable === undefined)(
       await put("a", 301, 200_000);
       return await ready();
     };
-    await expect.poll(readyWhenFilled, { timeout: 10_000 }).toBe(503);
+    await expect.poll(readyWhenFilled).toBe(503);
     rmSync(hog);
-    await expect.poll(() => put("a", 400, 100), { timeout: 10_000 }).toBe(200);
-    await expect.poll(ready, { timeout: 10_000 }).toBe(200);
+    await expect.poll(() => put("a", 400, 100)).toBe(200);
+    await expect.poll(ready).toBe(200);
   },
 );

@@ -11,7 +11,7 @@ const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 /** What the command says; nothing where it does not end. */
 function said(...words: readonly string[]): readonly [number | null, string] {
-  const { status, stderr } = spawnSync(process.execPath, [CLI, ...words], { encoding: "utf8", timeout: 20_000 });
+  const { status, stderr } = spawnSync(process.execPath, [CLI, ...words], { encoding: "utf8", timeout: 100_000 });
   return [status, stderr];
 }
 

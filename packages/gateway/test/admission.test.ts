@@ -129,14 +129,14 @@ test("each key has places of its own, as long as somebody uses it", async () => 
   const ends: (() => void)[] = [];
   const work = (): Promise<string> => new Promise((resolve) => ends.push(() => resolve("done")));
   const done = [keyed.run("a", work), keyed.run("a", work)];
-  await vi.waitFor(() => expect(ends).toHaveLength(1));
+  await expect.poll(() => ends.length).toBe(1);
   expect([keyed.refusal("a")?.code, keyed.refusal("b"), keyed.keys]).toEqual(["OVERLOADED", undefined, 1]);
   done.push(keyed.run("b", work));
   await expect(keyed.run("a", work)).rejects.toMatchObject({ code: "OVERLOADED" });
-  await vi.waitFor(() => expect(ends).toHaveLength(2));
+  await expect.poll(() => ends.length).toBe(2);
   expect(keyed.keys).toBe(2);
   for (let ended = 0; ended < 3; ended += 1) {
-    await vi.waitFor(() => expect(ends.length).toBeGreaterThan(ended));
+    await expect.poll(() => ends.length).toBeGreaterThan(ended);
     ends[ended]?.();
   }
   expect(await Promise.all(done)).toEqual(["done", "done", "done"]);

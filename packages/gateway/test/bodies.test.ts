@@ -2,7 +2,7 @@
 import http from "node:http";
 import http2 from "node:http2";
 import { gzipSync } from "node:zlib";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Bodies } from "../src/bodies.ts";
 import { type BodyRoom, type Call, callFromRequest } from "../src/call.ts";
 import { DEFAULT_LIMITS } from "../src/limits.ts";
@@ -59,7 +59,7 @@ test.each(Object.entries(protocols))("what came of bodies without a length is bo
       waiting.delete(body);
       told.push(status);
     });
-  await vi.waitFor(() => expect(told).toEqual([503, 503, 503]), { timeout: 10_000 });
+  await expect.poll(() => told).toEqual([503, 503, 503]);
   // The one that had room ends as it should, and then there is room again.
   const [left] = waiting;
   left?.end();

@@ -84,7 +84,7 @@ test.each(BOTH)("%s: a feed that goes on takes longer than a request may", async
 const TOO_SLOW = { status: 408, code: "REQUEST_TIMEOUT", message: expect.stringContaining("L-slow") };
 
 test.each(BOTH)("%s: a feed of which nothing more comes is ended, with what was done", async (_, open) => {
-  const { port } = await start({ streamTimeoutMs: 150 });
+  const { port } = await start({ streamTimeoutMs: 600 });
   const begun = open(port, FEED);
   begun.write(line("1"));
   const { status, text } = await begun.answer;

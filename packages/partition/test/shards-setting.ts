@@ -270,7 +270,12 @@ export async function growUnderUse(
     }
   };
   const grow = async (): Promise<void> => {
-    const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 150));
+    const least = (): number => Math.min(increments, writes, searches, visits);
+    const pause = async (): Promise<void> => {
+      const before = least();
+      do await new Promise((resolve) => setTimeout(resolve, 150));
+      while (least() === before && !isOver);
+    };
     for (const shard of [0, 0, 1, 2, 3, 0, 4]) {
       await pause();
       await split(shard);
