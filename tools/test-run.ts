@@ -6,8 +6,8 @@ import { availableParallelism } from "node:os";
  * needs. A test that is longer by its nature says so itself.
  */
 export const TEST_RUN = {
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   expect: { poll: { timeout: 60_000 } },
   // Vitest leaves a processor to others. Of two that is half of the machine, and much of a test is waiting.
   maxWorkers: Math.max(2, availableParallelism() - 1),

@@ -40,7 +40,7 @@ beforeAll(async () => {
     "--out",
     folder,
   ]);
-}, 300_000);
+});
 
 afterAll(() => {
   if (built === undefined) rmSync(folder, { recursive: true, force: true });
@@ -154,12 +154,12 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   test("every page is accessible, on a desk", async () => {
     const page = await screen(DESKTOP, "light");
     expect(await look(page, "desktop-light", () => true)).toEqual([]);
-  }, 400_000);
+  });
 
   test("every page is as wide as a phone, and one of each kind is accessible there, in the dark", async () => {
     const page = await screen(PHONE, "dark");
     expect(await look(page, "phone-dark", (path) => KINDS.includes(path))).toEqual([]);
-  }, 400_000);
+  });
 
   test("keys lead to nothing beside the screen of a phone, and to the list of pages when it is opened", async () => {
     const page = await screen(PHONE, "dark");
@@ -207,78 +207,74 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   test.each([
     ["desktop", DESKTOP, "light"],
     ["phone", PHONE, "dark"],
-  ] as const)(
-    "the playground runs the core in the page: %s",
-    async (name, viewport, colours) => {
-      const page = await screen(viewport, colours);
-      await page.goto(`${url}/playground.html`);
-      const status = page.locator(".playground .status");
-      await expect.poll(() => status.textContent()).toContain("3 of 5 documents");
-      expect(await page.locator(".hits h2").first().textContent()).toContain("m1");
-      expect(await page.locator(".hits mark").first().textContent()).toBe("Invoice");
-      expect(await page.locator(".facet").first().textContent()).toContain("shop: 2");
-      await page.locator(".hits summary").first().click();
-      expect(await page.locator(".hits details").first().textContent()).toContain("bm25(subject) + bm25(body)");
-      expect(await violations(page)).toEqual([]);
-      // The first search compiles the core; the next one does not.
-      const first = (await status.textContent()) ?? "";
-      await page.locator(".run").click();
-      await expect.poll(() => status.textContent()).not.toBe(first);
-      await page.evaluate(() => scrollTo(0, 0));
-      await keepPicture(page, `playground-${name}-${colours}`);
+  ] as const)("the playground runs the core in the page: %s", async (name, viewport, colours) => {
+    const page = await screen(viewport, colours);
+    await page.goto(`${url}/playground.html`);
+    const status = page.locator(".playground .status");
+    await expect.poll(() => status.textContent()).toContain("3 of 5 documents");
+    expect(await page.locator(".hits h2").first().textContent()).toContain("m1");
+    expect(await page.locator(".hits mark").first().textContent()).toBe("Invoice");
+    expect(await page.locator(".facet").first().textContent()).toContain("shop: 2");
+    await page.locator(".hits summary").first().click();
+    expect(await page.locator(".hits details").first().textContent()).toContain("bm25(subject) + bm25(body)");
+    expect(await violations(page)).toEqual([]);
+    // The first search compiles the core; the next one does not.
+    const first = (await status.textContent()) ?? "";
+    await page.locator(".run").click();
+    await expect.poll(() => status.textContent()).not.toBe(first);
+    await page.evaluate(() => scrollTo(0, 0));
+    await keepPicture(page, `playground-${name}-${colours}`);
 
-      // What the types say of what is typed, while it runs all the same.
-      await page.locator("#playground-search").fill('{ text: "invoice", where: (it) => it.sentAt.contains("x") }');
-      const problem = page.locator("#playground-search-problems");
-      await expect.poll(() => problem.textContent()).toContain("'contains' does not exist");
-      await page.locator("#playground-search").fill("{ text: ");
-      await expect.poll(() => status.getAttribute("class")).toContain("failed");
+    // What the types say of what is typed, while it runs all the same.
+    await page.locator("#playground-search").fill('{ text: "invoice", where: (it) => it.sentAt.contains("x") }');
+    const problem = page.locator("#playground-search-problems");
+    await expect.poll(() => problem.textContent()).toContain("'contains' does not exist");
+    await page.locator("#playground-search").fill("{ text: ");
+    await expect.poll(() => status.getAttribute("class")).toContain("failed");
 
-      // What does not end is stopped, and the page goes on.
-      await page.locator("#playground-search").fill("{ limit: (() => { for (;;); })() }");
-      await expect.poll(() => status.textContent()).toContain("does not end");
+    // What does not end is stopped, and the page goes on.
+    await page.locator("#playground-search").fill("{ limit: (() => { for (;;); })() }");
+    await expect.poll(() => status.textContent()).toContain("does not end");
 
-      await page.locator("#playground-example").selectOption("Words and vectors");
-      await expect.poll(() => status.textContent()).toContain("3 of 4 documents");
-      await expect.poll(() => problem.textContent()).toBe("");
-      await page.locator("#playground-search").fill('{ text: "film" }');
-      await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
+    await page.locator("#playground-example").selectOption("Words and vectors");
+    await expect.poll(() => status.textContent()).toContain("3 of 4 documents");
+    await expect.poll(() => problem.textContent()).toBe("");
+    await page.locator("#playground-search").fill('{ text: "film" }');
+    await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
 
-      await page.locator("#playground-example").selectOption("Ten thousand notes");
-      await expect
-        .poll(() => status.textContent())
-        .toMatch(/ of 10,000 documents in .* bytes of segments read, [\d,]+ looked at/);
-      await page.locator("#playground-example").selectOption("Words and vectors");
-      await page.locator("#playground-search").fill('{ text: "film" }');
-      await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
+    await page.locator("#playground-example").selectOption("Ten thousand notes");
+    await expect
+      .poll(() => status.textContent())
+      .toMatch(/ of 10,000 documents in .* bytes of segments read, [\d,]+ looked at/);
+    await page.locator("#playground-example").selectOption("Words and vectors");
+    await page.locator("#playground-search").fill('{ text: "film" }');
+    await expect.poll(() => status.textContent()).toContain("1 of 4 documents");
 
-      // Shared, it is the same in another page, where it waits to be looked at.
-      await page.locator(".share").click();
-      await expect.poll(() => page.url()).toContain("#code=");
-      const other = await page.context().newPage();
-      await other.goto(page.url());
-      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("Look at it");
-      expect(await other.locator("#playground-search").inputValue()).toBe('{ text: "film" }');
-      await other.locator(".run").click();
-      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
+    // Shared, it is the same in another page, where it waits to be looked at.
+    await page.locator(".share").click();
+    await expect.poll(() => page.url()).toContain("#code=");
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await expect.poll(() => other.locator(".playground .status").textContent()).toContain("Look at it");
+    expect(await other.locator("#playground-search").inputValue()).toBe('{ text: "film" }');
+    await other.locator(".run").click();
+    await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
 
-      // In a page that is open, too, whatever ran there before.
-      await other.locator("#playground-example").selectOption("Ten thousand notes");
-      await expect.poll(() => other.locator(".playground .status").textContent()).toContain(" of 10,000 documents");
-      await other.evaluate((hash) => {
-        location.hash = "";
-        location.hash = hash;
-      }, new URL(page.url()).hash);
-      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("Look at it");
-      await other.locator("#playground-search").fill('{ text: "film", limit: 1 }');
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      expect(await other.locator(".playground .status").textContent()).toContain("Look at it");
-      await other.locator(".run").click();
-      await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
-      await page.context().close();
-    },
-    240_000,
-  );
+    // In a page that is open, too, whatever ran there before.
+    await other.locator("#playground-example").selectOption("Ten thousand notes");
+    await expect.poll(() => other.locator(".playground .status").textContent()).toContain(" of 10,000 documents");
+    await other.evaluate((hash) => {
+      location.hash = "";
+      location.hash = hash;
+    }, new URL(page.url()).hash);
+    await expect.poll(() => other.locator(".playground .status").textContent()).toContain("Look at it");
+    await other.locator("#playground-search").fill('{ text: "film", limit: 1 }');
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(await other.locator(".playground .status").textContent()).toContain("Look at it");
+    await other.locator(".run").click();
+    await expect.poll(() => other.locator(".playground .status").textContent()).toContain("1 of 4 documents");
+    await page.context().close();
+  });
 
   test("asks nothing of another host, and complains of nothing", () => {
     expect(complaints).toEqual([]);

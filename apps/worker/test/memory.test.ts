@@ -17,7 +17,7 @@ const SEARCHED = 50;
 const LARGE = 6_000;
 const DIMENSIONS = 64;
 const CORES_BYTES_MAX = 80_000_000;
-const LONG_MS = 600_000;
+const LONG_MS = 1_800_000;
 const note = schema("note", { title: text(), n: int() });
 const page = schema("page", { body: text(), vec: vector(DIMENSIONS).optional() });
 

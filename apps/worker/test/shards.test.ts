@@ -37,9 +37,7 @@ async function answers(): Promise<unknown> {
   return [...shown, await group.count(note, (it) => it.n.lt(100)), await group.get(note, "77")];
 }
 
-test("a group of more than a megabyte is split after it rests, and answers the same bits", {
-  timeout: 180_000,
-}, async () => {
+test("a group of more than a megabyte is split after it rests, and answers the same bits", async () => {
   const documents = Array.from({ length: DOCUMENTS }, (_, n) => {
     const vec = Array.from({ length: 8 }, (_, at) => ((n * (at + 3)) % 17) / 16);
     const word = n % 7 === 0 ? "winter" : n % 11 === 0 ? "garden" : "stone";

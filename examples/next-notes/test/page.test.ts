@@ -47,7 +47,7 @@ describe.runIf(browserPath !== undefined)("notes in Next.js", () => {
     alice = await browser.newContext({ viewport: { width: 390, height: 844 } });
     page = await pageOf(alice, "alice");
     // A compiler and a bundler, where other tests have the processors, too.
-  }, 400_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

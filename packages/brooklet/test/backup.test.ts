@@ -112,7 +112,7 @@ async function notesOf(path: string): Promise<Map<string, number>> {
   }
 }
 
-test("backups under writers, each restored and compared", { timeout: 120_000 + BACKUPS * 10_000 }, async () => {
+test("backups under writers, each restored and compared", { timeout: 600_000 + BACKUPS * 10_000 }, async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), KEY);
   const database = await open({ path: data, schemas: [note], threads: 1 });

@@ -16,7 +16,7 @@ import { openSite, type Site, siteFolder, weigh, withEsbuild, withVite } from ".
 const INTERRUPTIONS = 12;
 const INTERRUPTION_STEP_MS = 40;
 /** Two pages are opened in each round: on a machine that others use that takes some ten seconds. */
-const INTERRUPTIONS_MS = 600_000;
+const INTERRUPTIONS_MS = 1_800_000;
 
 /** What a page has as names of its own (browser/page.ts). */
 interface Window {

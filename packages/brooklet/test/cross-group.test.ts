@@ -31,7 +31,7 @@ const ATTEMPTS = Number(process.env["BROOKLET_CROSS_GROUP_ATTEMPTS"] ?? 2_600);
 const SEED = Number(process.env["BROOKLET_CROSS_GROUP_SEED"] ?? 1);
 const CALLS_OF_CLIENT = 500;
 /** A machine that does much else takes a tenth of a second for one. */
-const TIMEOUT_MS = 120_000 + ATTEMPTS * 100;
+const TIMEOUT_MS = 600_000 + ATTEMPTS * 100;
 const note = schema("note", { title: text(), mark: string(), secret: string(), size: int() });
 
 const cluster = openCluster({ threads: 0 });

@@ -317,7 +317,7 @@ function stateIn({ remove, fields }: Shown): State {
 }
 
 test(`what ${CLIENTS} clients saw in ${STEPS} operations has an order that explains it (seed ${SEED})`, {
-  timeout: 120_000 + STEPS * 20,
+  timeout: 600_000 + STEPS * 20,
 }, async () => {
   const random = randomFrom(SEED);
   const home = folder();

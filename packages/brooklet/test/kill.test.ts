@@ -149,7 +149,7 @@ function segmentsMade(data: string): number {
 }
 
 test(`${KILLS} kills of the server lose nothing that was acknowledged`, {
-  timeout: 30_000 + 4 * KILLS * 15_000,
+  timeout: 600_000 + 4 * KILLS * 15_000,
 }, async () => {
   const random = randomFrom(SEED);
   const home = folder();

@@ -17,7 +17,7 @@ import { backupsIn, restore } from "../src/backup/restore.ts";
 import { folderTarget } from "../src/backup/target.ts";
 import { openDatabase } from "../src/node/database.ts";
 import { sealing } from "../src/node/sealing.ts";
-import { answerOf, deployed, folder, KEY, MINUTE_MS, opened, visited } from "./large-setting.ts";
+import { answerOf, deployed, folder, KEY, opened, visited } from "./large-setting.ts";
 import { type Documents, SpreadWriting } from "./spread-writing.ts";
 
 const BACKUPS = Number(process.env["BROOKLET_BACKUPS"] ?? 4);
@@ -54,7 +54,7 @@ function splitsOf(seed: number): (readonly [number, number])[] {
 }
 
 test("backups while a group is written and spread, each restored and compared", {
-  timeout: 2 * MINUTE_MS + BACKUPS * 20_000,
+  timeout: 600_000 + BACKUPS * 20_000,
 }, async () => {
   const [data, kept] = [await deployed(), folder()];
   const objects = new BackupObjects(folderTarget(kept), "a key of sixteen characters or more");
@@ -110,9 +110,7 @@ async function copiedOneByOne(data: string): Promise<string> {
   return path;
 }
 
-test("the sabotage: buckets that are each read at another moment are seen to be no moment of the group", {
-  timeout: 3 * MINUTE_MS,
-}, async () => {
+test("the sabotage: buckets that are each read at another moment are seen to be no moment of the group", async () => {
   const data = await deployed();
   const writing = new SpreadWriting(data, { splits: splitsOf(1) });
   await writing.until(() => writing.splits > 0);
@@ -128,9 +126,7 @@ test("the sabotage: buckets that are each read at another moment are seen to be 
   expect(faults.length).toBeGreaterThan(0);
 });
 
-test("what is restored answers to the bit, is spread further, and is erased whole", {
-  timeout: 2 * MINUTE_MS,
-}, async () => {
+test("what is restored answers to the bit, is spread further, and is erased whole", async () => {
   const data = await deployed();
   const writing = new SpreadWriting(data, { splits: splitsOf(2).slice(0, 3) });
   await writing.until(() => writing.splits >= 2 && writing.steps > 300);
@@ -155,9 +151,7 @@ test("what is restored answers to the bit, is spread further, and is erased whol
   expect(await visited(other)).toEqual([]);
 });
 
-test("a backup that is killed leaves what was there, and the next one removes what it left", {
-  timeout: 2 * MINUTE_MS,
-}, async () => {
+test("a backup that is killed leaves what was there, and the next one removes what it left", async () => {
   const [data, kept] = [await deployed(), folder()];
   const writing = new SpreadWriting(data, { splits: splitsOf(3).slice(0, 2) });
   await writing.until(() => writing.splits >= 1 && writing.steps > 200);

@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { openDatabase } from "../src/node/database.ts";
 import { BUCKETS, behind, COUNT, HOME, LOSSES, type Loss, putBack, spread } from "./large-losses.ts";
-import { fill, folder, MINUTE_MS, opened, visited } from "./large-setting.ts";
+import { fill, folder, opened, visited } from "./large-setting.ts";
 
 const YESTERDAY: Loss = {
   lose: (data, before) => putBack(data, before, 0),
@@ -27,7 +27,7 @@ async function command(...words: string[]): Promise<{ code: number; told: string
   return { code, told: told.join("\n") };
 }
 
-test("a group in shards is said to be whole", { timeout: MINUTE_MS * 2 }, async () => {
+test("a group in shards is said to be whole", async () => {
   const { data } = await spread();
   expect(await command("check", data)).toEqual({
     code: 0,
@@ -38,7 +38,7 @@ test("a group in shards is said to be whole", { timeout: MINUTE_MS * 2 }, async 
 
 test.each(Object.entries({ ...LOSSES, "the home, which is of yesterday": YESTERDAY }))(
   "told, and not backed up: %s",
-  { timeout: MINUTE_MS * 2 },
+
   async (_, { lose, told }) => {
     const { data, before } = await spread();
     lose(data, before);
@@ -60,7 +60,7 @@ test.each([
   ["what the home is", (data: string) => behind(data, 0, "DELETE FROM note"), 0],
   ["what the home is, of which there is an earlier note", (LOSSES["an earlier note of the home"] as Loss).lose, 0],
   ["a shard", (data: string, before: string) => putBack(data, before, 3), 3],
-] as const)("repaired: %s", { timeout: MINUTE_MS * 2 }, async (_, lose, lost) => {
+] as const)("repaired: %s", async (_, lose, lost) => {
   const { data, before } = await spread();
   const all = await opened(data);
   const of = (await visited(all)).map(({ id }) => id);
@@ -80,7 +80,7 @@ test.each([
   expect((await visited(cluster)).length).toBe(COUNT);
 });
 
-test("not repaired, and said so: a home that may be of yesterday", { timeout: MINUTE_MS * 2 }, async () => {
+test("not repaired, and said so: a home that may be of yesterday", async () => {
   const { data, before } = await spread();
   putBack(data, before, 0);
   const { told } = await command("repair", data);
@@ -88,7 +88,7 @@ test("not repaired, and said so: a home that may be of yesterday", { timeout: MI
   expect((await command("check", data)).code).toBe(1);
 });
 
-test("a backup says what it has of large groups", { timeout: MINUTE_MS * 2 }, async () => {
+test("a backup says what it has of large groups", async () => {
   const { data } = await spread();
   const [kept, restored] = [folder(), join(folder(), "restored")];
   const line = "large groups: 1, in 4 shards, all of them as they were at one moment";
@@ -97,9 +97,7 @@ test("a backup says what it has of large groups", { timeout: MINUTE_MS * 2 }, as
   expect((await visited(await opened(restored))).length).toBe(COUNT);
 });
 
-test("a large group is restored with its keys, and not at all without one of them", {
-  timeout: MINUTE_MS * 2,
-}, async () => {
+test("a large group is restored with its keys, and not at all without one of them", async () => {
   const text = "an operator's key of 32 bytes ...";
   const key = new Uint8Array(Buffer.from(text.slice(0, 32)));
   process.env["BROOKLET_ENCRYPTION_KEY"] = Buffer.from(key).toString("base64url");

@@ -65,9 +65,7 @@ const cases = Object.keys(LOSSES).map((loss, at) => ({ loss, threads: at % 2 }))
 
 test.each(cases)(
   "$loss: found where it is read, with $threads threads",
-  {
-    timeout: MINUTE_MS * 2,
-  },
+
   async ({ loss, threads }) => {
     const { data, before } = await spread();
     const whole = served(data, threads);
@@ -110,9 +108,7 @@ test.each([
   { number: 1, threads: 0 },
 ])(
   "shard $number, which is of before its split with all of its bucket, is soon found by what came from it, with $threads threads",
-  {
-    timeout: MINUTE_MS * 2,
-  },
+
   async ({ number, threads }) => {
     const { data, before, between } = await spread();
     putBack(data, number === 0 ? before : between, number);

@@ -109,9 +109,7 @@ async function visited(cluster: Cluster): Promise<readonly { id: string; fields:
   return documents;
 }
 
-test("a group over two threads answers what one partition does, grows by itself, and is read without threads too", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
+test("a group over two threads answers what one partition does, grows by itself, and is read without threads too", async () => {
   const path = folder();
   const one = await opened(undefined, 0);
   const several = await opened(path, 2, 60_000);
@@ -130,9 +128,7 @@ test("a group over two threads answers what one partition does, grows by itself,
   await covered(await opened(path, 0));
 });
 
-test("killed in the middle of splits, nothing is lost and nothing is there twice", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
+test("killed in the middle of splits, nothing is lost and nothing is there twice", async () => {
   const path = folder();
   const first = await opened(path);
   await first.close();
@@ -180,9 +176,7 @@ test("killed in the middle of splits, nothing is lost and nothing is there twice
   expect(splits).toBeGreaterThan(0);
 });
 
-test("a database that is opened with shardBytes splits what is large while it is asked", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
+test("a database that is opened with shardBytes splits what is large while it is asked", async () => {
   const path = folder();
   const note = schema("note", { title: text(), n: int() });
   const db = await open({ path, schemas: [note], threads: 2, shardBytes: 60_000 });

@@ -267,7 +267,6 @@ test.each([1, 2, 3, 4])(
     await setting.deploy([after]);
     expect(await everything(setting)).toEqual(expected(groups, 30));
   },
-  60_000,
 );
 
 test("a server that is killed in the middle loses nothing", async () => {

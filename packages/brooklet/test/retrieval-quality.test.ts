@@ -90,7 +90,7 @@ describe.runIf(folder !== undefined)("with all-MiniLM-L6-v2", () => {
       { file, secret: () => undefined },
     );
     database = await open({ schemas: [note], models: { embedders: [embedder] } });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await database?.close();
@@ -206,6 +206,6 @@ describe.runIf(folder !== undefined)("with all-MiniLM-L6-v2", () => {
       expect(words.ndcg).toBeGreaterThanOrEqual(of("words as in Vespa").ndcg - LOSS_MAX);
       if (name === "notes") expect(of("rerank").ndcg).toBeGreaterThanOrEqual(hybrid.ndcg);
     },
-    600_000,
+    1_800_000,
   );
 });

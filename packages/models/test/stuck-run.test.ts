@@ -89,4 +89,4 @@ test("is given up, and replaced by another session until it returns", async () =
   expect(sumOf(await pool.run(job(5, 0.5), deadlineIn(30_000)))).toBe(5.5);
   expect(runners).toHaveLength(2);
   await pool.close();
-}, 180_000);
+});

@@ -131,7 +131,7 @@ test.each([
   ["the same", true],
 ])(
   "servers that deploy %s at once have one order, and nothing acknowledged is lost",
-  { timeout: 300_000 },
+  { timeout: 900_000 },
   async (_, isSame) => {
     let [refusedAtAll, deployed] = [0, 0];
     const isEnough = (count: number): boolean => count >= SCHEDULES && refusedAtAll > 0 && deployed > 0;

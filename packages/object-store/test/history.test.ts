@@ -107,7 +107,7 @@ interface Known {
   readonly successors: Map<number, number>;
 }
 
-test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async () => {
+test(`several gateways are as one (seed ${SEED})`, async () => {
   const random = randomFrom(SEED);
   const memory = new ObjectMemory();
   const { cluster: first } = await openCluster(memoryObjectStore(memory));

@@ -524,7 +524,7 @@ test.each([
 ])(
   "%s: nothing acknowledged is lost or doubled, nothing refused is there, no read is old",
   {
-    timeout: 300_000,
+    timeout: 900_000,
   },
   async (_, habits) => {
     const { first, sum } = await run(SCHEDULES, "none", habits);
@@ -538,7 +538,7 @@ test.each([
 );
 
 test("no deployment misses what was written by an application before it, whoever is killed", {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const { first, sum } = await run(SCHEDULES, "none", DEPLOYED);
   expect(first).toBe("");
@@ -556,7 +556,7 @@ const WRONG = [
   ["seals that nobody heeds", 40, DEPLOYED],
 ] as const;
 for (const [sabotage, schedules, habits] of WRONG) {
-  test(`the simulation finds what is wrong with: ${sabotage}`, { timeout: 300_000 }, async () => {
+  test(`the simulation finds what is wrong with: ${sabotage}`, { timeout: 900_000 }, async () => {
     const { faulty } = await run(schedules, sabotage, habits);
     expect(faulty).toBeGreaterThan(0);
   });

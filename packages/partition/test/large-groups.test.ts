@@ -105,9 +105,7 @@ function storedNames(path: string): readonly string[] {
   return names.sort();
 }
 
-test("a group in several partitions answers what one partition does, bit for bit, also when opened anew", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
+test("a group in several partitions answers what one partition does, bit for bit, also when opened anew", async () => {
   const path = folder();
   const [one, several] = [await opened(), await opened(path)];
   const { before, after } = operations();
@@ -167,9 +165,7 @@ test("what is done to many that nobody waits for any more ends where it stands, 
   }
 });
 
-test("the nearest of a group in several partitions are scanned once, and what is told of a search has all of it", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
+test("the nearest of a group in several partitions are scanned once, and what is told of a search has all of it", async () => {
   // Vectors so long that they have codes, which are what is scanned.
   const cells = 64;
   const long = NOTE.replaceAll("(x[8])", `(x[${cells}])`);
@@ -203,7 +199,7 @@ test("the nearest of a group in several partitions are scanned once, and what is
   expect(sum).toBe(timing.bytesscanned);
 });
 
-test("a group grows again and again under writers, searches and visits", { timeout: MINUTE_MS * 3 }, async () => {
+test("a group grows again and again under writers, searches and visits", async () => {
   const path = folder();
   const { cluster, problems, split } = await opened(path);
   await growUnderUse(cluster, cluster, split);
@@ -212,7 +208,7 @@ test("a group grows again and again under writers, searches and visits", { timeo
   expect(storedNames(path).length).toBe(8);
 });
 
-test("what has become large is split by itself, and its shards too", { timeout: MINUTE_MS * 2 }, async () => {
+test("what has become large is split by itself, and its shards too", async () => {
   const path = folder();
   const { cluster, problems } = await opened(path, 40_000);
   const more = async (from: number): Promise<void> => {
@@ -237,9 +233,7 @@ test("what has become large is split by itself, and its shards too", { timeout: 
   expect(problems).toEqual([]);
 });
 
-test("a group with shards is listed once, changed where it is selected, and erased whole", {
-  timeout: MINUTE_MS * 3,
-}, async () => {
+test("a group with shards is listed once, changed where it is selected, and erased whole", async () => {
   const path = folder();
   const { cluster, split, problems } = await opened(path);
   await feed(
@@ -309,9 +303,7 @@ test("a group with shards is listed once, changed where it is selected, and eras
   expect(problems).toEqual([]);
 });
 
-test("a shard that was erased since is not split, and none other is thrown away for it", {
-  timeout: MINUTE_MS * 2,
-}, async () => {
+test("a shard that was erased since is not split, and none other is thrown away for it", async () => {
   const { cluster, split } = await opened();
   await feed(
     cluster,
@@ -322,9 +314,7 @@ test("a shard that was erased since is not split, and none other is thrown away 
   expect((await found(cluster, "select * from note where true")).length).toBe(STEADY.length);
 });
 
-test("what an attempt left is erased with the group, though another one was begun after it", {
-  timeout: MINUTE_MS * 2,
-}, async () => {
+test("what an attempt left is erased with the group, though another one was begun after it", async () => {
   const path = folder();
   const { cluster, split } = await opened(path);
   await feed(
@@ -344,9 +334,7 @@ test("what an attempt left is erased with the group, though another one was begu
   expect(storedNames(path)).toEqual([]);
 });
 
-test("a home that is gone, as in a bucket of before, is found by what came from it, and no group that is erased", {
-  timeout: MINUTE_MS * 2,
-}, async () => {
+test("a home that is gone, as in a bucket of before, is found by what came from it, and no group that is erased", async () => {
   const path = folder();
   const { cluster, split } = await opened(path);
   const notes = STEADY.map((number) => plain(number, { n: number % 2 }));
@@ -377,9 +365,7 @@ test("a home that is gone, as in a bucket of before, is found by what came from 
   expect(none).toEqual([]);
 });
 
-test("a shard that is gone, and no erasure had begun, is damage of its group; what others have is answered", {
-  timeout: MINUTE_MS * 2,
-}, async () => {
+test("a shard that is gone, and no erasure had begun, is damage of its group; what others have is answered", async () => {
   const path = folder();
   const { cluster, split } = await opened(path);
   await feed(

@@ -60,9 +60,7 @@ test.each([
   ["nothing stays in memory", 0],
 ])(
   "a group in several objects answers what one in one object does, bit for bit, where %s",
-  {
-    timeout: MINUTE_MS * 3,
-  },
+
   async (_, cacheBytes) => {
     const [one, several] = [await opened({ cacheBytes }), await opened({ cacheBytes })];
     const { before, after } = operations();
@@ -96,7 +94,7 @@ test.each([
   },
 );
 
-test("a group grows again and again under writers, searches and visits", { timeout: MINUTE_MS * 3 }, async () => {
+test("a group grows again and again under writers, searches and visits", async () => {
   const { platform, cluster } = await opened();
   // It knows nothing of shards until it is told.
   const elsewhere = await platform.open(makeIsolate(() => makeEngine()));

@@ -158,7 +158,7 @@ test("a wrong key, the same key, and no key change nothing", () => {
 });
 
 test("one that ends at any call of SQLite goes on: with the same command, with the new key alone, and with a server that has it", {
-  timeout: 300_000,
+  timeout: 900_000,
 }, () => {
   const whole = made(7);
   let calls = 0;

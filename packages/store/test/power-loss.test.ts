@@ -169,7 +169,7 @@ function losses({ root, trace }: Recorded, images: number): { readonly lost: num
 
 describe.skipIf(!hasCompiler)("below the process", () => {
   test(`a loss of power takes nothing that was acknowledged (seed ${SEED})`, {
-    timeout: 120_000 + IMAGES * 200,
+    timeout: 600_000 + IMAGES * 1_000,
   }, () => {
     const record = recorded({}, STEPS);
     expect([record.code, record.problem]).toEqual([0, ""]);

@@ -28,5 +28,5 @@ export default defineConfig({
     },
   ],
   resolve: { alias },
-  test: { ...TEST_RUN, testTimeout: 120_000 },
+  test: { ...TEST_RUN, testTimeout: 120_000, hookTimeout: 120_000 },
 });
