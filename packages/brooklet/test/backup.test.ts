@@ -322,6 +322,31 @@ test("of two restorations to one path the second is refused, and the first is wh
   expect(await notesOf(path)).toEqual(new Map(GROUPS.map((group) => [group, PAGE + REST])));
 });
 
+test("a restoration that is ended, or cannot begin, leaves nothing beside its path", async () => {
+  const [data, kept, place] = [await filled(), folderTarget(folder()), folder()];
+  const objects = new BackupObjects(kept, undefined);
+  await backUp({ directory: data, objects, openSql: openDatabase, isSealed });
+  const ending = new AbortController();
+  const get = async (name: string): Promise<Uint8Array | undefined> => {
+    // Something of it is there.
+    if (existsSync(join(place, "restored.restoring", "buckets", "001.sqlite")))
+      ending.abort(new Error("that is enough"));
+    return await kept.get(name);
+  };
+  const of = { path: join(place, "restored"), openSql: openDatabase, isSealed };
+  const slow = new BackupObjects({ ...kept, get }, undefined);
+  await expect(restore({ ...of, objects: slow, signal: ending.signal })).rejects.toThrow("that is enough");
+  expect(readdirSync(place)).toEqual([]);
+  let isFull = true;
+  const openSql: typeof openDatabase = (path) => {
+    if (!isFull) return openDatabase(path);
+    isFull = false;
+    throw new Error("no room");
+  };
+  await expect(restore({ ...of, objects, openSql })).rejects.toThrow("no room");
+  expect(readdirSync(place)).toEqual([]);
+});
+
 test("what a folder cannot take leaves nothing there", async () => {
   const place = folder();
   mkdirSync(join(place, "taken", "by a folder"), { recursive: true });

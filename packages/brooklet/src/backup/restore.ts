@@ -29,6 +29,8 @@ export interface RestoreOptions {
     readonly hasKey: (partition: string) => boolean;
   };
   readonly onProgress?: (line: string) => void;
+  /** Ends it: nothing is left of it. */
+  readonly signal?: AbortSignal;
 }
 
 /** What was restored. */
@@ -52,16 +54,32 @@ export async function backupsIn(objects: BackupObjects): Promise<readonly Backup
   return (await objects.value<readonly BackupEntry[]>(LIST)) ?? [];
 }
 
+/** What `work` gives, unless the signal ends it: a target may not answer at all. */
+async function beforeEnd<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return await work();
+  signal.throwIfAborted();
+  // A promise for each: one that all are raced with would keep what each of them gave.
+  let end = (): void => undefined;
+  const ended = new Promise<never>((_, reject) => {
+    end = () => reject(signal.reason);
+    signal.addEventListener("abort", end);
+  });
+  return await Promise.race([work(), ended]).finally(() => signal.removeEventListener("abort", end));
+}
+
 /** Restores a backup. A failure leaves nothing at the path. */
 export async function restore({
-  objects,
+  objects: given,
   path,
   id,
   openSql,
   isSealed,
   encryption,
   onProgress,
+  signal,
 }: RestoreOptions): Promise<RestoreReport> {
+  const get = (name: string): Promise<Uint8Array | undefined> => beforeEnd(() => given.target.get(name), signal);
+  const objects = given.through({ ...given.target, get });
   const list = await backupsIn(objects);
   const entry = id === undefined ? list.at(-1) : list.find((one) => one.id === id);
   if (entry === undefined)

@@ -4,7 +4,7 @@ import process from "node:process";
 import { type BackupReport, backUp } from "../backup/backup.ts";
 import { BackupObjects } from "../backup/objects.ts";
 import { backupsIn, restore } from "../backup/restore.ts";
-import { type BackupTarget, targetOf } from "../backup/target.ts";
+import { targetOf } from "../backup/target.ts";
 import { openDatabase } from "../node/database.ts";
 import { sealing, sealsOf, sealsWith } from "../node/sealing.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -94,6 +94,7 @@ export async function runRestore(
   { backup, keys: folder, json }: RestoreCommand,
   { print, progress, onInterrupt }: Surroundings,
 ): Promise<void> {
+  const interruption = new AbortController();
   const objects = objectsIn(target);
   const seals = folder === undefined ? undefined : sealsWith(folder);
   const encryption = seals && {
@@ -101,25 +102,20 @@ export async function runRestore(
     keys: folder ?? "",
     hasKey: (of: string) => seals.keys.of(of) !== undefined,
   };
-  let stop = (): void => undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(new CommandFailed());
-  });
-  const get: BackupTarget["get"] = (name) => Promise.race([objects.target.get(name), stopped]);
   const made = restore({
-    objects: objects.through({ ...objects.target, get }),
+    objects,
     path,
     openSql: openDatabase,
     isSealed: seals?.isSealed ?? sealing(),
     onProgress: progress,
+    signal: interruption.signal,
     ...(encryption && { encryption }),
     ...(backup !== undefined && { id: backup }),
   }).finally(() => seals?.close());
   onInterrupt?.(() => {
-    // What is there of it goes before the process does: it would be documents.
-    stop();
+    interruption.abort(new CommandFailed());
     return made.then(
-      () => `Interrupted: ${path} was restored already`,
+      ({ id }) => `Interrupted: ${id} is at ${path} already`,
       () => `Interrupted: nothing is at ${path}`,
     );
   });

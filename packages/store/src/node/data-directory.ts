@@ -279,12 +279,11 @@ export async function restoreDirectory(
   // What one left that was killed goes. One that is under way has the lock of it.
   if (existsSync(fresh)) releaseLock(takeLock(join(fresh, LOCK), fresh, openSql));
   rmSync(fresh, { recursive: true, force: true });
-  if (encryption !== undefined) {
-    makeDirectory(fresh);
-    cpSync(encryption.keys, join(fresh, KEYS_FOLDER), { recursive: true });
-  }
-  const directory = DataDirectory.open(fresh, openSql, buckets, encryption?.key ?? "none");
+  let directory: DataDirectory | undefined;
   try {
+    makeDirectory(fresh);
+    if (encryption !== undefined) cpSync(encryption.keys, join(fresh, KEYS_FOLDER), { recursive: true });
+    directory = DataDirectory.open(fresh, openSql, buckets, encryption?.key ?? "none");
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const sql = directory.openBucket(bucket);
       try {
@@ -297,8 +296,9 @@ export async function restoreDirectory(
     if (application !== undefined) writeDurably(fresh, APPLICATION, Buffer.from(application));
     directory.readApplication();
   } catch (error) {
-    directory.close();
-    rmSync(fresh, { recursive: true, force: true });
+    directory?.close();
+    // Who began at the same moment may have the lock of it.
+    if (!(error instanceof StoreError && error.kind === "busy")) rmSync(fresh, { recursive: true, force: true });
     throw error;
   }
   directory.close();
