@@ -303,6 +303,28 @@ test("what is changed in a target, or encrypted with another key, is not restore
   expect((await notesOf(path)).get("bob")).toBe(PAGE + 50);
 });
 
+test("what a later release backed up is refused in a sentence, to be restored and to be gone on from", async () => {
+  const [data, kept] = [await filled(), folder()];
+  const objects = new BackupObjects(folderTarget(kept), undefined);
+  const of = { objects, openSql: openDatabase, isSealed };
+  const { id } = await backUp({ ...of, directory: data });
+  const manifest = await objects.value<Manifest>(manifestName(id));
+  const refused = async (what: string): Promise<void> => {
+    const words = `${what} is of a later release of brooklet`;
+    await expect(restore({ ...of, path: join(kept, "restored") })).rejects.toThrow(words);
+    await expect(backUp({ ...of, directory: data })).rejects.toThrow(words);
+    expect((await folderTarget(kept).names("manifests")).length).toBe(1);
+  };
+  await objects.write(manifestName(id), { ...manifest, version: 3 });
+  await refused(id);
+  for (const name of [manifestName(id), "backups"]) {
+    const bytes = readFileSync(join(kept, name));
+    bytes[4] = 3;
+    writeFileSync(join(kept, name), bytes);
+    await refused(name);
+  }
+});
+
 test("of two restorations to one path the second is refused, and the first is whole", async () => {
   const [target, path] = [folderTarget(folder()), join(folder(), "restored")];
   const of = { path, openSql: openDatabase, isSealed };

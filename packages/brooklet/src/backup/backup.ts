@@ -190,7 +190,7 @@ async function latestOf(
   directory: string,
 ): Promise<Manifest | undefined> {
   for (const { id } of [...list].reverse()) {
-    const manifest = await objects.value<Manifest>(manifestName(id));
+    const manifest = await manifestOf(objects, id);
     if (manifest?.directory === directory) return (await objects.isNamedAgain(manifestName(id))) ? manifest : undefined;
   }
   return undefined;

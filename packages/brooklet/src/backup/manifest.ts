@@ -57,7 +57,12 @@ export function manifestName(id: string): string {
 
 /** Throws where a manifest is of a later release. */
 export function demandVersion({ version }: { readonly version: number }, name: string): void {
-  if (!(version <= VERSION)) throw new BackupFailure(`${name} is of a later release`);
+  if (!(version <= VERSION)) throw new BackupFailure(laterMessage(name));
+}
+
+/** What is said of what a later release wrote. */
+export function laterMessage(name: string): string {
+  return `${name} is of a later release of brooklet: take that one`;
 }
 
 /** All objects of a backup. */

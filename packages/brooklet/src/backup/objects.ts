@@ -7,7 +7,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { BackupFailure } from "./backup-failure.ts";
-import { LIST } from "./manifest.ts";
+import { LIST, laterMessage } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
 
 const MAGIC: Buffer = Buffer.from("brkb");
@@ -113,8 +113,9 @@ export class BackupObjects {
 
   #open(stored: Uint8Array, name: string): Buffer {
     const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.length);
-    const isOurs = bytes.subarray(0, MAGIC.length).equals(MAGIC) && (bytes[MAGIC.length] ?? PLAIN + 1) <= PLAIN;
+    const isOurs = bytes.subarray(0, MAGIC.length).equals(MAGIC) && bytes.length > MAGIC.length;
     if (!isOurs) throw new BackupFailure(`${this.target.name}: ${name} is no part of a backup`);
+    if ((bytes[MAGIC.length] ?? 0) > PLAIN) throw new BackupFailure(laterMessage(`${this.target.name}: ${name}`));
     if (bytes[MAGIC.length] === BARE) return bytes.subarray(HEAD_BYTES);
     if (bytes[MAGIC.length] === PLAIN) return bytes.subarray(HEAD_BYTES + NONCE_BYTES);
     if (this.#key === undefined) throw new BackupFailure(`${this.target.name}: ${name} is encrypted: give its key`);

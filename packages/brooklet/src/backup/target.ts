@@ -189,7 +189,7 @@ function writeNew(path: string, bytes: Uint8Array): void {
   } catch (error) {
     // A device that is full has to have its room back: the next try has another name.
     rmSync(path, { force: true });
-    throw error;
+    throw Object.assign(error as Error, { path });
   } finally {
     closeSync(file);
   }
