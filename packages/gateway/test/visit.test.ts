@@ -202,6 +202,24 @@ test.each([
   expect(last).toMatchObject({ message: "too many groups" });
 });
 
+test("groups are listed a bucket in one step", async () => {
+  const asked: VisitStep[] = [];
+  const visit = async (_: unknown, step: VisitStep): Promise<VisitPage> => {
+    asked.push(step);
+    const ids = ["g=alice:1", "g=bob:1", "n=7:1", ":1"].map((name) => `{"id":"id:x:mail:${name}"}`);
+    return { documents: ids.length, body: new TextEncoder().encode(ids.join(",")) };
+  };
+  const cluster = { ...fakeCluster(), buckets: 2, visit } as unknown as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const answer = await fetch(`http://127.0.0.1:${server.port}/brooklet/v1/groups?wantedGroupCount=5`);
+  expect(await answer.json()).toEqual({ groups: ["alice", "bob", "alice", "bob"] });
+  expect(asked).toMatchObject([
+    { bucket: 0, documentsMax: 5, isFirstOnly: true },
+    { bucket: 1, documentsMax: 3, isFirstOnly: true },
+  ]);
+});
+
 test("a copy ends before a page whose puts are more than a request may ask, and goes on there", async () => {
   const DOCUMENTS = 1_000;
   const put = new Set<string>();

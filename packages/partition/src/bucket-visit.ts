@@ -22,7 +22,7 @@ import type {
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE, type Source } from "./drive.ts";
 import { DAMAGED, failedOutcome, serviceError } from "./failure.ts";
-import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
+import { LIST_TURN_MS, MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { MOVED } from "./shards/moved.ts";
 import { isShardName } from "./shards/shard.ts";
@@ -233,6 +233,7 @@ class Walk {
   readonly #request: Visit | (Omit<Visit, "format"> & { readonly format: PageFormat });
   readonly #key: string | undefined;
   readonly #isShard: boolean;
+  readonly #isFirstOnly: boolean;
   readonly #nowSeconds: number = Math.floor(Date.now() / 1_000);
   /** Partitions whose names are read at a time: a page of one document seldom needs more than a few. */
   readonly #atOnce: number;
@@ -240,7 +241,7 @@ class Walk {
   #position: VisitPosition;
   /** Where it stood when the turn began. */
   #turnFrom: VisitPosition | undefined;
-  #turnMs = VISIT_TURN_MS;
+  #turnMs = 0;
   #turnEndsMs = 0;
   #done = false;
 
@@ -249,6 +250,7 @@ class Walk {
     this.#request = { ...visit, format };
     this.#key = step.key;
     this.#isShard = step.isShard === true;
+    this.#isFirstOnly = step.isFirstOnly === true;
     this.#position = step.from;
     this.#atOnce = Math.min(VISIT_PARTITIONS, step.documentsMax + SPARE_PARTITIONS);
     this.#find();
@@ -287,7 +289,8 @@ class Walk {
   async next(documentsMax: number, bytesMax: number): Promise<WalkedPage> {
     if (clock.now() >= this.#turnEndsMs) {
       await this.#place.turn();
-      this.#turnMs = this.isStuck ? this.#turnMs * LONGER : VISIT_TURN_MS;
+      const usualMs = this.#isFirstOnly ? LIST_TURN_MS : VISIT_TURN_MS;
+      this.#turnMs = this.isStuck ? this.#turnMs * LONGER : usualMs;
       this.#turnFrom = this.#position;
       this.#turnEndsMs = clock.now() + this.#turnMs;
     }
@@ -311,11 +314,11 @@ class Walk {
     const { key } = partition;
     // The turn that was waited for may be that in which it was split.
     if (this.large !== undefined) return { ...NO_PAGE, key };
-    const bounds = { after: this.#position.after, documentsMax, bytesMax };
+    const bounds = { after: this.#position.after, documentsMax: this.#isFirstOnly ? 1 : documentsMax, bytesMax };
     const task = engine.visit(placeOf(store.state(partition.key)), this.#nowSeconds, this.#request, bounds);
     const deadline = Deadline.in(Math.max(this.#turnEndsMs - clock.now(), 1));
     const page = drive(task, sourceOf(store, key), deadline);
-    if (page.complete) this.#leave(partition.number);
+    if (page.complete || (this.#isFirstOnly && page.documents > 0)) this.#leave(partition.number);
     else if (page.last !== bounds.after) this.#position = { partition: partition.number, after: page.last };
     return { ...page, key };
   }

@@ -71,6 +71,8 @@ export interface VisitStep {
   readonly documentsMax: number;
   /** Bytes after which the step ends. */
   readonly bytesMax: number;
+  /** Only the first document of each partition is visited: whether it has any, and whose they are. */
+  readonly isFirstOnly?: boolean;
   /** What was known here a moment ago is enough, where several processes share what is stored. */
   readonly isEventual?: boolean;
   /** The key is the name of a shard, and only that is visited. No cluster is asked so. */

@@ -55,6 +55,8 @@ export const SEARCH_BUCKETS_OF_THREAD = 2;
 
 /** One turn of a visit: about what a request waits for it. */
 export const VISIT_TURN_MS = 8;
+/** The same of one that only looks for the first document of each partition, which comes far in little: it is to be felt less. */
+export const LIST_TURN_MS = 2;
 /** Longest step of a visit, or of an operation on many documents, within one object: who asks sees in between whether anybody still waits. */
 export const OBJECT_STEP_MS = 1_000;
 /** Partitions whose names a visit reads at a time. */

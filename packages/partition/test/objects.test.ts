@@ -391,7 +391,7 @@ test("every group is visited once, in pages of any size, and changed where it is
     tensorFormat: "",
     format: "jsonl",
   };
-  const visited = async (bounds: { documentsMax: number; bytesMax: number }): Promise<string[]> => {
+  const visited = async (bounds: { documentsMax: number; bytesMax: number; isFirstOnly?: true }): Promise<string[]> => {
     const ids: string[] = [];
     for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
       for (let from: { partition: number; after: string } | undefined = { partition: 0, after: "" }; from; ) {
@@ -407,6 +407,9 @@ test("every group is visited once, in pages of any size, and changed where it is
     expect(await visited({ documentsMax, bytesMax: 1 << 20 })).toEqual([...expected].sort());
   }
   expect(await visited({ documentsMax: 1_000, bytesMax: 1 })).toEqual([...expected].sort());
+  const firsts = [...expected].filter((id) => id.endsWith(":0")).sort();
+  for (const documentsMax of [1, 2, 1_000])
+    expect(await visited({ documentsMax, bytesMax: 1 << 20, isFirstOnly: true })).toEqual(firsts);
   let removed = 0;
   for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
     for (let from: { partition: number; after: string } | undefined = { partition: 0, after: "" }; from; ) {

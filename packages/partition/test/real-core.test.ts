@@ -183,6 +183,22 @@ test("a condition refused for a write is told after that write, which nobody see
   expect(told).toEqual(["removed 200", "refused 412"]);
 });
 
+test("the first document of each partition is shown in one step, of one without any nothing", async () => {
+  const { cluster } = open(await filled());
+  const groups = Array.from({ length: 99 }, (_, index) => `user${index}`);
+  await Promise.all(groups.flatMap((group) => ["a", "b"].map((name) => put(cluster, group, name))));
+  const remove = { kind: "remove", rawPath: "", create: false, condition: "", body: new Uint8Array() } as const;
+  for (const name of ["a", "b"])
+    await cluster.partition("g:user7").apply({ ...remove, id: idOf(name, "user7") }, MINUTE_MS);
+  const bounds = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20, isFirstOnly: true };
+  const pages = await Promise.all([0, 1].map((bucket) => cluster.visit(EVERYTHING, { bucket, ...bounds }, MINUTE_MS)));
+  expect(pages.map(({ next }) => next)).toEqual([undefined, undefined]);
+  const bodies = pages.map(({ body }) => new TextDecoder().decode(body)).join("\n");
+  const shown = groups.filter((group) => group !== "user7").map((group) => idOf("a", group));
+  const expected = [...shown, idOf("late", "alice"), idOf("n0", "bob")].sort();
+  expect([...bodies.matchAll(/"id":"([^"]*)"/g)].map(([, id]) => id).sort()).toEqual(expected);
+});
+
 test.each([MINUTE_MS, 40])("a visit of %i ms comes further however slow the machine is", async (timeoutMs) => {
   const path = await filled();
   const { cluster } = open(path);

@@ -12,6 +12,7 @@ import { type DefectListener, endsHere, jsonReply, MethodRefused, plainFailure, 
 import { ownParameters } from "../own-request.ts";
 import { GROUPS_PARAMETERS } from "../request-shapes.ts";
 import { storedTypes } from "../stored-types.ts";
+import { STEP_BYTES } from "./mass-operations.ts";
 import { sessionMs } from "./visit.ts";
 
 /** Groups of an answer, unless it is said. */
@@ -30,7 +31,8 @@ export async function answerGroups(call: Call, context: GatewayContext, onDefect
     await context.visits.enter();
     try {
       const endMs = call.arrivedMs + sessionMs(context.limits.documentTimeoutMs);
-      const { groups, progress } = await listGroups(Number(wantedGroupCount ?? GROUPS_DEFAULT), from, endMs, context);
+      const wanted = Number(wantedGroupCount ?? GROUPS_DEFAULT);
+      const { groups, progress } = await listGroups(wanted, from, { endMs, gone: call.gone }, context);
       const more = progress && { continuation: await context.continuations.write(SCOPE, progress) };
       return jsonReply(200, { groups, ...more });
     } finally {
@@ -51,7 +53,7 @@ interface Listed {
 async function listGroups(
   wanted: number,
   from: VisitProgress | undefined,
-  endMs: number,
+  { endMs, gone }: { readonly endMs: number; readonly gone: AbortSignal | undefined },
   context: GatewayContext,
 ): Promise<Listed> {
   const visit = visitOfAll(context);
@@ -74,17 +76,17 @@ async function listGroups(
   let position: VisitPosition = { partition: open?.partition ?? 0, after: open?.after ?? "" };
   const here = (): Listed => ({ groups, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 } });
   for (let steps = 0; bucket < context.cluster.buckets; steps += 1) {
-    if (groups.length >= wanted || performance.now() >= endMs) return here();
-    const step = { bucket, from: position, documentsMax: 1, bytesMax: 1 };
-    const asked = context.access.visit(visit, step, Math.max(endMs - performance.now(), 1));
+    if (groups.length >= wanted || performance.now() >= endMs || gone?.aborted === true) return here();
+    const bounds = { documentsMax: wanted - groups.length, bytesMax: STEP_BYTES, isFirstOnly: true };
+    const step = { bucket, from: position, ...bounds };
+    const asked = context.access.visit(visit, step, Math.max(endMs - performance.now(), 1), gone);
     const page = await asked.catch((error: unknown) => {
       if (!endsHere(error, steps > 0)) throw error;
     });
     if (page === undefined) return here();
     if (page.damage !== undefined) throw new ServiceError("STORE_CORRUPT", page.damage);
-    const group = page.documents === 0 ? undefined : groupOf(page.body);
-    if (group !== undefined) groups.push(group);
-    if (page.next !== undefined) position = page.documents === 0 ? page.next : afterPartition(page.next);
+    groups.push(...groupsOf(page.body));
+    if (page.next !== undefined) position = page.next;
     else {
       bucket += 1;
       position = { partition: 0, after: "" };
@@ -93,18 +95,13 @@ async function listGroups(
   return { groups, progress: undefined };
 }
 
-/** Where the partition after that of a document begins, from where a visit goes on after the document. */
-function afterPartition({ partition, after }: VisitPosition): VisitPosition {
-  return after === "" ? { partition, after } : { partition: partition + 1, after: "" };
-}
-
 function visitOfAll({ cluster }: GatewayContext): Visit {
   const types = storedTypes(demandApplication(cluster));
   return { types, namespace: "", selection: "", fieldSet: "[id]", tensorFormat: "", format: "json" };
 }
 
-/** The group of the document that a page shows; documents with a number, or without either, have none. */
-function groupOf(body: Uint8Array): string | undefined {
-  const { id } = JSON.parse(decoder.decode(body)) as { readonly id: string };
-  return WHOLE_ID.exec(id)?.[1];
+/** The groups of the documents that a page shows; those with a number, or without either, have none. */
+function groupsOf(body: Uint8Array): readonly string[] {
+  const documents = JSON.parse(`[${decoder.decode(body)}]`) as readonly { readonly id: string }[];
+  return documents.flatMap(({ id }) => WHOLE_ID.exec(id)?.[1] ?? []);
 }

@@ -266,8 +266,10 @@ export class ObjectCluster implements Cluster {
     const pages: VisitPage[] = [];
     let [documents, bytes] = [0, 0];
     let damage: string | undefined;
+    const { isFirstOnly = false } = step;
     const next = await walkGroups(this.#options.port, step, deadline, async (key, from) => {
-      const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax - bytes };
+      const most = isFirstOnly ? 1 : step.documentsMax - documents;
+      const bounds = { from, bytesMax: step.bytesMax - bytes };
       const asked = (documentsMax: number): Promise<VisitPage> =>
         visitShards(this.#maps, key, visit, { ...bounds, documentsMax }, (shard, of) =>
           this.#answered(key, shard, (group) =>
@@ -278,13 +280,15 @@ export class ObjectCluster implements Cluster {
             ),
           ),
         );
-      const page = await pageOf(asked, bounds.documentsMax, documents === 0);
+      const page = await pageOf(asked, most, documents === 0);
       if (page === undefined) return { next: from, isFull: true };
       pages.push(page);
       documents += page.documents;
       bytes += page.body.length;
       damage ??= page.damage;
-      return { next: page.next, isFull: documents >= step.documentsMax || bytes >= step.bytesMax };
+      const isLeft = isFirstOnly && page.documents > 0;
+      const isFull = documents >= step.documentsMax || bytes >= step.bytesMax;
+      return { next: isLeft ? undefined : page.next, isFull };
     });
     const bodies = pages.map(({ body }) => body).filter(({ length }) => length > 0);
     const body = joinedBodies(bodies, visit.format);

@@ -182,11 +182,12 @@ export class LargeGroups {
     if (large === undefined || page.next === undefined) return page;
     if (page.documents > 0 || page.damage !== undefined) return page;
     const { next: from } = page;
-    const bounds = { from, documentsMax: step.documentsMax, bytesMax: step.bytesMax };
+    const { isFirstOnly = false } = step;
+    const bounds = { from, documentsMax: isFirstOnly ? 1 : step.documentsMax, bytesMax: step.bytesMax };
     const visiting = this.#visiting(large, bounds, deadline, gone);
     try {
       const { next, ...of } = await visitShards(this.#maps, large, visit, bounds, visiting);
-      return { ...of, ...after(step, from, next) };
+      return { ...of, ...after(step, from, isFirstOnly && of.documents > 0 ? undefined : next) };
     } catch (error) {
       const { code, message } = serviceError(error);
       if (code !== DAMAGED) throw error;
