@@ -13,6 +13,7 @@ import {
   type StoredManifest,
   StoreError,
   type TailEntry,
+  type TailKey,
 } from "@brooklet/store";
 import type { BucketLog } from "./bucket-log.ts";
 import type { BucketReplica } from "./bucket-replica.ts";
@@ -113,7 +114,7 @@ export class LoggedPartitions implements Partitions {
   }
 
   /** Of what is another's nothing is to be looked after. */
-  withTail(number: number, limit: number): NumberedKey[] {
+  withTail(number: number, limit: number): TailKey[] {
     return this.#journal.isOwner ? this.#inner.withTail(number, limit) : [];
   }
 

@@ -58,10 +58,7 @@ export class Maintenance {
   written(bucket: Bucket, key: string): void {
     try {
       const attention = this.#of(bucket);
-      const state = bucket.store.state(key);
-      // It may be erased since.
-      if (state.number !== 0 && !attention.tails.has(key)) attention.tails.set(key, clock.now());
-      if (isLong(state)) this.#schedule(attention, key);
+      if (isLong(bucket.store.state(key))) this.#schedule(attention, key);
       if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
     } catch (error) {
       this.#options.onProblem(error);
@@ -78,7 +75,10 @@ export class Maintenance {
   fold(bucket: Bucket, key: string): Promise<void> {
     const attention = this.#of(bucket);
     const job = this.#schedule(attention, key);
-    if (job !== undefined) return job.done;
+    if (job !== undefined) {
+      this.#hasten(job);
+      return job.done;
+    }
     return Promise.reject(attention.retries.get(key)?.error ?? closedError());
   }
 
@@ -89,6 +89,7 @@ export class Maintenance {
     for (const reason of ["fold", "settle"] as const) {
       const job = this.#schedule(attention, key, reason);
       if (job === undefined) throw attention.retries.get(key)?.error ?? closedError();
+      this.#hasten(job);
       await job.done;
     }
     this.#sweepErased(attention);
@@ -152,7 +153,7 @@ export class Maintenance {
   /** Takes note of an erasure: forgets the partition, and has what it left deleted. Without a key: of what was erased before. */
   erased(bucket: Bucket, key?: string): ErasedBlocks {
     const attention = this.#of(bucket);
-    for (const known of [attention.tails, attention.unsettled, attention.retries]) known.delete(key ?? "");
+    for (const known of [attention.unsettled, attention.retries]) known.delete(key ?? "");
     attention.erasedBlocks.expect();
     return attention.erasedBlocks;
   }
@@ -226,7 +227,7 @@ export class Maintenance {
         checkpointMs: clock.now(),
         checkpointDue: false,
       };
-      const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
+      const known = { retries: new Map(), jobs: new Map(), unsettled: new Map() };
       const checkpoint = (): void => this.#checkpoint(this.#of(bucket), false);
       const erasedBlocks = new ErasedBlocks(bucket, { ...this.#options, checkpoint });
       const isIdle = (): boolean => !this.#stopped && this.isIdle;
@@ -248,6 +249,12 @@ export class Maintenance {
     this.#queue.push(job);
     this.#running ??= this.#run();
     return job;
+  }
+
+  /** Has what somebody waits for done next: what nobody does may be thousands. */
+  #hasten(job: Job): void {
+    const at = this.#queue.indexOf(job);
+    if (at > 0) this.#queue.unshift(...this.#queue.splice(at, 1));
   }
 
   async #run(): Promise<void> {
@@ -356,13 +363,11 @@ export class Maintenance {
 
   /** Notes what a compaction left to be done. */
   #compacted(
-    { bucket, tails, unsettled }: Attention,
+    { bucket, unsettled }: Attention,
     key: string,
     { reason, startMs, change }: { reason: CompactReason; startMs: number; change: Change | undefined },
   ): void {
     this.folded.add(bucket, key);
-    if (bucket.store.state(key).operations === 0) tails.delete(key);
-    else tails.set(key, startMs);
     if (reason === "settle") {
       if (change?.hasMore !== true) unsettled.delete(key);
     } else if (change !== undefined) {
@@ -389,16 +394,15 @@ export class Maintenance {
     sweeps.push(bucket.store.lastOperation);
     if (sweeps.length > RESTING_SWEEPS) sweeps.shift();
     const quietSince = (count: number): number => sweeps[sweeps.length - count] ?? 0;
+    if (attention.jobs.size >= limits.SWEEP_PARTITIONS) return;
     const page = bucket.store.withTail(attention.tailCursor, limits.SWEEP_PARTITIONS);
-    for (const { key } of page) {
+    for (const { key, firstOperation } of page) {
       this.#attempt(attention, () => {
         const { operations, operationBytes, lastOperation } = bucket.store.state(key);
         const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
-        const since = attention.tails.get(key) ?? clock.now();
         if (worth && lastOperation <= quietSince(IDLE_SWEEPS)) this.#schedule(attention, key);
-        else if (lastOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
-        else if (clock.now() - since >= limits.RESTING_MS) this.#schedule(attention, key, "settle");
-        attention.tails.set(key, since);
+        // Whether it rests or not: what was removed is still in the segments below it.
+        else if (firstOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
       });
     }
     attention.tailCursor = page.length < limits.SWEEP_PARTITIONS ? 0 : (page.at(-1)?.number ?? 0);
@@ -407,13 +411,21 @@ export class Maintenance {
   /** Joins small segments of partitions that rest, and drops what was removed whether they rest or not. */
   #sweepUnsettled(attention: Attention): void {
     this.#findUnsettled(attention);
-    const oldest = [...attention.unsettled].slice(0, limits.SWEEP_PARTITIONS);
-    for (const [key, { sinceMs, hasDead }] of oldest) {
-      if (clock.now() - sinceMs < limits.SETTLE_MS) continue;
+    const { unsettled, jobs, bucket } = attention;
+    let looks = 0;
+    for (const [key, { sinceMs, hasDead }] of unsettled) {
+      // From the oldest on, and no more of them than are soon done.
+      if (clock.now() - sinceMs < limits.SETTLE_MS || jobs.size >= 2 * limits.SWEEP_PARTITIONS) return;
+      if (jobs.has(key)) continue;
+      if (++looks > limits.SWEEP_PARTITIONS) return;
+      let job: Job | undefined;
       this.#attempt(attention, () => {
-        const rests = attention.bucket.store.state(key).operations === 0;
-        if (hasDead || rests) this.#schedule(attention, key, "settle");
+        if (hasDead || bucket.store.state(key).operations === 0) job = this.#schedule(attention, key, "settle");
       });
+      if (job !== undefined) continue;
+      // One that is busy, or fails, does not keep others waiting.
+      unsettled.delete(key);
+      unsettled.set(key, { sinceMs: clock.now(), hasDead });
     }
   }
 
@@ -432,7 +444,7 @@ export class Maintenance {
   }
 
   #sweepApplication(attention: Attention): void {
-    if (attention.applicationCursor === undefined) return;
+    if (attention.applicationCursor === undefined || attention.jobs.size >= 3 * limits.SWEEP_PARTITIONS) return;
     const page = attention.bucket.store.outdated(attention.applicationCursor, limits.SWEEP_PARTITIONS);
     // Some may have been at work for the application before: it is over when none is left.
     const isOver = page.length === 0 && attention.applicationCursor === 0;

@@ -1,7 +1,8 @@
 /** When tails are folded although nobody writes any more: after a burst, and after a restart. */
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
-import { FOLD_OPERATIONS } from "../src/limits.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { clock } from "../src/clock.ts";
+import { FOLD_OPERATIONS, RESTING_MS, SETTLE_MS, SWEEP_MS, SWEEP_PARTITIONS } from "../src/limits.ts";
 import { all, cluster, directory, folder, put } from "./setting.ts";
 
 const BURST = 3_000;
@@ -45,4 +46,62 @@ test("a tail that an earlier process left is folded although there are only read
   expect(engine.compactions).toEqual([{ key: "g:a", reason: "fold" }]);
   expect(await all(local, "g:a")).toEqual(documents);
   vi.useRealTimers();
+});
+
+/** A cluster whose sweeps are made by who asks, with a clock that goes with them. */
+function swept(): ReturnType<typeof cluster> & { readonly sweep: (milliseconds: number) => void } {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  let passedMs = 0;
+  const now = clock.now.bind(clock);
+  const mock = vi.spyOn(clock, "now").mockImplementation(() => now() + passedMs);
+  onTestFinished(() => {
+    mock.mockRestore();
+    vi.useRealTimers();
+  });
+  const sweep = (milliseconds: number): void => {
+    for (let left = milliseconds; left > 0; left -= SWEEP_MS) {
+      passedMs += SWEEP_MS;
+      vi.advanceTimersByTime(SWEEP_MS);
+    }
+  };
+  return { ...cluster(directory(join(folder(), "data"))), sweep };
+}
+
+test("a tail that is always written is settled when it is old, and not before", async () => {
+  const { cluster: local, engine, sweep } = swept();
+  await put(local.partition("g:a"), "first", 1);
+  for (let at = 0; at < RESTING_MS; at += 2 * SWEEP_MS) {
+    sweep(2 * SWEEP_MS);
+    await put(local.partition("g:a"), "busy", at);
+    if (at > RESTING_MS / 2) await put(local.partition("g:b"), "busy", at);
+  }
+  sweep(2 * SWEEP_MS);
+  await local.idle();
+  expect(engine.compactions).toEqual([{ key: "g:a", reason: "settle" }]);
+});
+
+test("few folds of a bucket are queued at a time, and one that somebody waits for is next", async () => {
+  const { cluster: local, engine, sweep } = swept();
+  await local.deploy(new TextEncoder().encode("one"));
+  const keys = Array.from({ length: 8 * SWEEP_PARTITIONS }, (_, at) => `g:user${at}` as const);
+  await Promise.all(keys.map((key) => put(local.partition(key), "a", 1)));
+  sweep(2 * RESTING_MS);
+  const [figures] = await local.figures();
+  expect(figures?.foldsQueued).toBeLessThan(4 * SWEEP_PARTITIONS);
+  const last = keys.at(-1) as (typeof keys)[number];
+  await local.maintain(last);
+  expect(engine.compactions.findIndex(({ key }) => key === last)).toBeLessThanOrEqual(1);
+  await local.idle();
+});
+
+test("partitions that are busy do not keep one that rests from being settled", async () => {
+  const { cluster: local, engine, sweep } = swept();
+  const keys = Array.from({ length: 3 * SWEEP_PARTITIONS }, (_, at) => `g:user${at}` as const);
+  await Promise.all([...keys, "g:quiet" as const].map((key) => put(local.partition(key), "a", 1)));
+  for (const key of keys) await local.maintain(key);
+  await local.maintain("g:quiet");
+  await Promise.all(keys.map((key) => put(local.partition(key), "b", 1)));
+  sweep(SETTLE_MS + 4 * SWEEP_MS);
+  await local.idle();
+  expect(engine.compactions).toContainEqual({ key: "g:quiet", reason: "settle" });
 });

@@ -31,6 +31,7 @@ export type {
   StoredManifest,
   StoredSegment,
   TailEntry,
+  TailKey,
 } from "./partitions.ts";
 export { type FilePool, PoolStorage } from "./pool-storage.ts";
 export { type DeploymentState, RegistryStore, type StoredSession } from "./registry-store.ts";

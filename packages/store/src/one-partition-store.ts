@@ -22,6 +22,7 @@ import {
   type StoredManifest,
   type StoredSegment,
   type TailEntry,
+  type TailKey,
 } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
@@ -281,8 +282,10 @@ export class OnePartitionStore implements Partitions {
     return this.#loaded !== undefined && number <= NUMBER && limit > 0 ? [{ number: NUMBER, key: this.#key }] : [];
   }
 
-  withTail(number: number, limit: number): NumberedKey[] {
-    return this.#loaded?.tail.length ? this.from(number + 1, limit) : [];
+  withTail(number: number, limit: number): TailKey[] {
+    const firstOperation = this.#loaded?.tail[0]?.first;
+    if (firstOperation === undefined) return [];
+    return this.from(number + 1, limit).map((one) => ({ ...one, firstOperation }));
   }
 
   outdated(number: number, limit: number): NumberedKey[] {

@@ -2,7 +2,7 @@
  * The rows of one partition of a bucket, without the blocks of its segments: what it takes to have the partition in another
  * database, with the numbers it had. Blocks come and go apart, for databases that keep only some of them.
  */
-import type { NumberedKey } from "./partitions.ts";
+import type { TailKey } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
@@ -67,9 +67,9 @@ export function writeNextNumbers(sql: Sql, { partition, operation, segment }: Ne
 }
 
 /** Partitions that have operations, in order of their number after `number`. */
-export function partitionsWithTail(sql: Sql, number: number, limit: number): NumberedKey[] {
+export function partitionsWithTail(sql: Sql, number: number, limit: number): TailKey[] {
   const statement =
-    "SELECT number, key FROM partition WHERE number IN (SELECT DISTINCT partition FROM operation WHERE partition > ? ORDER BY partition LIMIT ?) ORDER BY number";
+    "SELECT number, key, (SELECT min(operation.number) FROM operation WHERE operation.partition = partition.number) AS firstOperation FROM partition WHERE number IN (SELECT DISTINCT partition FROM operation WHERE partition > ? ORDER BY partition LIMIT ?) ORDER BY number";
   return sql.all(statement, number, limit);
 }
 

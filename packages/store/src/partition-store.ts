@@ -21,6 +21,7 @@ import {
   type StoredChange,
   type StoredManifest,
   type TailEntry,
+  type TailKey,
 } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
@@ -293,7 +294,7 @@ export class PartitionStore implements Partitions {
   }
 
   /** Partitions with a tail, in order of their number after `number`. */
-  withTail(number: number, limit: number): NumberedKey[] {
+  withTail(number: number, limit: number): TailKey[] {
     return partitionsWithTail(this.#sql, number, limit);
   }
 

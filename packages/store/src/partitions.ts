@@ -97,7 +97,7 @@ export interface Partitions {
   /** Partitions in order of their number, from `number` on. */
   from(number: number, limit: number): NumberedKey[];
   /** Partitions with a tail, in order of their number after `number`. */
-  withTail(number: number, limit: number): NumberedKey[];
+  withTail(number: number, limit: number): TailKey[];
   /** The keys of partitions in which something was written after an operation, or into segments from a number on. */
   writtenSince(operation: number, segment: number): readonly string[];
   /** Partitions written with another application than the deployed one, in order of their number after `number`. */
@@ -128,6 +128,11 @@ export interface Partitions {
 export interface NumberedKey {
   readonly number: number;
   readonly key: string;
+}
+
+/** A partition with a tail, and the first operation of that. */
+export interface TailKey extends NumberedKey {
+  readonly firstOperation: number;
 }
 
 /** A block of a segment. */

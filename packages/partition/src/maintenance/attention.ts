@@ -18,9 +18,7 @@ export interface Attention {
   /** The last operation of the bucket at each of the latest sweeps: how quiet a tail is, without a clock for each. */
   readonly sweeps: number[];
   readonly retries: Map<string, Retry>;
-  /** Partitions with a tail, and since when: what was removed is still in their segments. */
-  readonly tails: Map<string, number>;
-  /** Partitions whose segments changed and were not settled since: they may be small, or hold removed documents. */
+  /** Partitions whose segments changed and were not settled since, the oldest first: they may be small, or hold removed documents. */
   readonly unsettled: Map<string, Unsettled>;
   readonly erasedBlocks: ErasedBlocks;
   readonly freeSpace: FreeSpace;

@@ -13,6 +13,7 @@ import type {
   StoredManifest,
   StoredSegment,
   TailEntry,
+  TailKey,
 } from "../partitions.ts";
 import type { Sql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
@@ -162,7 +163,7 @@ export class EncryptedPartitions implements Partitions {
     return this.#inner.from(number, limit);
   }
 
-  withTail(number: number, limit: number): NumberedKey[] {
+  withTail(number: number, limit: number): TailKey[] {
     return this.#inner.withTail(number, limit);
   }
 
