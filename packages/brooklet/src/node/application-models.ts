@@ -28,8 +28,16 @@ interface Asked {
   readonly file: string;
   /** Its file, with the settings that it is run with, where there are some. */
   readonly id: string;
+  /** What its file in the package was, by which a later deployment knows it. */
+  digest?: string;
+  /** Whether the deployment that is served has asked for it. */
+  isUsed: boolean;
+  /** Nothing where it could not be opened: then the next query tries it again. */
+  opening?: Promise<OnnxModel>;
   /** Nothing as long as it is being opened, and where it could not be. */
   model?: OnnxModel;
+  /** Closes its file of the package, where the runtime reads it. */
+  closeFile?(): void;
   /** Why it could not be opened when that was last tried. */
   problem?: string;
 }
@@ -38,18 +46,10 @@ interface Asked {
 interface Opened {
   readonly report: DeployReport;
   /** By file and settings. */
-  readonly models: Map<string, Promise<OnnxModel>>;
   readonly asked: Map<string, Asked>;
   /** Files of which the package has the outline only: the model is in a folder. Those that were looked at. */
   readonly outlines: Map<string, boolean>;
-  /** Files of the package, where the runtime reads them. */
-  readonly files: ModelFile[];
   readonly uses: Uses;
-}
-
-/** A file of the package on the disk, of this process alone. */
-interface ModelFile {
-  close(): void;
 }
 
 /** The models. */
@@ -70,7 +70,7 @@ export class ApplicationModels implements ModelRunner {
     application: ModelApplication,
     timeoutMs: number,
   ): Promise<readonly ModelResult[]> {
-    const opened = this.#of(application.report);
+    const opened = this.#of(application);
     const deadline = deadlineIn(timeoutMs);
     const running = [...byModel(runs)].map(async ([name, ofModel]) => {
       const model = await this.#model(opened, name, ofModel, application);
@@ -81,7 +81,7 @@ export class ApplicationModels implements ModelRunner {
   }
 
   async states(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]> {
-    const opened = this.#of(application.report);
+    const opened = this.#of(application);
     const asked = [...opened.asked.values()];
     const others = names.filter((name) => asked.every(({ file }) => file !== name));
     return [
@@ -165,56 +165,56 @@ export class ApplicationModels implements ModelRunner {
     return `The package has the outline of ${file} only, and the model is not in the ${placeOf(file)}${advice}`;
   }
 
-  #of(report: DeployReport): Opened {
+  #of(application: ModelApplication): Opened {
+    const { report } = application;
     if (this.#opened?.report !== report) {
       const before = this.#opened;
-      // The models of the deployment before do what they were asked, also what waits for them.
+      const asked = before === undefined ? new Map<string, Asked>() : kept(before, application);
+      // The models of the deployment before do what they were asked, also what waits for them; one that is kept may be of an earlier one.
       if (before !== undefined)
-        this.#left = Promise.all([this.#left, before.uses.ended().then(() => closeAll(before))]);
-      this.#opened = {
-        report,
-        models: new Map(),
-        asked: new Map(),
-        outlines: new Map(),
-        files: [],
-        uses: new Uses(),
-      };
+        this.#left = Promise.all([this.#left, before.uses.ended()]).then(() => closeAll(before));
+      this.#opened = { report, asked, outlines: new Map(), uses: new Uses() };
     }
     return this.#opened as Opened;
   }
 
   #model(
-    { models, asked, files }: Opened,
+    { asked }: Opened,
     name: string,
     [first]: readonly ModelRun[],
     application: ModelApplication,
   ): Promise<OnnxModel> {
-    const known = models.get(name);
-    if (known !== undefined) return known;
-    const opening = this.#open(first, application, files);
-    models.set(name, opening);
-    if (first === undefined) return opening;
-    const { file, settings } = first;
-    const state: Asked = { file, id: [file, ...settings.map((setting) => setting.join("="))].join(" ") };
+    const known = asked.get(name);
+    if (known?.opening !== undefined) {
+      known.isUsed = true;
+      return known.opening;
+    }
+    const { file = "", settings = [] } = first ?? {};
+    const id = [file, ...settings.map((setting) => setting.join("="))].join(" ");
+    const state: Asked = { file, id, isUsed: true };
     asked.set(name, state);
+    const opening = this.#open(first, application, state);
+    state.opening = opening;
     opening.then(
       (model) => {
         state.model = model;
       },
       (error: unknown) => {
         state.problem = error instanceof Error ? error.message : String(error);
+        state.closeFile?.();
         // What could not be opened is tried again by the next query.
-        models.delete(name);
+        delete state.opening;
       },
     );
     return opening;
   }
 
-  async #open(run: ModelRun | undefined, application: ModelApplication, files: ModelFile[]): Promise<OnnxModel> {
+  async #open(run: ModelRun | undefined, application: ModelApplication, state: Asked): Promise<OnnxModel> {
     const content = run === undefined ? undefined : application.file(run.file);
     if (run === undefined || content === undefined) {
       throw new ServiceError("UNAVAILABLE", "The application was deployed anew while the query ran; ask again");
     }
+    state.digest = digestOf(content);
     const settings = new Map(run.settings);
     if (Number(settings.get("gpu-device") ?? -1) >= 0) {
       this.#notices.tell(`model ${run.file}: it runs on the CPU, there is no runtime for graphics cards`);
@@ -222,7 +222,7 @@ export class ApplicationModels implements ModelRunner {
     // The runtime is an optional package: who ranks without models need not have it.
     const { OnnxModel, pinnedDigest, threadsOfModel } = await import("@brooklet/models/node");
     const digest = pinnedDigest(content);
-    const path = digest === undefined ? packageFile(content, files) : await this.#pinned(run.file, digest);
+    const path = digest === undefined ? packageFile(content, state) : await this.#pinned(run.file, digest);
     const threads = threadsOfModel(settings);
     const onNotice = (notice: string): void => this.#notices.tell(notice);
     return new OnnxModel({ path, onNotice, ...(threads === undefined ? {} : { threads }) });
@@ -239,7 +239,7 @@ function placeOf(file: string): string {
 }
 
 /** Where the runtime reads a file of the package, until these files are closed. */
-function packageFile(content: Uint8Array, files: ModelFile[]): string {
+function packageFile(content: Uint8Array, state: Asked): string {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-models-"));
   const named = join(folder, "model.onnx");
   writeFileSync(named, content, { mode: 0o600 });
@@ -249,18 +249,37 @@ function packageFile(content: Uint8Array, files: ModelFile[]): string {
   const unnamed = `/proc/self/fd/${open}`;
   const path = existsSync(unnamed) ? unnamed : named;
   if (path === unnamed) remove();
-  const close = (): void => {
+  state.closeFile = () => {
     closeSync(open);
     remove();
   };
-  files.push({ close });
   return path;
 }
 
+function digestOf(content: Uint8Array): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+/** Takes from a deployment the models that were asked for and are in another as they were: opening one takes longer than most queries have. */
+function kept({ asked }: Opened, application: ModelApplication): Map<string, Asked> {
+  const found = new Map<string, Asked>();
+  for (const [name, state] of asked) {
+    const content = state.opening !== undefined && state.isUsed ? application.file(state.file) : undefined;
+    if (content === undefined || digestOf(content) !== state.digest) continue;
+    asked.delete(name);
+    state.isUsed = false;
+    found.set(name, state);
+  }
+  return found;
+}
+
 async function closeAll(opened: Opened | undefined): Promise<void> {
-  const models = await Promise.all([...(opened?.models.values() ?? [])].map((model) => model.catch(() => undefined)));
-  await Promise.all(models.map((model) => model?.close()));
-  for (const file of opened?.files ?? []) file.close();
+  const closed = [...(opened?.asked.values() ?? [])].map(async (state) => {
+    const model = await state.opening?.catch(() => undefined);
+    await model?.close();
+    if (model !== undefined) state.closeFile?.();
+  });
+  await Promise.all(closed);
 }
 
 /** Runs by the model that makes them. */
