@@ -195,6 +195,14 @@ describe.each(["open", "connect"])("ask with %s()", (kind) => {
     expect([one, two]).toEqual([said.slice(2), said.slice(2)]);
     const none = group.ask(mail, "x", { history, historyTokens: -1 });
     await expect(none).rejects.toThrow("historyTokens is -1: give 0 or more");
+    for (const [message, told] of [
+      [{ role: "tool", content: "7" }, 'history[0].role is "tool": give system or user or assistant'],
+      [{ role: "user", content: [{ type: "text", text: "x" }] }, "history[0].content is a list: give a text"],
+      [{ role: "user", parts: [] }, "history[0].content is undefined: give a text"],
+    ] as const) {
+      const odd = group.ask(mail, "x", { history: [message as never] });
+      await expect(odd).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: told });
+    }
     const uncounted = group.ask(mail, "x", { history, countTokens: () => Number.NaN });
     await expect(uncounted).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",

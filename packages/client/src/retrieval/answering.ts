@@ -3,6 +3,7 @@ import {
   type AnswerPart,
   answer,
   ChatError,
+  type ChatMessage,
   type Retrieved,
   recentMessages,
   rewrittenQuestion,
@@ -11,7 +12,7 @@ import {
 import type { Hit as WireHit } from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
 import { type DocumentPlace, storedFields } from "../document-request.ts";
-import { invalidArgument, withOwnErrors } from "../error.ts";
+import { demandKind, invalidArgument, withOwnErrors } from "../error.ts";
 import { wholeRoot } from "../hit/result.ts";
 import { wireResult } from "../hit/search-request.ts";
 import type { RequestOptions } from "../request-options.ts";
@@ -43,6 +44,18 @@ function readOf({ signal }: RequestOptions): RequestOptions {
   return signal === undefined ? {} : { signal };
 }
 
+const ROLES: readonly ChatMessage["role"][] = ["system", "user", "assistant"];
+
+/** Refuses parts in place of a text, which would be counted as nothing, and messages of tools, which a cut may take the calls of. */
+function checkHistory(history: readonly ChatMessage[]): void {
+  demandKind("history", history, "a list");
+  history.forEach((message, place) => {
+    const { role, content } = Object(message) as ChatMessage;
+    demandKind(`history[${place}].role`, role, ROLES);
+    demandKind(`history[${place}].content`, content, "a text");
+  });
+}
+
 /** The parts of an answer. */
 export async function* answerParts(
   place: DocumentPlace,
@@ -53,6 +66,7 @@ export async function* answerParts(
   const { model, history: whole = [], historyTokens = 12_000, rewrite = false, instructions, ...retrieval } = options;
   const { signal, countTokens = tokensAtMost } = retrieval;
   if (!(historyTokens >= 0)) throw invalidArgument(`historyTokens is ${historyTokens}: give 0 or more`);
+  checkHistory(whole);
   const history = withOwnErrors(() => recentMessages(whole, historyTokens, countTokens));
   if (model === undefined) {
     throw invalidArgument(
