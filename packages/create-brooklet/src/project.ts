@@ -38,7 +38,7 @@ export class ProjectError extends Error {
 /**
  * Makes a new folder of a template. Its package has the name of the folder, and takes the brooklet of this version.
  *
- * @param folder absent, or empty
+ * @param folder absent, or empty but for a repository
  * @throws ProjectError where there is no such template, or the folder has something in it
  * @example
  * ```ts
@@ -53,13 +53,14 @@ export function createProject(folder: string, template: string = TEMPLATE_DEFAUL
   const own = createRequire(import.meta.url).resolve("create-brooklet/package.json");
   const { version } = JSON.parse(readFileSync(own, "utf8")) as { readonly version: string };
   makeFolders(target);
-  cpSync(join(dirname(own), "templates", template), target, { recursive: true });
+  const source = join(dirname(own), "templates", template);
+  cpSync(source, target, { recursive: true });
   // npm leaves files of that name out of packages.
   renameSync(join(target, "gitignore"), join(target, ".gitignore"));
   for (const file of ["package.json", "wrangler.jsonc"]) writeName(join(target, file), nameOf(target), version);
-  const files = readdirSync(target, { recursive: true, encoding: "utf8", withFileTypes: true })
+  const files = readdirSync(source, { recursive: true, encoding: "utf8", withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map((entry) => relative(target, join(entry.parentPath, entry.name)))
+    .map((entry) => relative(source, join(entry.parentPath, entry.name)).replace(/^gitignore$/, ".gitignore"))
     .sort();
   return { folder: target, template, files };
 }
@@ -68,9 +69,9 @@ function isTemplate(name: string): name is Template {
   return Object.hasOwn(TEMPLATES, name);
 }
 
-/** Whether a folder may be filled: a file has something in it. */
+/** Whether a folder may be filled, as one that is a new repository: a file has something in it. */
 function isEmpty(path: string): boolean {
-  return statSync(path).isDirectory() && readdirSync(path).length === 0;
+  return statSync(path).isDirectory() && readdirSync(path).every((name) => name === ".git");
 }
 
 /** The name of a package in this folder, and of a Worker, which takes no dots. */

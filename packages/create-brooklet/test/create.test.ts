@@ -74,6 +74,15 @@ test("what there is already is left as it is", () => {
   expect(createProject(join(folder, "empty")).template).toBe("node");
 });
 
+test("a repository without files is filled", () => {
+  const folder = place();
+  mkdirSync(join(folder, ".git"));
+  writeFileSync(join(folder, ".git", "HEAD"), "ref: refs/heads/main\n");
+  const { files } = createProject(folder);
+  expect(files).toContain("package.json");
+  expect(files.filter((file) => file.startsWith(".git"))).toEqual([".gitignore"]);
+});
+
 test("what is not said is asked, and an empty line is the usual", async () => {
   const told: string[] = [];
   const ask = (typed: string, wanted: object): Promise<object> => {
