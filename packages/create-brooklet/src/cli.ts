@@ -25,6 +25,18 @@ ${Object.entries(TEMPLATES)
   .map(([name, told]) => `  ${name.padEnd(12)} ${told}`)
   .join("\n")}`;
 
+/** Why a file or folder could not be made, by the system's name for it. */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTDIR: "what it is to be in is no folder",
+  ENOENT: "what it is to be in takes no folders",
+  EEXIST: "something else is there",
+  EACCES: "what it is to be in may not be written to",
+  EPERM: "what it is to be in may not be written to",
+  EROFS: "its device is only read",
+  ENOSPC: "its device is full",
+  ENAMETOOLONG: "its name is too long",
+};
+
 /** Makes the folder; what is wrong with the words is thrown. */
 async function run(words: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({ args: [...words], options: OPTIONS, allowPositionals: true });
@@ -46,9 +58,11 @@ async function run(words: readonly string[]): Promise<void> {
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const { code = "", message } = error as NodeJS.ErrnoException;
+  const { code = "", path, dest = path, message } = error as NodeJS.ErrnoException & { readonly dest?: string };
   const isUsage = error instanceof ProjectError || code.startsWith("ERR_PARSE_ARGS");
+  const reason = dest === undefined ? undefined : REASONS[code];
   // What the system refuses is a sentence, too; anything else is a defect of ours, with its trace.
-  console.error(isUsage || code !== "" ? message : error);
+  if (reason !== undefined) console.error(`${dest} cannot be made: ${reason}`);
+  else console.error(isUsage || code !== "" ? message : error);
   process.exitCode = isUsage ? 2 : 1;
 }

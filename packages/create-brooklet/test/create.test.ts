@@ -1,6 +1,6 @@
 /** What is made of a template, what is refused, and what the command says. Templates are run by packages/brooklet/test/init-command.test.ts. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -72,6 +72,19 @@ test("what there is already is left as it is", () => {
   expect(readdirSync(folder)).toEqual(["mine.txt"]);
   mkdirSync(join(folder, "empty"));
   expect(createProject(join(folder, "empty")).template).toBe("node");
+});
+
+test.skipIf(process.platform === "win32")("what the system refuses is told in words", () => {
+  const folder = place();
+  writeFileSync(join(folder, "file"), "");
+  symlinkSync(join(folder, "nowhere", "at", "all"), join(folder, "link"));
+  const long = "n".repeat(300);
+  for (const [name, told] of [
+    ["file/new", "what it is to be in is no folder"],
+    ["link", "something else is there"],
+    [long, "its name is too long"],
+  ])
+    expect(create(folder, [name ?? ""])).toEqual([1, "", `${join(folder, name ?? "")} cannot be made: ${told}\n`]);
 });
 
 test("a repository without files is filled", () => {
