@@ -3,12 +3,14 @@
  * there is room again it takes documents without having been restarted. Where nothing can be mounted, the injected device of
  * packages/store/test/disk-reserve.test.ts stands for it.
  */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { schema, text } from "@brooklet/client";
 import { afterEach, expect, test } from "vitest";
+import { open } from "../src/index.ts";
 import { connect } from "../src/node/connect.ts";
 import { serve } from "../src/serve.ts";
 
@@ -33,6 +35,16 @@ function device(): string | undefined {
 }
 
 const mountable = device();
+const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+
+/** Takes what a device has, for a file. */
+function fill(hog: string): void {
+  try {
+    for (;;) appendFileSync(hog, new Uint8Array(64 << 10));
+  } catch {
+    // It took what there was.
+  }
+}
 
 test.skipIf(mountable === undefined)(
   "a full device refuses puts and nothing else, and room that is given back is used",
@@ -54,14 +66,7 @@ test.skipIf(mountable === undefined)(
     expect(await ready()).toBe(200);
     // Others fill the device, but for the reserve.
     const hog = join(folder, "hog");
-    const fill = (): void => {
-      try {
-        for (;;) appendFileSync(hog, new Uint8Array(64 << 10));
-      } catch {
-        // It took what there was.
-      }
-    };
-    fill();
+    fill(hog);
     let status = 200;
     for (let id = 100; status === 200 && id < 200; id += 1) status = await put("a", id, 200_000);
     expect(status).toBe(507);
@@ -72,7 +77,7 @@ test.skipIf(mountable === undefined)(
     expect((await server.group("b").search(note, { limit: 1 })).totalCount).toBe(0);
     const readyWhenFilled = async (): Promise<number> => {
       // The log was emptied, and gave space back.
-      fill();
+      fill(hog);
       await put("a", 301, 200_000);
       return await ready();
     };
@@ -82,3 +87,36 @@ test.skipIf(mountable === undefined)(
     await expect.poll(ready).toBe(200);
   },
 );
+
+test.skipIf(mountable === undefined)("a command says which place is full, or only read", async () => {
+  const home = mkdtempSync(join(tmpdir(), "brooklet-place-"));
+  cleanups.push(() => rmSync(home, { recursive: true, force: true }));
+  const [data, kept, folder] = [join(home, "data"), join(home, "kept"), device() ?? ""];
+  const database = await open({ path: data, schemas: [note] });
+  await database.group("a").put(note, "1", { text: "a" });
+  await database.close();
+  const said = (...words: readonly string[]): readonly [number | null, string] => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...words], { encoding: "utf8" });
+    return [status, stdout + stderr];
+  };
+  expect(said("backup", data, kept)[0]).toBe(0);
+  const place = join(folder, "place");
+  const hog = join(folder, "hog");
+  fill(hog);
+  const commands = [
+    ["backup", data, `${place}-kept`],
+    ["restore", kept, place],
+    ["serve", "--port", "0", "--data", `${place}-served`],
+  ];
+  for (const words of commands) expect(said(...words)).toEqual([1, expect.stringMatching(`^${place}.* full`)]);
+  rmSync(hog);
+  expect(said("restore", kept, place)[0]).toBe(0);
+  execFileSync("mount", ["-o", "remount,ro", folder]);
+  for (const words of [
+    ["check", place],
+    ["repair", place],
+    ["backup", place, kept],
+    ["serve", "--port", "0", "--data", place],
+  ])
+    expect(said(...words)).toEqual([1, expect.stringMatching(`^${place}.*: its device is only read`)]);
+});

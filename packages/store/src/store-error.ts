@@ -18,6 +18,18 @@ export class StoreError extends Error {
   }
 }
 
+/**
+ * The failure of what is at a place, which is named in it, also where SQLite and the system did not; what is neither's is a defect, and passes as
+ * it is.
+ */
+export function storeErrorAt(place: string, error: unknown): unknown {
+  const { syscall, code, message } = error as { syscall?: unknown; code?: unknown; message: string };
+  const isNamed = error instanceof StoreError ? message.includes(place) : typeof syscall !== "string";
+  if (isNamed) return error;
+  const kind = error instanceof StoreError ? error.kind : code === "ENOSPC" ? "full" : "io";
+  return new StoreError(kind, `${place} cannot be used: ${message}`, error);
+}
+
 const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
   ["SQLITE_FULL", "full"],
   // What a log has in memory is a file, which has to grow.

@@ -20,6 +20,7 @@ import { bucketsIn, DataDirectory, openBucket } from "../src/node/data-directory
 import { checkDirectory } from "../src/node/directory-check.ts";
 import { isEncrypted } from "../src/node/directory-key.ts";
 import { PartitionStore } from "../src/partition-store.ts";
+import { StoreError } from "../src/store-error.ts";
 import { BLOCKS_PER_SEGMENT, FORMAT_VERSION } from "../src/tables.ts";
 import { folder, openBetterSqlite3, openSql } from "./open.ts";
 
@@ -83,6 +84,14 @@ test("a folder that cannot be made is refused with its path (E9)", () => {
   const path = join(folder(), "file");
   writeFileSync(path, "x");
   expect(() => DataDirectory.open(join(path, "data"), openSql)).toThrow(`${path}/data cannot be used`);
+});
+
+test("a device that is full is told with the path", () => {
+  const path = join(folder(), "data");
+  const full = (): never => {
+    throw new StoreError("full", "SQLITE_FULL: database or disk is full");
+  };
+  expect(() => DataDirectory.open(path, full)).toThrow(`${path} cannot be used: SQLITE_FULL`);
 });
 
 test("a directory of a newer release is refused with both versions", () => {

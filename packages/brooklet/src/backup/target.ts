@@ -189,6 +189,7 @@ function writeNew(path: string, bytes: Uint8Array): void {
   } catch (error) {
     // A device that is full has to have its room back: the next try has another name.
     rmSync(path, { force: true });
+    // Of what is open the system does not say where it is.
     throw Object.assign(error as Error, { path });
   } finally {
     closeSync(file);

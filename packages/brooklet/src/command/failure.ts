@@ -58,7 +58,8 @@ const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHO
 function messageOf(error: Error): string {
   const { code = "", path, syscall, cause } = error as NodeJS.ErrnoException;
   if (cause instanceof Error && error.message.endsWith(cause.message)) {
-    const told = reasonOf(cause) ?? messageOf(cause);
+    // What comes before it names the place; where there is nothing before it, the cause does.
+    const told = (error.message === cause.message ? undefined : reasonOf(cause)) ?? messageOf(cause);
     return error.message.slice(0, -cause.message.length) + told;
   }
   if (UNREACHABLE.test(code))

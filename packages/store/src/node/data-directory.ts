@@ -19,7 +19,7 @@ import { dirname, join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "../storage.ts";
-import { StoreError } from "../store-error.ts";
+import { StoreError, storeErrorAt } from "../store-error.ts";
 import {
   type BucketIdentity,
   checkTables,
@@ -100,8 +100,7 @@ export class DataDirectory implements Storage {
     try {
       return DataDirectory.#open(directory, openSql, buckets, encryption);
     } catch (error) {
-      if (typeof (error as NodeJS.ErrnoException).syscall !== "string") throw error;
-      throw new StoreError("io", `${directory} cannot be used: ${(error as Error).message}`, error);
+      throw storeErrorAt(directory, error);
     }
   }
 
@@ -299,7 +298,7 @@ export async function restoreDirectory(
     directory?.close();
     // Who began at the same moment may have the lock of it.
     if (!(error instanceof StoreError && error.kind === "busy")) rmSync(fresh, { recursive: true, force: true });
-    throw error;
+    throw error instanceof StoreError ? storeErrorAt(target, error) : error;
   }
   directory.close();
   renameSync(fresh, target);

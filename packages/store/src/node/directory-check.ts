@@ -1,5 +1,5 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
-import { copyFileSync, existsSync } from "node:fs";
+import { accessSync, constants, copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
 import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
@@ -178,6 +178,8 @@ function eachBucket(
   work: (directory: DataDirectory, bucket: number) => BucketReport,
 ): DirectoryReport {
   if (!isDataDirectory(path)) throw new StoreError("refused", `${path} is not a data directory`);
+  // SQLite opens nothing where it cannot write, which would be told as damage.
+  accessSync(path, constants.W_OK);
   const directory = DataDirectory.open(path, openSql, undefined, "any");
   try {
     const damage: string[] = [];

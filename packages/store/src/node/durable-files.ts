@@ -51,6 +51,9 @@ export function writeDurably(directory: string, name: string, content: Buffer): 
   try {
     for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
     fsyncSync(file);
+  } catch (error) {
+    // Of what is open the system does not say where it is.
+    throw Object.assign(error as Error, { path: fresh });
   } finally {
     closeSync(file);
   }
