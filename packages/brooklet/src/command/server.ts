@@ -1,5 +1,8 @@
 /** The server that a command asks: where it is, and what it is shown. */
 
+/** The longest of what a server asks to wait that is waited. */
+export const ASKED_MS_MAX = 60_000;
+
 /** What the command line says of it. */
 export interface Server {
   readonly url: string;

@@ -7,7 +7,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { askedWaitMs, type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
-import { type FeedTarget, keyHeader } from "../server.ts";
+import { ASKED_MS_MAX, type FeedTarget, keyHeader } from "../server.ts";
 import { ServerFailure, UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -19,8 +19,6 @@ const WINDOW_BYTES = 1 << 20;
 const SESSION_MEMORY_MB = 512;
 /** Times that an operation is refused for the moment before it has failed. */
 const REFUSALS = 10;
-/** The longest of what a server asks to wait that is waited. */
-const ASKED_MS_MAX = 60_000;
 /** Streams in a row on which nothing is told before the server is given up. */
 const SILENT_STREAMS = 3;
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");

@@ -4,7 +4,7 @@
  */
 import { askedWaitMs, pause, type Waits, waitMs } from "@brooklet/wire";
 import { memberText } from "../feed/feed-source.ts";
-import { keyHeader, type Server } from "../server.ts";
+import { ASKED_MS_MAX, keyHeader, type Server } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
 
 /** What of it is read. */
@@ -27,8 +27,6 @@ const PAGE_DOCUMENTS = 500;
 const PAGE_TIMEOUT = "60s";
 const TRIES = 8;
 const WAITS: Waits = { firstWaitMs: 250, longestWaitMs: 10_000 };
-/** The longest of what it asks to wait that is waited. */
-const ASKED_MS_MAX = 60_000;
 const NOT_FOR_NOW: ReadonlySet<number> = new Set([429, 500, 502, 503, 504, 507]);
 
 /** The pages of a slice, from a continuation on. */
