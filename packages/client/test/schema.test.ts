@@ -48,7 +48,7 @@ describe("the schema file", () => {
     const board = schema("board", {
       title: text(),
       rows: array(array(oneOf("a"))),
-      notes: array(array(text({ show: "bold", match: "gram", stemming: "none" }))),
+      notes: array(array(text({ match: "gram", stemming: "none" }))),
       weights: array(weightedSet(string())).optional(),
     });
     expect(String(board).match(/type array.*\n.*\n.*/g)).toEqual(
@@ -382,6 +382,9 @@ describe("what cannot be a schema is refused with the reason", () => {
       () => schema("a", { body: text(), parts: map(string(), struct({ cut: chunks("body") })) }),
       "'parts' of schema a has a part that the server should make",
     ],
+    ["marks within a struct", () => array(struct({ body: text({ show: "bold" }) })), "'show' has no effect in structs"],
+    ["a teaser within a map", () => map(string(), text({ show: "teaser" })), "'show' has no effect in structs, maps"],
+    ["marks within lists of lists", () => array(array(text({ show: "bold" }))), "'show' has no effect"],
     [
       "a field set",
       () => schema("a", { subject: text() }, { fieldsets: { all: ["subjekt" as "subject"] } }),

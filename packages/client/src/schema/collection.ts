@@ -1,5 +1,6 @@
 /** Fields that hold several values: lists, weighted sets, maps, and structs. */
 import type { Condition } from "../condition.ts";
+import { invalidArgument } from "../error.ts";
 import { arrayCodec, INT, mapValues, objectCodec, partOf, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
 import {
@@ -22,6 +23,13 @@ import type {
   WordsOf,
 } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+
+/** Refuses marks where hits have none: the text as it was written would be taken for HTML. */
+function unmarked(definition: FieldDefinition): FieldDefinition {
+  if (definition.settings.some((setting) => /^(bolding|summary):/.test(setting)))
+    throw invalidArgument("'show' has no effect in structs, maps and lists of lists: their texts are shown whole");
+  return definition;
+}
 
 /** What is not searched itself. */
 const STORED = { indexing: ["summary"], settings: [] } as const;
@@ -75,6 +83,7 @@ export type ArrayField<Element extends Field> = Collection<
  */
 export function array<Element extends ListedField>(element: Element): ArrayField<Element> {
   const { type, members, isExact, ...rest } = element.definition;
+  if ("element" in type) unmarked(element.definition);
   // The engine has no words and values of lists within lists.
   const kept: typeof rest = "element" in type ? STORED : rest;
   return makeField({ ...kept, members, isExact, type: { kind: "array", element: type } }, arrayCodec(element.codec));
@@ -128,7 +137,7 @@ export function map<Key extends KeyField, Value extends Field>(key: Key, value: 
   const definition: FieldDefinition = {
     type: { kind: "map", key: key.definition.type, value: value.definition.type },
     ...STORED,
-    members: { key: key.definition, value: value.definition },
+    members: { key: unmarked(key.definition), value: unmarked(value.definition) },
   };
   return makeField(definition, recordCodec(key.codec, value.codec));
 }
@@ -159,7 +168,7 @@ export function struct<Members extends FieldMap>(members: Members, options: Stru
   const definition: FieldDefinition = {
     type: { kind: "struct", struct },
     ...STORED,
-    members: mapValues(members, (member) => member.definition),
+    members: mapValues(members, (member) => unmarked(member.definition)),
   };
   const parts = mapValues(members, (member) => ({ ...member, codec: partOf(member.codec) }));
   return makeField(definition, objectCodec(parts));
