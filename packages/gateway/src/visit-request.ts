@@ -4,6 +4,7 @@
  */
 import type { DeployReport, PartitionKey, Visit } from "@brooklet/partition";
 import { documentNameProblem, ServiceError } from "@brooklet/wire";
+import { NO_BYTES } from "./call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "./context.ts";
 import type { VisitProgress } from "./continuation.ts";
 import type { DocumentPath } from "./document-path.ts";
@@ -32,13 +33,12 @@ export function readDocumentSet(
   shown: Pick<Visit, "fieldSet" | "tensorFormat" | "format" | "includeRemoves"> & { readonly concurrency: number },
 ): DocumentSet {
   const cluster = clusterOf(path, parameters.text("cluster"), context);
-  const selected = parameters.unambiguous("selection");
-  const selection = effectiveSelection(selected, path);
+  const selection = effectiveSelection(parameters.unambiguous("selection"), path);
   // A document type is in one space, which is that of all types here; what is asked for is not even looked at then.
   const space = path.type === undefined ? readBucketSpace(parameters) : "default";
   const slice = readSlice(parameters);
   const period = readPeriod(parameters);
-  const key = path.group?.partition ?? keyOf(selected);
+  const key = path.group?.partition ?? keyOf(selection, context);
   const { concurrency, ...form } = shown;
   const types = path.type === undefined ? cluster.types : [path.type];
   const application = demandApplication(context.cluster);
@@ -92,13 +92,15 @@ function effectiveSelection(selection: string | undefined, { type, namespace, gr
   return parts.map((part) => `(${part})`).join(" and ");
 }
 
-const OF_ONE_GROUP = /^\s*id\.group\s*==\s*(["'])((?:(?!\1)[^\\]|\\\\|\\\1)*)\1\s*$/;
-
-/** The only partition that a selection can select from, where that is plain: no other has to be looked at, however many there are. */
-function keyOf(selection = ""): PartitionKey | undefined {
-  const [, , literal = ""] = OF_ONE_GROUP.exec(selection) ?? [];
-  const name = literal.replaceAll(/\\(.)/g, "$1");
-  return documentNameProblem("group", name) === undefined ? `g:${name}` : undefined;
+/** The only partition that a selection can select from, as the core says of it: no other has to be looked at, however many there are. */
+function keyOf(selection: string, { cluster }: GatewayContext): PartitionKey | undefined {
+  if (selection === "") return undefined;
+  using query = cluster.query({ properties: [["streaming.selection", selection]], body: NO_BYTES });
+  const [key, ...others] = query.scope?.keys ?? [];
+  // A name that no document can have is asked after as everything is that selects nothing.
+  const isGroup = key?.startsWith("g:") === true;
+  const isKnown = !isGroup || documentNameProblem("group", key.slice(2)) === undefined;
+  return others.length === 0 && isKnown ? key : undefined;
 }
 
 function quote(text: string): string {

@@ -390,12 +390,22 @@ test("a selection of one group looks into the bucket of that group alone, and in
   for (const method of ["DELETE", "GET"]) {
     expect(await lookedAt('id.group == "alice"', method)).toEqual([[2, "g:alice"]]);
     expect(await lookedAt("id.group=='a\\\\l\\'i\"ce' ", method)).toEqual([[2, "g:a\\l'i\"ce"]]);
+    for (const one of [
+      '(id.group == "ab")',
+      'id.group == "a\\x62"',
+      '"ab" == id.group and mail.subject = "x*"',
+      'mail and (id.group = "ab" or id.group == "ab")',
+      'not id.group != "ab"',
+      'id == "id:mail:mail:g=ab:1"',
+    ])
+      expect(await lookedAt(one, method), one).toEqual([[2, "g:ab"]]);
+    expect(await lookedAt("id.user == 7 and true", method)).toEqual([[2, "n:7"]]);
     for (const other of [
       'id.group == "a" or id.group == "b"',
+      'id.group == "a" or mail.subject == "a"',
       'id.group != "a"',
       'id.group = "a*"',
       'not id.group == "a"',
-      'id.group == "a\\x62"',
       'id.group == ""',
       'id.group == "a:b"',
     ])
