@@ -1,6 +1,7 @@
 /** Facets: how often each value of a field, each month, or each range of numbers is among what a search matches. */
 import { suggestion } from "@brooklet/wire";
-import { invalidArgument } from "../error.ts";
+import { demandKind, invalidArgument, type Kind, refuseUnknown } from "../error.ts";
+import type { DataType } from "../schema/data-type.ts";
 import type { FieldMap } from "../schema/field.ts";
 import type { NameWith } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
@@ -71,6 +72,7 @@ export function dateHistogram<
   Name extends string,
   const Options extends FacetAggregates & Pick<FacetOptions, "top"> = Readonly<Record<never, string>>,
 >(field: Name, interval: DateInterval, options?: Options): Facet<"date", Name, Picked<Options>> {
+  demandKind("interval", interval, INTERVALS);
   return { kind: "date", field, interval, ...split<Options>(options) };
 }
 
@@ -91,6 +93,16 @@ export function ranges<Name extends string, const Options extends FacetAggregate
   return { kind: "range", field, edges, ...split<Options>(options) };
 }
 
+const INTERVALS: Kind = ["year", "quarter", "month", "week", "day", "hour", "minute"] satisfies readonly DateInterval[];
+const OPTIONS = {
+  top: true,
+  orderBy: "a text",
+  sum: "a text",
+  avg: "a text",
+  min: "a text",
+  max: "a text",
+} satisfies Readonly<Record<FacetAggregate | keyof FacetOptions, Kind>>;
+
 function split<Options extends FacetAggregates>(
   options: (FacetAggregates & FacetOptions) | undefined,
 ): {
@@ -98,6 +110,7 @@ function split<Options extends FacetAggregates>(
   readonly options: FacetOptions;
   readonly [CODE]: FacetCode;
 } {
+  refuseUnknown("a facet", options ?? {}, OPTIONS);
   const { top, orderBy, ...others } = options ?? {};
   const aggregates = Object.fromEntries(Object.entries(others).filter(([, field]) => field !== undefined));
   const said = { ...(top === undefined ? {} : { top }), ...(orderBy === undefined ? {} : { orderBy }) };
@@ -191,12 +204,9 @@ const WIDTHS: Readonly<Record<string, FixedWidth>> = {
 /** The text of a facet in the grouping language, where time is so many minutes ahead of UTC. */
 function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
   const { field, aggregates, options } = asked;
-  const names = [field, ...Object.values(aggregates as Readonly<Record<string, string>>)];
-  const stranger = names.find((name) => schema.fields[name] === undefined);
-  if (stranger !== undefined) {
-    const hint = suggestion(stranger, Object.keys(schema.fields));
-    throw invalidArgument(`schema ${schema.name} has no field '${stranger}' to make a facet of${hint}`);
-  }
+  demandField(schema, field, asked.kind !== "value");
+  for (const [name, of] of Object.entries(aggregates as Readonly<Record<string, string>>))
+    demandField(schema, of, name === "sum" || name === "avg");
   const top = options.top ?? (asked.kind === "date" ? PERIODS_DEFAULT : TOP_DEFAULT);
   if (!Number.isInteger(top) || top < 1) throw invalidArgument(`top is ${top}: give a positive integer`);
   // Beside the ranges there is the group of all that is in none.
@@ -204,6 +214,22 @@ function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number): string
   const outputs = ["count()", ...Object.entries(aggregates).map(([name, of]) => `${name}(${of}) as(${name})`)];
   const order = orderText(asked);
   return `all(group(${groupText(schema, asked, zoneMinutes)}) max(${max})${order} each(output(${outputs.join(", ")})) as(${LABEL}))`;
+}
+
+/** Refuses what is no field, or has no numbers where they are needed: an answer would come all the same, and mean nothing. */
+function demandField(schema: AnySchema, name: string, isNumber: boolean): void {
+  demandKind("the field of a facet", name, "a text");
+  const type = schema.fields[name]?.definition.type;
+  if (type === undefined) {
+    const hint = suggestion(name, Object.keys(schema.fields));
+    throw invalidArgument(`schema ${schema.name} has no field '${name}' to make a facet of${hint}`);
+  }
+  if (isNumber && !isNumeric(type)) throw invalidArgument(`a facet needs numbers, which '${name}' has none of`);
+}
+
+function isNumeric(type: DataType): boolean {
+  if (type.kind === "array" || type.kind === "weightedset") return isNumeric(type.element);
+  return type.kind === "primitive" && ["byte", "int", "long", "float", "double"].includes(type.name);
 }
 
 function groupText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
