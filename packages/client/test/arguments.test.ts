@@ -91,6 +91,12 @@ test.each<readonly [(group: Loose) => unknown, string]>([
   [(group) => group.search(note, { consistency: "new" }), "give strict or eventual"],
   [(group) => group.search(note, { collapse: null }), "collapse is null: give an object"],
   [(group) => group.search(note, { near: null }), "near is null: give an object"],
+  [
+    (group) => group.search(note, { near: { vector: [1, 2] } }),
+    "near 'undefined' of schema note cannot be searched: there is no",
+  ],
+  [(group) => group.search(note, { near: { field: 5, text: "a" } }), "schema note has no field '5'"],
+  [(group) => group.retrieve(note, "a", { near: { text: "a" } }), "schema note has no field 'undefined'"],
   [(group) => group.search(note, { near: { field: "vec", vector: [1, 2], hits: 5 } }), "near has no option 'hits'"],
   [(group) => group.search(note, { text: { query: "a", match: "x" } }), 'match is "x": give any or all'],
   [(group) => group.search(note, { text: { query: "a", in: 5 } }), "in is 5: give a text"],
