@@ -22,7 +22,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
   };
   const cluster = await clusterOf(options, given);
   try {
-    const { client, close } = localClient({ cluster, secret, languageModel, onProblem });
+    const { client, close, closed } = localClient({ cluster, secret, languageModel, onProblem });
     const deployed = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(files === undefined ? {} : { files }),
@@ -30,18 +30,20 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     });
     const notice = sqliteNotice();
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
-    const consoles = new Set<RunningConsole>();
+    // One that is being started is closed with the others.
+    const consoles = new Set<Promise<RunningConsole>>();
     const closeAll = async (): Promise<void> => {
       // What is asked from now on is refused, in this turn already.
-      const closed = close();
-      await Promise.all([...consoles].map((one) => one.close()));
-      await closed;
+      const done = close();
+      const shown = [...consoles].map((one) => one.catch(() => undefined));
+      await Promise.all(shown.map(async (one) => (await one)?.close()));
+      await done;
     };
     const console = async (): Promise<RunningConsole> => {
-      const { startConsole } = await import("./node/console.ts");
-      const started = await startConsole(cluster, onProblem);
+      closed.throwIfAborted();
+      const started = import("./node/console.ts").then(({ startConsole }) => startConsole(cluster, onProblem));
       consoles.add(started);
-      return started;
+      return await started;
     };
     return { ...migrating(client), warnings, console, close: closeAll, [Symbol.asyncDispose]: closeAll };
   } catch (error) {

@@ -51,6 +51,7 @@ describe.each(KINDS)("%s", (kind, opened) => {
       () => alice.updateWhere(note, (it) => it.body.is("a"), { body: "b" }),
       () => db.group("bob").put(note, "1", { body: "b" }),
       () => db.deploy([note]),
+      () => db.console(),
       () => db.request({ method: "GET", target: "/state/v1/health" }),
     ];
     for (const call of calls) {
@@ -63,6 +64,13 @@ describe.each(KINDS)("%s", (kind, opened) => {
     }
     await db.close();
     await db[Symbol.asyncDispose]();
+  });
+
+  test("a console that is being shown is closed with the database", async () => {
+    const db = await opened(folder());
+    const shown = db.console();
+    await db.close();
+    await expect(fetch((await shown).url)).rejects.toThrow("fetch failed");
   });
 
   test("calls under way are done or refused, and none is acknowledged and lost", async () => {
