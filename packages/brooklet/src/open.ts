@@ -85,7 +85,7 @@ export interface Database extends Client, AsyncDisposable {
 
 const OPTIONS = {
   path: CHECKS.text,
-  store: CHECKS.settings,
+  store: CHECKS.store,
   buckets: CHECKS.buckets,
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,

@@ -14,6 +14,7 @@ type OptionKind =
   | "textOrListener"
   | "work"
   | "settings"
+  | "store"
   | "models"
   | "count"
   | "buckets"
@@ -49,6 +50,10 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   textOrListener: unless((value) => isText(value) || isFunction(value), "the name of a file, or a function"),
   work: unless((value) => isFunction(value) || isObject(value), "a function or an object"),
   settings: unless(isObject, "an object with settings"),
+  store: unless(
+    (value) => isObject(Object(value).log) && isObject(Object(value).files),
+    "a store, as s3() or postgres() of brooklet/object-store makes one",
+  ),
   models: (value) => checkOptions("models", value, MODELS),
   key: unless(
     (value) => isText(value) || isFunction(value) || value instanceof Uint8Array,

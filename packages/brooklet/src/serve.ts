@@ -165,7 +165,7 @@ export interface RunningService {
 
 const OPTIONS = {
   path: CHECKS.text,
-  store: CHECKS.settings,
+  store: CHECKS.store,
   buckets: CHECKS.buckets,
   peerAddress: CHECKS.text,
   application: CHECKS.text,

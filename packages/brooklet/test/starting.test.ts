@@ -116,6 +116,7 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
 
 describe("what is wrong with an option is told by the call that is given it", () => {
   const refused = (message: string) => ({ name: "BrookletError", code: "INVALID_ARGUMENT", message });
+  const STORE = "a store, as s3() or postgres() of brooklet/object-store makes one";
 
   test.each<[object | undefined, string]>([
     [{}, "open needs `schemas`: what is stored, as in open({ schemas: [mail] })"],
@@ -127,6 +128,7 @@ describe("what is wrong with an option is told by the call that is given it", ()
     [{ schemas: [note], path: "" }, 'path is "": give a text that is not empty'],
     [{ schemas: [note], threads: -1 }, "threads is -1: give a whole number from 0 on"],
     [{ schemas: [note], cacheBytes: Number.NaN }, "cacheBytes is NaN: give a whole number from 0 on"],
+    [{ schemas: [note], store: { send: () => undefined } }, `store is an object: give ${STORE}`],
     [{ schemas: [note], onProblem: "log" }, 'onProblem is "log": give a function'],
     [{ schemas: [note], models: { folder: "x" } }, "models has no option 'folder'"],
     [{ schemas: [note], models: { embedders: 5 } }, "embedders is 5: give a list of embedders"],
@@ -146,6 +148,7 @@ describe("what is wrong with an option is told by the call that is given it", ()
 
   test.each<[object, string]>([
     [{ port: 0, models: { modelFolder: 5 } }, "modelFolder is 5: give a text that is not empty"],
+    [{ store: {} }, `store is an object: give ${STORE}`],
     [{ prt: 1 }, "serve has no option 'prt'; did you mean 'port'?"],
     [{ port: 70_000 }, "port is 70000: give a port, 0 to 65535"],
     [{ port: 0, threads: 1.5 }, "threads is 1.5: give a whole number from 0 on"],
