@@ -97,11 +97,11 @@ function operandOf(
     if (isOptional) return null;
     throw refuse("a field that is not optional cannot be cleared");
   }
+  if (!["assign", "add", "remove"].includes(operation)) throw refuse(`there is no operation '${operation}'`);
   const type = definition.type.kind;
   if (operation !== "assign" && type !== "array" && type !== "weightedset") {
     throw refuse(`'${operation}' is for lists and weighted sets; entries of maps are changed by their paths`);
   }
-  if (!["assign", "add", "remove"].includes(operation)) throw refuse(`there is no operation '${operation}'`);
   return encodeValue(codec, operand, refuse);
 }
 

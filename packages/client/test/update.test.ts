@@ -86,6 +86,7 @@ describe("updates", () => {
     [{ year: { assign: null } }, "cannot be cleared"],
     [{ year: { assign: 1, increment: 1 } }, "'year' needs one operation"],
     [{ year: {} }, "'year' needs one operation"],
+    [{ year: { incremnt: 1 } }, "year: there is no operation 'incremnt'"],
     [{ subject: "a" }, "'subject' needs one operation, such as { assign: … }"],
     [{ subject: "" }, "'subject' needs one operation"],
     [{ subject: null }, "'subject' needs one operation"],
