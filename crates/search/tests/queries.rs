@@ -162,3 +162,30 @@ fn texts_to_embed_are_found_however_they_are_written() {
         assert_eq!(answer.json["root"]["children"][0]["relevance"], 2.0, "{}", answer.body);
     }
 }
+
+#[test]
+fn a_wrong_parameter_is_told_whether_or_not_there_is_a_query() {
+    let host = host();
+    for (name, value) in [
+        ("hits", "500"),
+        ("offset", "-1"),
+        ("ranking.sorting", "+nosuch("),
+        ("model.sources", "nosuch"),
+        ("ranking.softtimeout.factor", "2"),
+        ("pos.ll", "nosuch"),
+        ("timeout", "abc"),
+        ("ranking.rankScoreDropLimit", "x"),
+        ("recall", "nosuch:("),
+        ("select", "all(nosuch"),
+    ] {
+        let refusal = |query: std::rc::Rc<brooklet_search::Query>| rendered(&query.refusal().unwrap());
+        let alone = refusal(host.query(&[ALICE, (name, value)], "", ""));
+        assert_eq!(alone.status, 400, "{name}: {}", alone.body);
+        assert_eq!(alone.body, refusal(host.query(&[ALICE, (name, value), ODD], "", "")).body, "{name}");
+    }
+    // What is about a query is not looked at without one.
+    for alone in [("hits", "3"), ("ranking", "nosuch"), ("ranking", "near")] {
+        let null = rendered(&host.query(&[ALICE, alone], "", "").refusal().unwrap());
+        assert_eq!((null.status, &null.json["root"]["errors"][0]["code"]), (500, &1.into()), "{}", null.body);
+    }
+}

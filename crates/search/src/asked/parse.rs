@@ -5,7 +5,7 @@ use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
 use brooklet_query::tree::{Item, Operator, TextRange};
-use brooklet_query::{Query, RawGrouping, Select, parse_grouping, parse_select, parse_yql, select_fields, wand_beside};
+use brooklet_query::{Query, RawGrouping, Select, parse_select, parse_yql, select_fields, wand_beside};
 use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Rejection};
 
@@ -53,7 +53,8 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         }
         (None, Some(query), None) => Query::new(parse_user_query(&query, &around)?),
         (None, None, None) if wand.is_some() => Query::new(wand.take().unwrap_or(Item::from(Operator::True))),
-        (None, None, None) => return Err(nothing_asked(properties)),
+        // What else the request says is read before that is missed.
+        (None, None, None) => Query::new(Item::from(Operator::Null)),
     };
     input_checks::check(&query.item, properties.value("model.queryString"))?;
     if let Some(wand) = wand {
@@ -74,16 +75,6 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         query.grouping.push(RawGrouping { text: text.to_owned(), continuations: Vec::new(), place });
     }
     Ok(query)
-}
-
-/// What is wrong with a request without a query: what it says besides is read before that is missed, so that a query in the
-/// place of a `select` of grouping is told to be none.
-fn nothing_asked(properties: &Properties) -> Rejection {
-    let grouping = properties.value("select").filter(|text| !text.trim().is_empty()).map(parse_grouping);
-    let message = "Null query: the request has no 'yql', no 'query' and no 'select.where'";
-    let null = Rejection::new(Code::NullQuery, message);
-    let wrong = grouping.and_then(Result::err).map(|rejection| Rejection { code: Code::BadRequest, ..rejection });
-    wrong.or_else(|| properties.timeout_ms().err()).unwrap_or(null)
 }
 
 /// How `query` is read: by `model.type`, and what its parts say otherwise.

@@ -41,16 +41,18 @@ pub(crate) struct Asking<'a> {
 /// Compiles a request. Whether it may be answered from a partition is [`Scope`](crate::asked::scope::Scope)'s to say.
 pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, Rejection> {
     let Asking { query, properties, models, now, .. } = asking;
-    if query.item.holds_null() {
-        return Err(Rejection::new(Code::NullQuery, "The query has nothing to search for"));
-    }
     let (hits, offset) = window(query, properties)?;
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
     let searched = with_summary(searched_schemas(deployed, query, properties)?, properties, &mut issues)?;
     check_place(&searched, properties)?;
     let significance = significance_model(deployed, &searched, properties)?;
-    for schema in &searched {
+    // Where nothing is asked nothing is bound; what the parameters say for themselves is read all the same.
+    let is_null = query.item.holds_null();
+    if is_null {
+        within_place(query.item.clone(), properties, None)?;
+    }
+    for schema in searched.iter().filter(|_| !is_null) {
         let sole = searched.len() == 1;
         schemas.push(for_schema(schema, asking, sole, significance, &mut issues)?);
     }
@@ -80,6 +82,13 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
         ..=0 => Vec::new(),
         _ => trace_plan((query, properties), &schemas, &sorting, (hits, offset, timeout_ms)),
     };
+    let (period, drop_limit) = (Period::from_properties(properties)?, properties.number("ranking.rankScoreDropLimit")?);
+    let soft_timeout_ms = soft_timeout(properties, timeout_ms)?;
+    // Last: a wrong parameter is the caller's mistake whether or not a query stands beside it.
+    if is_null {
+        let message = "The query has nothing to search for: no 'yql', 'query' or 'select.where', or an empty one";
+        return Err(Rejection::new(Code::NullQuery, message));
+    }
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
         models: models.clone(),
@@ -91,12 +100,12 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
         seal: grouping.seal,
         zone: grouping.zone,
         issues,
-        period: Period::from_properties(properties)?,
+        period,
         fields,
-        rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
+        rank_score_drop_limit: drop_limit,
         presentation,
         timeout_ms,
-        soft_timeout_ms: soft_timeout(properties, timeout_ms)?,
+        soft_timeout_ms,
         traced,
     })
 }
