@@ -50,6 +50,15 @@ pub struct Mutate {
     fetched: Fetched,
 }
 
+/// What is out of time before it learnt what is new leaves what was known to the next operation.
+impl Drop for Mutate {
+    fn drop(&mut self) {
+        if let State::Manifest(outline) = &mut self.state {
+            self.outlines.borrow_mut().keep(&self.name, std::mem::take(outline));
+        }
+    }
+}
+
 /// What is known of the document's type.
 pub(crate) struct Target {
     pub(crate) schema: Arc<Schema>,
@@ -477,8 +486,11 @@ impl Task for Mutate {
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        match std::mem::replace(&mut self.state, State::Found(None)) {
-            State::Done(written) => self.encode(written),
+        match &mut self.state {
+            State::Done(written) => {
+                let written = std::mem::replace(written, Written::NotStored);
+                self.encode(written)
+            }
             _ => Err(Rejection::new(
                 Code::TimedOut,
                 format!("Timeout before '{}' was read; nothing was written", self.id),

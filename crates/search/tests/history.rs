@@ -3,6 +3,7 @@
 //! for it until it is forgotten. `BROOKLET_HISTORY_STEPS` asks for more steps than the usual ones.
 use std::collections::BTreeMap;
 
+use brooklet_task::Code;
 use host::{Host, VisitRequest, Write};
 use random::Random;
 use serde_json::{Value as Json, json};
@@ -262,6 +263,9 @@ fn a_write_that_looks_at_its_document_reads_no_more_of_the_tail() {
         host.given.get()
     };
     let whole = update(host, 7);
+    let body = r#"{"fields":{"number":{"increment":1}}}"#;
+    let late = host.write_late(&Write { kind: 2, id: "id:n:d:g=a:7", body, ..Write::default() });
+    assert_eq!(late.code, Code::TimedOut, "what is out of time unlearns nothing");
     for document in [1_999, 7, 0, 7, 12_345] {
         assert!(update(host, document) * 100 < whole, "{document} of {whole} bytes");
     }
@@ -298,6 +302,7 @@ fn a_get_reads_no_more_of_the_tail() {
     assert_eq!((answer.status, given), (404, 0), "the tail has it not, and there are no segments");
     host.put(&id(7), r#"{"number":-7}"#).expect("a put");
     host.remove(&id(8)).expect("a remove");
+    assert_eq!(host.get_for(&id(7), ("", ""), 0).status, 504, "what is out of time unlearns nothing");
     let (answer, given) = get(host, 7);
     assert_eq!(answer.json["fields"]["number"], -7);
     assert!(given * 100 < whole, "{given} of {whole} bytes");

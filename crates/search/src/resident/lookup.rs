@@ -139,3 +139,12 @@ impl Lookup {
         Some((segment, 0))
     }
 }
+
+/// A search that is out of time before it learnt what is new leaves what was known to the next one.
+impl Drop for Lookup {
+    fn drop(&mut self) {
+        if let Stage::Manifest(outline) = &mut self.stage {
+            self.outlines.borrow_mut().keep(&self.name, std::mem::take(outline));
+        }
+    }
+}

@@ -146,18 +146,7 @@ impl Host {
     /// Any operation; the rejection if it was refused.
     pub fn write(&mut self, write: &Write) -> Result<(), Rejection> {
         let key = brooklet_document::DocumentId::parse(write.id)?.partition_key();
-        let mut writer = Writer::new();
-        self.place(&key).write(&mut writer);
-        writer.u64(self.now);
-        writer.bytes(&[]);
-        writer.u8(write.kind);
-        writer.text("/document/v1/x");
-        writer.text(write.id);
-        writer.u8(write.create.map_or(0, |create| if create { 1 } else { 2 }));
-        writer.text(write.condition);
-        writer.bytes(write.body.as_bytes());
-        writer.bytes(&[]);
-        let mut task = Box::new(Mutate::open(&self.deployed.application, self.outlines.clone(), &writer.finish())?);
+        let mut task = self.open_write(&key, write)?;
         self.drive(&key, &mut *task)?;
         let result = task.finish()?;
         let mut reader = Reader::new(&result);
@@ -174,6 +163,27 @@ impl Host {
         partition.operations.insert(self.next_operation, operation.to_vec());
         self.next_operation += 1;
         Ok(())
+    }
+
+    /// Any operation whose time is over before it is given anything: the rejection.
+    pub fn write_late(&self, write: &Write) -> Rejection {
+        let task = self.open_write(&key_of(write.id), write).unwrap();
+        task.finish().unwrap_err()
+    }
+
+    fn open_write(&self, key: &str, write: &Write) -> Result<Box<Mutate>, Rejection> {
+        let mut writer = Writer::new();
+        self.place(key).write(&mut writer);
+        writer.u64(self.now);
+        writer.bytes(&[]);
+        writer.u8(write.kind);
+        writer.text("/document/v1/x");
+        writer.text(write.id);
+        writer.u8(write.create.map_or(0, |create| if create { 1 } else { 2 }));
+        writer.text(write.condition);
+        writer.bytes(write.body.as_bytes());
+        writer.bytes(&[]);
+        Ok(Box::new(Mutate::open(&self.deployed.application, self.outlines.clone(), &writer.finish())?))
     }
 
     fn place(&self, key: &str) -> PartitionVersion {

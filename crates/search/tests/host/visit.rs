@@ -80,6 +80,11 @@ impl Host {
 
     /// Gets the fields of a field set, with tensors in a format.
     pub fn get_as(&self, id: &str, field_set: &str, tensors: &str) -> Answer {
+        self.get_for(id, (field_set, tensors), usize::MAX)
+    }
+
+    /// The same, cut after so many steps.
+    pub fn get_for(&self, id: &str, (field_set, tensors): (&str, &str), steps: usize) -> Answer {
         let key = key_of(id);
         let mut writer = Writer::new();
         self.place(&key).write(&mut writer);
@@ -88,7 +93,7 @@ impl Host {
         }
         let mut get =
             Get::open(&self.deployed, self.residency.clone(), self.outlines.clone(), &writer.finish()).unwrap();
-        self.drive(&key, &mut get).unwrap_or_else(|rejection| panic!("{rejection}"));
+        self.drive_for(&key, &mut get, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
         let result = Box::new(get).finish().unwrap();
         let mut reader = Reader::new(&result);
         let status = reader.u16().unwrap();
