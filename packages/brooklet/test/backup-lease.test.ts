@@ -108,6 +108,21 @@ test.each([
   await restore({ objects, path: join(folder(), "restored"), id: second.id, openSql: openDatabase, isSealed });
 });
 
+test("what a backup was storing when it was taken over from is gone when it ends", async () => {
+  const [data, other, target] = [await filled(), await filled(), folderTarget(folder())];
+  const of = { openSql: openDatabase, isSealed };
+  const { target: slow, begun, letGo } = held(target);
+  const first = backUp({ ...of, directory: data, objects: new BackupObjects(slow, KEY) });
+  first.catch(() => undefined);
+  await begun;
+  const objects = new BackupObjects(target, KEY);
+  // It removes the list of what the first was about to store.
+  await backUp({ ...of, directory: other, objects, isTakenOver: true });
+  letGo();
+  await expect(first).rejects.toThrow("another backup took over");
+  expect(new Set(await target.names("objects"))).toEqual(await namedIn(objects));
+});
+
 test("a backup that goes on after it was taken over from hides nothing that the next one left", async () => {
   const [data, other, kept] = [await filled(), await filled(), folder()];
   const target = folderTarget(kept);

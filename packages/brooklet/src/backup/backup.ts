@@ -172,10 +172,10 @@ async function giveUp(
   additions: Additions,
   lease: Lease,
 ): Promise<void> {
-  // What is here now another counts on.
+  // Their names are given once: who took over has none of them, and may have removed the list of them before they were there.
+  if (!additions.isListed) for (const name of additions.own) await lease.target.remove(name);
+  // What else is here now another counts on.
   await lease.demand();
-  // A target that is full has no room for a list before.
-  if (!additions.isListed) for (const name of additions.own) await objects.target.remove(name);
   // It is another list now, though it says the same: one that was taken over from cannot list any more what is removed here.
   const list = await objects.relist<BackupEntry>((now) => now);
   if (!list.some((one) => one.id === id)) await objects.target.remove(manifestName(id));

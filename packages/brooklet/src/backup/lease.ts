@@ -25,12 +25,13 @@ interface Holder {
 
 /** A lease that was taken. */
 export class Lease {
-  readonly #target: BackupTarget;
+  /** The target as it is, whoever has it by now. */
+  readonly target: BackupTarget;
   readonly #own: Holder;
   #renewedMs = Date.now();
 
   private constructor(target: BackupTarget, own: Holder) {
-    this.#target = target;
+    this.target = target;
     this.#own = own;
   }
 
@@ -48,7 +49,7 @@ export class Lease {
 
   /** The target, of which nothing is written or removed once another has the lease, and nothing written once it is to end. */
   guarded(signal?: AbortSignal): BackupTarget {
-    const target = this.#target;
+    const target = this.target;
     return {
       ...target,
       put: async (name, bytes) => {
@@ -74,16 +75,16 @@ export class Lease {
 
   /** Throws where another has it by now. */
   async demand(): Promise<void> {
-    const latest = await this.#target.lease.latest();
+    const latest = await this.target.lease.latest();
     const holder = latest && holderOf(latest.bytes);
     const isOld = this.#isOld;
     const isOwn = holder?.token === this.#own.token && (!isOld || (await this.#replace({}, latest?.tag)));
-    if (!isOwn) throw new BackupFailure(`${this.#target.name}: another backup took over, and this one ends`);
+    if (!isOwn) throw new BackupFailure(`${this.target.name}: another backup took over, and this one ends`);
   }
 
   /** Gives it back. */
   async end(): Promise<void> {
-    const latest = await this.#target.lease.latest();
+    const latest = await this.target.lease.latest();
     if (latest && holderOf(latest.bytes).token === this.#own.token) await this.#replace({ isOver: true }, latest.tag);
   }
 
@@ -99,7 +100,7 @@ export class Lease {
   async #replace(change: Partial<Holder>, tag: string | undefined): Promise<boolean> {
     const renewedMs = Date.now();
     const bytes = bytesOf({ ...this.#own, renewed: new Date(renewedMs).toISOString(), ...change });
-    if ((await this.#target.lease.replace(bytes, tag)) !== "won") return false;
+    if ((await this.target.lease.replace(bytes, tag)) !== "won") return false;
     this.#renewedMs = renewedMs;
     return true;
   }
