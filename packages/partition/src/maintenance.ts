@@ -35,6 +35,7 @@ export class Maintenance {
   /** Work that is done alone, and waited for. */
   readonly #awaited: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
+  #checkpoints: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: MaintenanceOptions) {
@@ -59,7 +60,7 @@ export class Maintenance {
     try {
       const attention = this.#of(bucket);
       if (isLong(bucket.store.state(key))) this.#schedule(attention, key);
-      if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
+      if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention, false);
     } catch (error) {
       this.#options.onProblem(error);
     }
@@ -75,10 +76,7 @@ export class Maintenance {
   fold(bucket: Bucket, key: string): Promise<void> {
     const attention = this.#of(bucket);
     const job = this.#schedule(attention, key);
-    if (job !== undefined) {
-      this.#hasten(job);
-      return job.done;
-    }
+    if (job !== undefined) return this.#hasten(job);
     return Promise.reject(attention.retries.get(key)?.error ?? closedError());
   }
 
@@ -89,8 +87,7 @@ export class Maintenance {
     for (const reason of ["fold", "settle"] as const) {
       const job = this.#schedule(attention, key, reason);
       if (job === undefined) throw attention.retries.get(key)?.error ?? closedError();
-      this.#hasten(job);
-      await job.done;
+      await this.#hasten(job);
     }
     this.#sweepErased(attention);
     await this.idle();
@@ -197,6 +194,7 @@ export class Maintenance {
   async idle(): Promise<void> {
     do {
       await this.#running;
+      await this.#checkpoints;
       for (const { erasedBlocks, freeSpace } of this.#attention.values()) {
         await erasedBlocks.idle();
         await freeSpace.idle();
@@ -252,9 +250,10 @@ export class Maintenance {
   }
 
   /** Has what somebody waits for done next: what nobody does may be thousands. */
-  #hasten(job: Job): void {
+  #hasten(job: Job): Promise<void> {
     const at = this.#queue.indexOf(job);
     if (at > 0) this.#queue.unshift(...this.#queue.splice(at, 1));
+    return job.done;
   }
 
   async #run(): Promise<void> {
@@ -475,14 +474,16 @@ export class Maintenance {
 
   #sweepLog(attention: Attention): void {
     const isDue = clock.now() - attention.checkpointMs >= limits.LOG_MS && attention.bucket.logBytes > 0;
-    if (isDue || attention.erasedBlocks.isLogged) this.#checkpoint(attention, true);
+    if ((isDue || attention.erasedBlocks.isLogged) && !attention.checkpointDue) this.#checkpointLater(attention, true);
   }
 
-  #checkpointLater(attention: Attention): void {
+  /** Each log is moved in a turn of its own: that waits for the device, and many may be due at once. */
+  #checkpointLater(attention: Attention, truncate: boolean): void {
     const { turn, onProblem } = this.#options;
     attention.checkpointDue = true;
-    turn()
-      .then(() => this.#checkpoint(attention, false))
+    this.#checkpoints = this.#checkpoints
+      .then(turn)
+      .then(() => this.#attempt(attention, () => this.#checkpoint(attention, truncate)))
       .catch(onProblem)
       .finally(() => {
         attention.checkpointDue = false;

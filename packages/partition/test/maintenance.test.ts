@@ -1,8 +1,9 @@
 /** When tails are folded although nobody writes any more: after a burst, and after a restart. */
 import { join } from "node:path";
+import { Bucket } from "@brooklet/store";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
-import { FOLD_OPERATIONS, RESTING_MS, SETTLE_MS, SWEEP_MS, SWEEP_PARTITIONS } from "../src/limits.ts";
+import { FOLD_OPERATIONS, LOG_MS, RESTING_MS, SETTLE_MS, SWEEP_MS, SWEEP_PARTITIONS } from "../src/limits.ts";
 import { all, cluster, directory, folder, put } from "./setting.ts";
 
 const BURST = 3_000;
@@ -104,4 +105,19 @@ test("partitions that are busy do not keep one that rests from being settled", a
   sweep(SETTLE_MS + 4 * SWEEP_MS);
   await local.idle();
   expect(engine.compactions).toContainEqual({ key: "g:quiet", reason: "settle" });
+});
+
+test("logs that are due together are emptied one at a time, and others have a turn in between", async () => {
+  const { cluster: local, sweep } = swept();
+  const keys = Array.from({ length: 16 }, (_, at) => `g:user${at}` as const);
+  await Promise.all(keys.map((key) => put(local.partition(key), "a", 1)));
+  const emptied = vi.spyOn(Bucket.prototype, "checkpoint");
+  onTestFinished(() => emptied.mockRestore());
+  sweep(LOG_MS + SWEEP_MS);
+  const seen: number[] = [];
+  for (let turns = 0; turns < 8; turns += 1) {
+    seen.push(emptied.mock.calls.length);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([...new Set(seen)]).toEqual([0, 1, 2]);
 });
