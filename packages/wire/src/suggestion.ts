@@ -3,10 +3,9 @@
 /** The name among `known` that `name` is probably meant to be, as the end of a sentence; empty if none is near. */
 export function suggestion(name: string, known: readonly string[]): string {
   let best: { readonly name: string; readonly distance: number } | undefined;
-  // Programs without types forget names, too.
-  const typed = String(name).toLowerCase();
   for (const candidate of known) {
-    const distance = editDistance(typed, candidate.toLowerCase());
+    // Programs without types forget names, too.
+    const distance = editDistance(`${name}`.toLowerCase(), candidate.toLowerCase());
     if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
       best = { name: candidate, distance };
     }

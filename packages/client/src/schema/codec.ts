@@ -75,10 +75,6 @@ export const LONG: Codec = { zod: integers(), encode: same, decode: integer };
 
 /** Floating-point numbers. */
 export const NUMBER: Codec = { zod: numbers(), encode: same, decode: number };
-/** The largest number that 32 bits hold: those above are nearer to infinity, which is what would be stored. */
-export const FLOAT_MAX: number = 2 ** 128 - 2 ** 103 - 2 ** 75;
-/** Floating-point numbers of 32 bits. */
-export const FLOAT: Codec = { ...NUMBER, zod: numbers(-FLOAT_MAX, FLOAT_MAX) };
 
 /** Truth values. */
 export const BOOL: Codec = {

@@ -4,20 +4,7 @@
  */
 
 import { invalidArgument, refuseUnknown } from "../error.ts";
-import {
-  BOOL,
-  BYTE,
-  type Codec,
-  FLOAT,
-  INT,
-  LONG,
-  NUMBER,
-  POSITION,
-  type Position,
-  partOf,
-  RAW,
-  TEXT,
-} from "./codec.ts";
+import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, partOf, RAW, TEXT } from "./codec.ts";
 import type { DataType, DistanceMetric, PrimitiveName } from "./data-type.ts";
 import type {
   BoolConditions,
@@ -259,7 +246,7 @@ export function byte(): Plain<"sortable", number, IntegerConditions> {
  * ```
  */
 export function float(): Plain<"sortable", number, OrderConditions<number>> {
-  return attribute("float", FLOAT);
+  return attribute("float", NUMBER);
 }
 
 /**
