@@ -198,7 +198,7 @@ describe("a language model", () => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(chunk("all") + end, () => then(response));
     });
-    expect(await all({ url: server.url, model: "m", idleTimeoutMs: 200 })).toEqual([
+    expect(await all({ url: server.url, model: "m" })).toEqual([
       { type: "token", text: "all" },
       { type: "finish", reason: "stop" },
     ]);
