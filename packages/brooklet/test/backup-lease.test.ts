@@ -77,7 +77,7 @@ test.each([
     first.catch(() => undefined);
     await begun;
     if (laterMs > 0) {
-      age(kept, laterMs - 2_000);
+      age(kept, laterMs - 60_000);
       await expect(backUp({ ...of, objects })).rejects.toThrow("there is one at a time");
       age(kept, laterMs);
     }

@@ -16,6 +16,11 @@ import { storedPlace } from "../src/browser/place.ts";
 const NAME = "place test";
 const FORMER = "former";
 
+/** Enough turns for whatever was said to be heard, however busy the machine is: of a wait they may be none. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+}
+
 /** A worker that begins when it is told to, and does nothing more. */
 class SlowWorker {
   static last: SlowWorker | undefined;
@@ -86,8 +91,7 @@ test("an answer of the page before that comes when its lock is gone already is t
 test("what the page before did not take any more is asked of this page's own worker", async () => {
   const { answered, begin, say, number } = await served();
   say({ kind: "moved", number });
-  // Long enough for it to come.
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   begin();
   await expect.poll(() => SlowWorker.last?.heard.some((told) => (told as ToOwner).kind === "ask")).toBe(true);
   SlowWorker.last?.onmessage?.({
@@ -99,7 +103,7 @@ test("what the page before did not take any more is asked of this page's own wor
 test("what is asked while a page opens the database waits for its own worker", async () => {
   const { place, asked, begin } = await served();
   const waiting = place.link.fetch("http://x.invalid/later", {});
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   expect(asked).toHaveLength(1);
   begin();
   await expect.poll(() => SlowWorker.last?.heard.at(-1)).toMatchObject({ kind: "ask", url: "http://x.invalid/later" });
@@ -112,16 +116,16 @@ test.each([
 ] as const)("what is asked when the page before %s waits for the next", async (_, from, kind) => {
   const { place, asked, tell } = await served({ isNext: false });
   tell({ kind }, from);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   place.link.fetch("http://x.invalid/later", {}).catch(() => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   expect(asked).toHaveLength(1);
   tell({ kind: "serving", isNew: false }, "next");
   await expect.poll(() => asked.at(-1)?.message).toMatchObject({ kind: "ask", url: "http://x.invalid/later" });
   // Late, or of somebody who has it no more: they change nothing.
   tell({ kind: "opening" }, "next");
   tell({ kind: "closing" }, FORMER);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   place.link.fetch("http://x.invalid/last", {}).catch(() => undefined);
   await expect.poll(() => asked.at(-1)?.message).toMatchObject({ url: "http://x.invalid/last" });
 });
@@ -129,7 +133,7 @@ test.each([
 test("a page whose worker does not start is closed nevertheless, and what waits for it fails undone", async () => {
   const { place, answered, say, number } = await served();
   say({ kind: "moved", number });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const closing = place.close([answered]);
@@ -146,7 +150,7 @@ test.each([
 ] as const)("a worker that breaks %s", async (_, hasStarted, code, message) => {
   const { place, asked, begin, say, number, answered } = await served();
   say({ kind: "moved", number });
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await turns();
   if (hasStarted) begin();
   if (hasStarted) await expect.poll(() => SlowWorker.last?.heard.at(-1)).toMatchObject({ kind: "ask" });
   SlowWorker.last?.onerror?.({ message: "thrown" });

@@ -352,10 +352,12 @@ test("a chain with a model alone runs no search, and one without a model nothing
 
 describe("many generations", () => {
   test("200 at a time are answered; more than are allowed are refused early", async () => {
-    const it = await setting((_, response) => {
+    let goOn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100));
+    const it = await setting(async (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(chunk("On"));
-      setTimeout(() => response.end(chunk(" Friday") + END), 100);
+      await goOn();
+      response.end(chunk(" Friday") + END);
     });
     const limits = { searchesOfPartition: { running: 8, queued: 256, waitMs: 30_000 } };
     const gateway = createGateway({ cluster: it.cluster, limits });
@@ -364,7 +366,18 @@ describe("many generations", () => {
       true,
     );
     const few = createGateway({ cluster: it.cluster, limits: { generations: { running: 2, queued: 0, waitMs: 10 } } });
-    const some = await Promise.all(Array.from({ length: 6 }, () => ask({ ...it, gateway: few }, QUERY)));
+    // Those that run end when the others were refused.
+    let end = (): void => undefined;
+    const refusals = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    goOn = () => refusals;
+    const asked = Array.from({ length: 6 }, () => ask({ ...it, gateway: few }, QUERY));
+    let answered = 0;
+    for (const one of asked) void one.then(() => (answered += 1));
+    await expect.poll(() => answered).toBe(4);
+    end();
+    const some = await Promise.all(asked);
     expect(some.filter(({ status }) => status === 200)).toHaveLength(2);
     const refused = some.filter(({ status }) => status === 429 || status === 503);
     expect(refused).toHaveLength(4);

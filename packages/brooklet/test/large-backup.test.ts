@@ -94,14 +94,15 @@ test("backups while a group is written and spread, each restored and compared", 
 });
 
 /** A copy of a directory whose buckets are each read at another moment, with all that is noted in them. */
-async function copiedOneByOne(data: string): Promise<string> {
+async function copiedOneByOne(data: string, writing: SpreadWriting): Promise<string> {
   const path = join(folder(), "copied");
   const buckets = bucketsIn(data);
   await restoreDirectory(path, openDatabase, {
     buckets,
     application: applicationIn(data),
     fill: async (sql, identity) => {
-      await new Promise((done) => setTimeout(done, 20));
+      const goal = writing.steps + 10;
+      await writing.until(() => writing.steps >= goal);
       const moment = new BucketMoment(data, identity, openDatabase);
       fillBucket(sql, identity, { ...moment.rows(), noted: moment.noted }, (segment) => moment.blocks(segment));
       moment.close();
@@ -117,7 +118,7 @@ test("the sabotage: buckets that are each read at another moment are seen to be 
   const faults: string[] = [];
   for (let attempt = 0; attempt < 20 && faults.length === 0; attempt += 1) {
     const before = writing.acknowledged();
-    const path = await copiedOneByOne(data);
+    const path = await copiedOneByOne(data, writing);
     // It may be that it cannot be read at all.
     const copy = await copyIn(path).catch((error: unknown) => void faults.push(String(error)));
     if (copy !== undefined) faults.push(...(await writing.faults(copy, before)));

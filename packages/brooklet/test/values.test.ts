@@ -331,6 +331,9 @@ describe("documents that expire", () => {
   );
 
   test("are refused when they are over already, and are selected for removal when they are", async () => {
+    // The first has two seconds, which a busy machine may take until it is counted.
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
     const db = await open({ schemas: [session, task] });
     onTestFinished(() => db.close());
     const alice = db.group("alice");
@@ -343,8 +346,7 @@ describe("documents that expire", () => {
       /cannot be put: 'seenAt' is .*, and documents expire 2 s after it/,
     );
     expect(await alice.count(session)).toBe(3);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_100 });
-    onTestFinished(() => void vi.useRealTimers());
+    vi.setSystemTime(Date.now() + 3_100);
     const kept: string[] = [];
     const where = String(session.expires?.selection);
     for await (const { id } of alice.visit(session, { where })) kept.push(id);
