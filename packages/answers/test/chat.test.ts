@@ -88,10 +88,10 @@ describe("a language model", () => {
 
   test("that asked for patience is not late while it is given some", async () => {
     const server = await chatServer((asked, response, count) => {
-      if (count === 1) response.writeHead(503, { "retry-after": "1" }).end();
+      if (count === 1) response.writeHead(503, { "retry-after": "3" }).end();
       else says("yes")(asked, response);
     });
-    const events = await all({ url: server.url, model: "m", idleTimeoutMs: 900 });
+    const events = await all({ url: server.url, model: "m", idleTimeoutMs: 2_900 });
     expect(events[0]).toEqual({ type: "token", text: "yes" });
   });
 
