@@ -30,7 +30,7 @@ const BUSY: { status: number; body: string; headers?: Readonly<Record<string, st
   body: '{"code":"OVERLOADED","message":"too much","outcome":"not_applied"}',
 };
 
-async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, refusal = BUSY): Promise<Flaky> {
+async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, refusal = BUSY, port = 0): Promise<Flaky> {
   const done: string[] = [];
   const times = new Map<string, number>();
   let streams = 0;
@@ -70,15 +70,16 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
       rest = lines.pop() ?? "";
       for (const line of lines) if (stream.listenerCount("data") > 0) take(line);
     });
-    stream.on("end", () => stream.end(`{"operations":${number}}\n`));
+    // What was lost is not answered to its end.
+    stream.on("end", () => stream.listenerCount("data") > 0 && stream.end(`{"operations":${number}}\n`));
   };
-  const server = createServer().on("stream", serve).listen(0, "127.0.0.1");
+  const server = createServer().on("stream", serve).listen(port, "127.0.0.1");
   onTestFinished(() => void server.close());
   await once(server, "listening");
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, done, streams: () => streams };
 }
 
-async function fed(url: string, lines: readonly string[], chunk = 50): Promise<FedOperation[]> {
+async function fed(url: string, lines: readonly string[], chunk = 50, waits = SOON): Promise<FedOperation[]> {
   async function* input(): AsyncGenerator<Uint8Array> {
     const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
     for (let at = 0; at < bytes.length; at += chunk) {
@@ -88,7 +89,7 @@ async function fed(url: string, lines: readonly string[], chunk = 50): Promise<F
     }
   }
   const told: FedOperation[] = [];
-  for await (const operations of feedServer({ url }, input(), SOON)) told.push(...operations);
+  for await (const operations of feedServer({ url }, input(), waits)) told.push(...operations);
   return told.sort((left, right) => left.number - right.number);
 }
 
@@ -178,7 +179,7 @@ describe("a feed in bulk", () => {
     expect(again.done.filter((line) => line !== put("y"))).toEqual([put("x", 1), put("x", 2)]);
   });
 
-  test("waits for a server that takes no feeds at the moment, and gives up one that is not there", async () => {
+  test("waits for a server that takes no feeds at the moment, and gives up one that never does", async () => {
     const busy = await flaky(() => 200, 4);
     expect(statuses(await fed(busy.url, puts(3)))).toEqual([200, 200, 200]);
     expect(busy.streams()).toBe(5);
@@ -189,7 +190,40 @@ describe("a feed in bulk", () => {
     const never = await flaky(() => 200, 1_000);
     await expect(fed(never.url, puts(3))).rejects.toMatchObject({ code: "OVERLOADED" });
     expect(never.streams()).toBe(10);
-    await expect(fed("http://127.0.0.1:9", puts(3))).rejects.toMatchObject({ code: "UNREACHABLE" });
+  });
+
+  test("waits for a server that is away, to which nothing was sent, and gives up after ten times", async () => {
+    const lines = [put("1"), `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`];
+    // Nobody is there when it has closed.
+    const before = createServer().listen(0, "127.0.0.1");
+    await once(before, "listening");
+    const { port } = before.address() as AddressInfo;
+    before.close();
+    const url = `http://127.0.0.1:${port}`;
+    let [failures, comesAfter] = [0, Number.POSITIVE_INFINITY];
+    const waits = {
+      get firstWaitMs(): number {
+        failures += 1;
+        if (failures === comesAfter) void flaky(() => 200, 0, BUSY, port);
+        return 50;
+      },
+      longestWaitMs: 50,
+    };
+    const away = /^http:\/\/127\.0\.0\.1:\d+ cannot be reached \(.*ECONNREFUSED.*\): is the server running\?$/;
+    await expect(fed(url, lines, 50, waits)).rejects.toMatchObject({
+      code: "UNREACHABLE",
+      outcome: "not_applied",
+      message: expect.stringMatching(away),
+    });
+    expect(failures).toBe(9);
+    [failures, comesAfter] = [0, 5];
+    expect(statuses(await fed(url, lines, 50, waits))).toEqual([200, 200]);
+  });
+
+  test("gives up a server that first refuses and then tells nothing", async () => {
+    const { url, streams } = await flaky(() => "lost before", 4);
+    await expect(fed(url, [put("1")])).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "unknown" });
+    expect(streams()).toBe(7);
   });
 
   test("after the 503 of a proxy it sends again only what may be done twice", async () => {

@@ -17,7 +17,7 @@ export const FEED_PATH = "/brooklet/v1/feed";
 const WINDOW_BYTES = 1 << 20;
 /** What waits to be sent counts, and where it is more Node refuses even the answer's head: its 10 are less than a few long operations. */
 const SESSION_MEMORY_MB = 512;
-/** Times that an operation is refused for the moment before it has failed. */
+/** Times that an operation is refused for the moment before it has failed, and a server before it is given up. */
 const REFUSALS = 10;
 /** Streams in a row on which nothing is told before the server is given up. */
 const SILENT_STREAMS = 3;
@@ -56,16 +56,18 @@ export async function* feedServer(
   waits: Waits = WAITS,
 ): FedBatches {
   const queue = new Queue(input);
-  for (let silent = 0; ; ) {
+  for (let refused = 0, silent = 0; ; ) {
     const stream = new FeedStream(server, queue);
     yield* stream.told();
     const { resent, failed } = stream.left();
     if (failed.length > 0) yield failed;
     queue.putBack(resent);
-    silent = stream.fault === undefined || stream.hasTold ? 0 : silent + 1;
-    if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnection(server.url, stream.fault);
+    if (stream.fault === undefined || stream.hasTold) refused = silent = 0;
+    else if (stream.isRefused) refused += 1;
+    else silent += 1;
+    if (refused === REFUSALS || silent === SILENT_STREAMS) throw disconnection(server.url, stream.fault);
     if (queue.isEmpty) break;
-    const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), silent);
+    const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), refused + silent);
     const askedMs = BrookletError.is(stream.fault) ? stream.fault.retryAfterMs : undefined;
     await pause(waitMs(waits, failures, Math.min(askedMs ?? 0, ASKED_MS_MAX)));
   }
@@ -186,10 +188,10 @@ class FeedStream {
         const told = lines.flatMap((line) => this.#take(line));
         if (told.length > 0) yield told;
       }
-      if (!this.#isWhole) this.#fail(new Error("the answer broke off"));
+      if (!this.#isWhole) throw new Error("the answer broke off");
     } catch (error) {
       if (error instanceof UsageError) throw error;
-      this.#refuse(error);
+      this.#refuse(session.connecting ? neverOpen(this.#server.url, this.fault ?? error) : error);
     } finally {
       this.#stop();
       stream.close(constants.NGHTTP2_CANCEL);
@@ -240,6 +242,7 @@ class FeedStream {
   #refuse(error: unknown): void {
     this.#fail(error);
     if (!BrookletError.is(error)) return;
+    this.fault = error;
     const { status = 500, code, message, outcome = "unknown" } = error;
     if (status !== 429 && status !== 503) throw error;
     this.#refusal = { status, code, message, outcome };
@@ -380,9 +383,19 @@ function unknownOutcome(url: string, cause: unknown): Outcome {
   return { status: 500, code, message, outcome: "unknown" };
 }
 
+/** A connection that was not made: nothing was sent, so that it is as if the server had refused it for the moment. */
+function neverOpen(url: string, cause: unknown): BrookletError {
+  const message = `${url} cannot be reached${reasonOf(cause)}: is the server running?`;
+  return new BrookletError("UNREACHABLE", message, { status: 503, outcome: "not_applied", cause });
+}
+
 function disconnection(url: string, cause: unknown): BrookletError {
   if (BrookletError.is(cause)) return cause;
-  const reason = cause instanceof Error ? ` (${cause.message})` : "";
+  const reason = reasonOf(cause);
   const message = `${url} did not answer to the end${reason}: what was not told may be done; feed it again`;
   return new BrookletError("UNREACHABLE", message, { outcome: "unknown", cause });
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? ` (${cause.message})` : "";
 }
