@@ -74,12 +74,14 @@ function isEmpty(path: string): boolean {
   return statSync(path).isDirectory() && readdirSync(path).every((name) => name === ".git");
 }
 
-/** The name of a package in this folder, and of a Worker, which takes no dots. */
+/** The name of a package in this folder, and of a Worker, which takes no dots: letters lose their accents. */
 function nameOf(folder: string): string {
   const name = basename(folder)
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
     .toLowerCase()
     .replaceAll(/[^a-z0-9_-]+/g, "-")
-    .replace(/^[_-]+/, "");
+    .replaceAll(/^[_-]+|[_-]+$/g, "");
   return name || FOLDER_DEFAULT;
 }
 

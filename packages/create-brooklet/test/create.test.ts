@@ -39,7 +39,7 @@ test.each(Object.keys(TEMPLATES))(
     expect(project.files).toContain(".gitignore");
     expect(project.files).not.toContain("gitignore");
     const made = JSON.parse(readFileSync(join(project.folder, "package.json"), "utf8"));
-    expect([made.name, made.dependencies.brooklet]).toEqual(["my-notes-", manifest.version]);
+    expect([made.name, made.dependencies.brooklet]).toEqual(["my-notes", manifest.version]);
     const texts = project.files.map((file) => readFileSync(join(project.folder, file), "utf8"));
     // No place for a name or a version is left.
     expect(texts.filter((text) => text.includes('"template"') || text.includes('"brooklet": "*"'))).toEqual([]);
@@ -50,6 +50,16 @@ test("a name with dots is one that Workers take", () => {
   const { folder } = createProject(join(place(), "notes.example.com"), "worker");
   for (const file of ["package.json", "wrangler.jsonc"])
     expect(readFileSync(join(folder, file), "utf8")).toContain('"name": "notes-example-com"');
+});
+
+test.each([
+  ["ünï", "uni"],
+  ["Größe (2)", "gro-e-2"],
+  ["-x-", "x"],
+  ["日本", "my-brooklet"],
+])("a folder %s makes the package %s", (folder, name) => {
+  const project = createProject(join(place(), folder), "node");
+  expect(JSON.parse(readFileSync(join(project.folder, "package.json"), "utf8")).name).toBe(name);
 });
 
 test.skipIf(process.platform === "win32")("a folder of any name is where the line that says it goes", () => {
