@@ -231,6 +231,23 @@ test("a key that was damaged stays as it is, is counted, and keeps no other from
   expect(readable.length).toBeGreaterThanOrEqual(3);
 });
 
+test("who reads groups with the key before is told that it changed, or is being changed, and of no damage", () => {
+  for (const calls of [24, Number.POSITIVE_INFINITY]) {
+    const directory = made(5);
+    const keys = new FolderKeys(directory.folder, FIRST, openSql);
+    try {
+      rotateKey(directory.folder, endingAt(calls), { before: FIRST, next: SECOND });
+    } catch (error) {
+      expect(error).toMatchObject({ message: "the end" });
+    }
+    expect(existsSync(join(directory.folder, "rotation"))).toBe(calls === 24);
+    expect(() => Object.keys(directory.keys).map((name) => keys.of(name))).toThrow(
+      expect.objectContaining({ kind: "busy", message: expect.stringContaining("was changed while it was read") }),
+    );
+    keys.close();
+  }
+});
+
 test("a copy of keys while their key changes is refused, and the copy before is kept", () => {
   const directory = made(5);
   const copy = join(folder(), "copy");

@@ -107,12 +107,17 @@ export class FolderKeys {
   /** The key of a partition; nothing: there is none any more. */
   of(partition: string): Uint8Array | undefined {
     const known = this.#fileOf.get(partition);
-    if (known !== undefined) return known.of(partition);
-    for (const file of this.#all().values()) {
-      const key = file.of(partition);
-      if (key === undefined) continue;
-      this.#fileOf.set(partition, file);
-      return key;
+    try {
+      for (const file of known === undefined ? this.#all().values() : [known]) {
+        const key = file.of(partition);
+        if (key === undefined) continue;
+        this.#fileOf.set(partition, file);
+        return key;
+      }
+    } catch (error) {
+      // What another key wraps by now is not damaged.
+      this.#demandSame();
+      throw error;
     }
     return undefined;
   }
@@ -125,15 +130,21 @@ export class FolderKeys {
     for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
     writeFileSync(join(fresh, KEY_CHECK), this.#check, { mode: 0o600 });
     // A copy of keys that are wrapped with two keys would be of neither.
-    const isSame = readFileSync(join(this.#folder, KEY_CHECK)).equals(this.#check);
-    if (!isSame || existsSync(join(this.#folder, KEY_ROTATION)))
-      throw new StoreError("busy", `the encryption key of ${this.#folder} was changed while it was read: do it again`);
+    this.#demandSame();
     rmSync(folder, { recursive: true, force: true });
     renameSync(fresh, folder);
   }
 
   close(): void {
     for (const keys of this.#files.values()) keys.close();
+  }
+
+  /** Throws if the operator's key is another by now, or is being changed. */
+  #demandSame(): void {
+    // In this order: a change that ends between the two is seen by its check.
+    const isChanging = existsSync(join(this.#folder, KEY_ROTATION));
+    if (isChanging || !readFileSync(join(this.#folder, KEY_CHECK)).equals(this.#check))
+      throw new StoreError("busy", `the encryption key of ${this.#folder} was changed while it was read: do it again`);
   }
 }
 
