@@ -250,12 +250,16 @@ test("who reads groups with the key before is told that it changed, or is being 
 
 test("a copy of keys while their key changes is refused, and the copy before is kept", () => {
   const directory = made(5);
-  const copy = join(folder(), "copy");
+  const place = folder();
+  const copy = join(place, "copy");
   const keys = new FolderKeys(directory.folder, FIRST, openSql);
   keys.copyTo(copy);
+  // As a shell completes it.
+  keys.copyTo(`${copy}/`);
   rotateKey(directory.folder, openSql, { before: FIRST, next: SECOND });
   expect(() => keys.copyTo(copy)).toThrow(expect.objectContaining({ kind: "busy" }));
   keys.close();
+  expect(readdirSync(place)).toEqual(["copy"]);
   // A copy that was made before is of the key before.
   expect(read({ ...directory, folder: copy }, FIRST)).toEqual(directory.keys);
   expect(() => read({ ...directory, folder: copy }, SECOND)).toThrow(refused("the encryption key is another"));

@@ -1,6 +1,6 @@
 /** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { PartitionsOf } from "../bucket.ts";
 import { PartitionStore } from "../partition-store.ts";
 import type { OpenSql, SqlConnection } from "../sql.ts";
@@ -8,7 +8,7 @@ import type { Storage } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
 import { type IsSealed, OPENED } from "./bucket-check.ts";
-import { makeFolders } from "./durable-files.ts";
+import { makeFolders, syncDirectory, writeDurably } from "./durable-files.ts";
 import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
 import {
   type DirectoryKey,
@@ -124,15 +124,26 @@ export class FolderKeys {
 
   /** Copies all keys to a folder, as they are now: what was copied there before has keys of groups that were erased since. */
   copyTo(folder: string): void {
-    const fresh = `${folder}.new`;
-    rmSync(fresh, { recursive: true, force: true });
-    makeFolders(fresh, 0o700);
-    for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
-    writeFileSync(join(fresh, KEY_CHECK), this.#check, { mode: 0o600 });
-    // A copy of keys that are wrapped with two keys would be of neither.
-    this.#demandSame();
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(fresh, folder);
+    // With a slash at the end what is beside it would be in it.
+    const target = resolve(folder);
+    const [fresh, before] = [`${target}.new`, `${target}.replaced`];
+    try {
+      for (const leftover of [fresh, before]) rmSync(leftover, { recursive: true, force: true });
+      makeFolders(fresh, 0o700);
+      for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
+      writeDurably(fresh, KEY_CHECK, this.#check);
+      // A copy of keys that are wrapped with two keys would be of neither.
+      this.#demandSame();
+      // What cannot be moved, as the root of a device, is not emptied either.
+      if (existsSync(target)) renameSync(target, before);
+      renameSync(fresh, target);
+    } catch (error) {
+      // Keys of groups that may be erased from here on.
+      rmSync(fresh, { recursive: true, force: true });
+      throw error;
+    }
+    syncDirectory(dirname(target));
+    rmSync(before, { recursive: true, force: true });
   }
 
   close(): void {
