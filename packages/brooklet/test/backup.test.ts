@@ -370,6 +370,33 @@ test("a backup whose manifest is gone is no obstacle to those after it, which sa
   await restore({ objects, path: join(folder(), "restored"), openSql: openDatabase, isSealed });
 });
 
+test("a manifest of another directory that cannot be read ends no backup, which removes nothing and says so", async () => {
+  const [kept, data, other] = [folder(), await filled(), await filled()];
+  const target = folderTarget(kept);
+  const objects = new BackupObjects(target, undefined);
+  const of = { objects, openSql: openDatabase, isSealed };
+  const theirs = await backUp({ ...of, directory: other });
+  const over = await backUp({ ...of, directory: data, keepDays: 1e-9 });
+  const name = manifestName(theirs.id);
+  const manifest = await objects.value<Manifest>(name);
+  const left = "objects/left";
+  await target.put(left, new Uint8Array(1));
+  await objects.write("unfinished/one", [left]);
+  await objects.write(name, { ...manifest, version: 3 });
+  const unread = expect.stringContaining(`${theirs.id} is of a later release of brooklet`);
+  expect(await backUp({ ...of, directory: data })).toMatchObject({ removed: [], unread });
+  writeFileSync(join(kept, name), "cut");
+  expect(await backUp({ ...of, directory: data })).toMatchObject({
+    removed: [],
+    unread: expect.stringContaining(`${name} is no part of a backup`),
+  });
+  expect(backupsOf(data).map(({ id }) => id)).toContain(over.id);
+  await objects.write(name, manifest);
+  const last = await backUp({ ...of, directory: data });
+  expect([last.removed, last.unread, await target.get(left)]).toEqual([[over.id], undefined, undefined]);
+  expect(new Set(await target.names("objects"))).toEqual(await namedIn(objects));
+});
+
 test("what a backup had whose time is over is removed by the next one if that which began it was killed", async () => {
   const [data, kept] = [await filled(), folder()];
   const target = folderTarget(kept);

@@ -56,6 +56,8 @@ export interface BackupReport extends BackupEntry {
   readonly storedBytes: number;
   /** Backups that were removed: their time was over. */
   readonly removed: readonly string[];
+  /** Why nothing was removed: the manifest of another backup, of which nobody knows what it has. */
+  readonly unread?: string;
   /** Listed backups whose manifests are not in the target any more: somebody else removed them, and nothing of them can be restored. */
   readonly missing: readonly string[];
 }
@@ -143,8 +145,8 @@ async function complete(
   options.signal?.throwIfAborted();
   additions.isListed = true;
   const all = await objects.relist<BackupEntry>((now) => [...now, entry]);
-  const removed = await unlistExpired(objects, all, entry.takenAt, additions);
-  await removeLeftovers(objects, additions, new Set([manifestName(entry.id), ...objectsOf(manifest)]));
+  const own = new Set([manifestName(entry.id), ...objectsOf(manifest)]);
+  const { removed, unread } = await removeOld(objects, all, entry.takenAt, additions, own);
   forgetBackups(directory, objects.target.name, (id) => all.some((one) => one.id === id && !removed.includes(id)));
   const sum = (name: "partitions" | "operations" | "segments" | "kept"): number =>
     buckets.reduce((total, bucket) => total + bucket[name], 0);
@@ -158,6 +160,7 @@ async function complete(
     ...counts,
     storedBytes: additions.storedBytes,
     removed,
+    ...(unread !== undefined && { unread }),
     missing: await missingOf(
       objects,
       all.filter(({ id }) => !removed.includes(id)),
@@ -277,6 +280,28 @@ function hasNotes(
   }
 }
 
+/** A manifest that cannot be read. */
+class UnreadManifest extends BackupFailure {}
+
+/** Removes what nobody needs any more, of a backup that is listed by now: where a manifest cannot be read, nothing. */
+async function removeOld(
+  objects: BackupObjects,
+  list: readonly BackupEntry[],
+  now: string,
+  additions: Additions,
+  own: ReadonlySet<string>,
+): Promise<Pick<BackupReport, "removed" | "unread">> {
+  let removed: readonly string[] = [];
+  try {
+    removed = await unlistExpired(objects, list, now, additions);
+    await removeLeftovers(objects, additions, own);
+    return { removed };
+  } catch (error) {
+    if (!(error instanceof UnreadManifest)) throw error;
+    return { removed, unread: error.message };
+  }
+}
+
 /** Takes backups whose time is over from the list. What they had is a leftover then, also of a process that is killed here. */
 async function unlistExpired(
   objects: BackupObjects,
@@ -287,6 +312,8 @@ async function unlistExpired(
   const isOver = ({ expiresAt }: BackupEntry): boolean => expiresAt !== undefined && expiresAt < now;
   const expired = list.filter(isOver);
   if (expired.length === 0) return [];
+  // What is taken from the list is to go: nobody can tell what of it one has that cannot be read.
+  await namedBy(objects, list);
   const names = new Set<string>();
   for (const { id } of expired) {
     const manifest = await manifestOf(objects, id);
@@ -334,7 +361,11 @@ export async function demand(objects: BackupObjects, id: string): Promise<Manife
 }
 
 async function manifestOf(objects: BackupObjects, id: string): Promise<Manifest | undefined> {
-  const manifest = await objects.value<Manifest>(manifestName(id));
-  if (manifest !== undefined) demandVersion(manifest, `${objects.target.name}: ${id}`);
-  return manifest;
+  try {
+    const manifest = await objects.value<Manifest>(manifestName(id));
+    if (manifest !== undefined) demandVersion(manifest, `${objects.target.name}: ${id}`);
+    return manifest;
+  } catch (error) {
+    throw error instanceof BackupFailure ? new UnreadManifest(error.message, { cause: error.cause }) : error;
+  }
 }

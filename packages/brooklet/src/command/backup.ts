@@ -63,7 +63,7 @@ export async function runBackup(
   }
   progress("");
   if (json === true) return print(JSON.stringify(report));
-  const { partitions, operations, segments, kept, storedBytes, removed, missing } = report;
+  const { partitions, operations, segments, kept, storedBytes, removed, unread, missing } = report;
   const encrypted = objects.isSealed ? "encrypted" : "not encrypted (BROOKLET_BACKUP_KEY)";
   print(
     `${report.id}: ${partitions} partitions, ${operations} operations, ${segments} segments of which ${kept} were there`,
@@ -71,6 +71,7 @@ export async function runBackup(
   printLargeGroups(report, print);
   print(`${storedBytes} bytes stored in ${objects.target.name}, ${encrypted}; everything that was read was verified`);
   for (const id of removed) print(`removed, as its time was over: ${id}`);
+  if (unread !== undefined) print(`nothing that is over was removed: ${unread}`);
   for (const id of missing) print(`cannot be restored, as somebody removed its manifest: ${id}`);
 }
 
