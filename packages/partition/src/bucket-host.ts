@@ -392,7 +392,7 @@ export class BucketHost {
 
 /** Whether what failed may be done later: no bucket is damaged or another's by then. */
 function isPassing(error: unknown): boolean {
-  return error instanceof StoreError && (error.kind === "busy" || error.kind === "full" || error.kind === "io");
+  return error instanceof StoreError && ["busy", "full", "io", "spent"].includes(error.kind);
 }
 
 /** Buckets that were not looked into for what is gone, since that was needed: from the start on, and after deployments. */

@@ -13,6 +13,10 @@ export const DAMAGED = "STORE_CORRUPT";
 /** The code of what a full device does not take. */
 export const FULL = "INSUFFICIENT_STORAGE";
 
+/** What callers are told of a platform that lets an account do no more for now. */
+export const SPENT: string =
+  "The account has used up what its plan at the platform allows for a day; try again when the next one begins";
+
 /** The messages name no file and no document: those are in the cause, for the operator. */
 const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
   full: meaning(FULL, 507, 19, "The storage is full", "not_applied"),
@@ -21,6 +25,7 @@ const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
   refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),
   busy: meaning("STORE_BUSY", 503, 10, "The storage is in use", "not_applied"),
   closed: meaning("UNAVAILABLE", 503, 0, "The database is closed", "not_applied"),
+  spent: meaning("OVERLOADED", 503, 8, SPENT, "not_applied"),
 };
 
 /** The `ServiceError` that a caller sees for whatever was thrown. */

@@ -51,6 +51,8 @@ export class Platform {
   isolate: Isolate;
   /** What the platform itself throws in place of calling an object of a group, or after it was called; nothing: it calls. */
   failure: (Failure & { readonly of?: Called; times: number }) | undefined;
+  /** What the platform throws in place of writing to the database of a group. */
+  refusal: Error | undefined;
   /** How many calls of objects the platform still lets gateways make; nothing: as many as they want. */
   subrequests: number | undefined;
 
@@ -165,7 +167,12 @@ export class Platform {
       isolate: this.isolate,
       connection: durableObject(
         {
-          sql: { exec: (...asked) => storage().sql.exec(...asked) },
+          sql: {
+            exec: (...asked) => {
+              if (this.refusal !== undefined && !asked[0].startsWith("SELECT")) throw this.refusal;
+              return storage().sql.exec(...asked);
+            },
+          },
           transactionSync: (work) => storage().transactionSync(work),
         },
         machine.billed,

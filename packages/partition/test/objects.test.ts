@@ -578,6 +578,34 @@ test("an object that is overloaded is not asked again, and what it was asked was
   expect(await count(cluster, "red", IN_ALICE)).toBe(1);
 });
 
+test.each(["duration", "volume of requests"])(
+  "what a free plan allows no more of, as %s, is refused for that day",
+  async (of) => {
+    const { platform, cluster } = await deployed();
+    platform.failure = {
+      error: new Error(`Exceeded allowed ${of} in Durable Objects free tier.`),
+      isDone: false,
+      times: 2,
+    };
+    const refused = { ...BUSY, message: expect.stringContaining("allows for a day") };
+    expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject(refused);
+    await expect(count(cluster, "red", IN_ALICE)).rejects.toMatchObject(refused);
+    expect(platform.problems).toEqual([]);
+  },
+);
+
+test("a write that a free plan has no rows for is refused for that day, and taken on the next", async () => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "1", "red");
+  platform.refusal = new Error("Exceeded allowed rows written in Durable Objects free tier.");
+  const refused = { ...BUSY, message: expect.stringContaining("allows for a day") };
+  expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject(refused);
+  platform.refusal = undefined;
+  expect(await count(cluster, "red", IN_ALICE)).toBe(1);
+  expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toEqual({ status: 200 });
+  expect(platform.problems).toEqual([]);
+});
+
 test.each([
   ["was moved", { retryable: true }],
   ["ended", { durableObjectReset: true }],

@@ -7,7 +7,7 @@ import { PartitionStore, type PartitionStoreOptions } from "./partition-store.ts
 import type { Partitions, TailEntry } from "./partitions.ts";
 import type { Reserve } from "./reserve.ts";
 import type { SqlConnection } from "./sql.ts";
-import { StoreError } from "./store-error.ts";
+import { StoreError, type StoreErrorKind } from "./store-error.ts";
 import type { BucketIdentity } from "./tables.ts";
 
 /** Makes what keeps the partitions of an open database. */
@@ -391,9 +391,9 @@ export class Bucket {
     return this.#queue.splice(0, count);
   }
 
-  /** A full device refuses and changes nothing. After any other failure the connection is not to be trusted. */
+  /** A full device refuses and changes nothing, as does a platform. After any other failure the connection is not to be trusted. */
   #reopenAfter(error: unknown): void {
-    if (!isFull(error)) this.#letGo();
+    if (!isFull(error) && !isOfKind(error, "spent")) this.#letGo();
   }
 
   #letGo(): void {
@@ -404,7 +404,11 @@ export class Bucket {
 }
 
 function isFull(error: unknown): boolean {
-  return error instanceof StoreError && error.kind === "full";
+  return isOfKind(error, "full");
+}
+
+function isOfKind(error: unknown, kind: StoreErrorKind): boolean {
+  return error instanceof StoreError && error.kind === kind;
 }
 
 function full(): StoreError {

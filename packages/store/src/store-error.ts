@@ -3,9 +3,10 @@
 /**
  * `full`: no space; nothing was changed. `io`: the device failed; what was being written may or may not be there.
  * `damaged`: the bytes are not what was written. `refused`: not ours, or not for this release; it was not touched.
- * `busy`: another process holds it. `closed`: it was let go of by who had it; nothing was changed.
+ * `busy`: another process holds it. `closed`: it was let go of by who had it; nothing was changed. `spent`: whose machine it is lets
+ * no more be done for now; nothing was changed.
  */
-export type StoreErrorKind = "full" | "io" | "damaged" | "refused" | "busy" | "closed";
+export type StoreErrorKind = "full" | "io" | "damaged" | "refused" | "busy" | "closed" | "spent";
 
 /** A failure of the store. The message is the operator's: it may name files, never documents. */
 export class StoreError extends Error {

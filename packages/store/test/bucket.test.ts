@@ -102,22 +102,25 @@ test("numbers of partitions are those of their bucket and of no other", async ()
   expect(["g:a", "g:b", "g:c"].map((key) => bucket.store.state(key).number)).toEqual([11, 19, 27]);
 });
 
-test("a full device refuses everything in the transaction and changes nothing", async () => {
-  const { open, fail, opened } = faulty();
-  const bucket = bucketOn(open);
-  await bucket.write("g:a", Uint8Array.of(1));
-  fail(new StoreError("full", "no space"));
-  const outcomes = await Promise.allSettled([
-    bucket.write("g:a", Uint8Array.of(2)),
-    bucket.write("g:new", Uint8Array.of(3)),
-  ]);
-  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  expect(bucket.store.state("g:new").number).toBe(0);
-  expect(bucket.store.manifest("g:a", 0, 0).operations).toHaveLength(1);
-  expect(opened()).toBe(1);
-  await bucket.write("g:new", Uint8Array.of(4));
-  expect(bucket.store.manifest("g:new", 0, 0).operations.map(({ bytes }) => [...bytes])).toEqual([[4]]);
-});
+test.each(["full", "spent"] as const)(
+  "what is %s refuses everything in the transaction and changes nothing",
+  async (kind) => {
+    const { open, fail, opened } = faulty();
+    const bucket = bucketOn(open);
+    await bucket.write("g:a", Uint8Array.of(1));
+    fail(new StoreError(kind, "no space"));
+    const outcomes = await Promise.allSettled([
+      bucket.write("g:a", Uint8Array.of(2)),
+      bucket.write("g:new", Uint8Array.of(3)),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(bucket.store.state("g:new").number).toBe(0);
+    expect(bucket.store.manifest("g:a", 0, 0).operations).toHaveLength(1);
+    expect(opened()).toBe(1);
+    await bucket.write("g:new", Uint8Array.of(4));
+    expect(bucket.store.manifest("g:new", 0, 0).operations.map(({ bytes }) => [...bytes])).toEqual([[4]]);
+  },
+);
 
 test("after a device error the database is opened anew, with other layout numbers", async () => {
   const { open, fail, opened } = faulty();

@@ -1,6 +1,7 @@
 /** The contract, run over each driver this machine has. */
 import { describe, expect, test } from "vitest";
 import { testStore } from "../src/contract.ts";
+import { durableObject } from "../src/drivers/durable-object.ts";
 import { type SqliteWasm, sqliteWasm } from "../src/drivers/sqlite-wasm.ts";
 import { StoreError, storeError } from "../src/store-error.ts";
 import { openBetterSqlite3, openNodeSqlite, openSqliteWasm } from "./open.ts";
@@ -46,4 +47,17 @@ test("a device of scripts that ran full, or whose files are gone, is told from o
     }
   };
   expect([failing(true), failing(false), failing(true, true)]).toEqual(["full", "io", "damaged"]);
+});
+
+test.each([
+  ["database or disk is full: SQLITE_FULL", "full"],
+  ["Exceeded allowed storage in Durable Objects free tier.", "full"],
+  ["Exceeded allowed rows written in Durable Objects free tier.", "spent"],
+  ["Exceeded allowed rows read in Durable Objects free tier.", "spent"],
+])("what a platform refuses of an object is told apart: %s", (message, kind) => {
+  const exec = (): never => {
+    throw new Error(message);
+  };
+  const connection = durableObject({ sql: { exec }, transactionSync: (work) => work() });
+  expect(() => connection.run("INSERT")).toThrow(expect.objectContaining({ kind }));
 });

@@ -1,11 +1,13 @@
 /** Failures of the platform, not of an object: what is told of them, and whether to ask again. */
 import { ServiceError } from "@brooklet/core";
+import { SPENT } from "../failure.ts";
 import type { ObjectPort } from "./object-calls.ts";
 
 /** What a failure of the platform means: too much at a time, an object that was moved meanwhile, or a call too many. */
 function platformFailure(error: unknown, writes: boolean): unknown {
   if (isOverloaded(error))
     return unavailable("OVERLOADED", "The object that was asked has too much to do; try again later", error);
+  if (isUsedUp(error)) return unavailable("OVERLOADED", SPENT, error);
   if (isSpent(error)) {
     const message =
       "The request asks more groups than the platform lets one ask (its limit of subrequests): name fewer, or send the rest in another";
@@ -85,6 +87,11 @@ type Call = (...asked: unknown[]) => Promise<unknown>;
 /** The platform has no property for it where one request has made all calls that it may. */
 function isSpent(error: unknown): boolean {
   return error instanceof Error && /^Too many (subrequests|API requests)/.test(error.message);
+}
+
+/** Nor has it one where a plan that is free allows no more requests, rows or time that day. */
+function isUsedUp(error: unknown): boolean {
+  return error instanceof Error && /Exceeded allowed .+ free tier/.test(error.message);
 }
 
 function isOverloaded(error: unknown): boolean {

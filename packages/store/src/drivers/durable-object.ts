@@ -1,6 +1,6 @@
 /** Driver for the SQLite of a Durable Object's storage: structural types, so that nothing is imported. */
 import type { SqlConnection, SqlValue } from "../sql.ts";
-import { storeError } from "../store-error.ts";
+import { StoreError, storeError } from "../store-error.ts";
 
 /** What is used of a cursor. */
 interface Cursor {
@@ -66,6 +66,8 @@ function withViews(row: Record<string, unknown>): void {
 /** What the platform says of a failure: SQLite's code stands somewhere in its text. */
 function failureOf(error: unknown): unknown {
   const message = error instanceof Error ? error.message : String(error);
+  // A plan that is free has so many rows a day, which are counted for the whole account.
+  if (/exceeded allowed rows/i.test(message)) return new StoreError("spent", message, error);
   const code = /SQLITE_[A-Z_]+/.exec(message)?.[0] ?? (/exceeded.*(storage|size)/i.test(message) ? "SQLITE_FULL" : "");
   return storeError(code, error);
 }
