@@ -57,10 +57,10 @@ const MEANINGLESS: Readonly<Record<string, string>> = {
 export async function searchPage<Fields, Features>(
   place: DocumentPlace,
   schema: AnySchema,
-  options: Readonly<Record<string, unknown>>,
+  options: object,
 ): Promise<Page<Fields, Features>> {
+  checkOptions(options as Readonly<Record<string, unknown>>);
   const { pageSize = PAGE_SIZE, after, orderBy, signal, fields, ...search } = options as PageRequest;
-  checkOptions(options, pageSize);
   const sorted = sortedFields(schema, orderBy);
   const order = sortingText(sorted);
   const from = after === undefined ? undefined : positionOf(after, order, sorted);
@@ -80,19 +80,16 @@ export async function searchPage<Fields, Features>(
 export async function* searchAll<Fields, Features>(
   place: DocumentPlace,
   schema: AnySchema,
-  options: Readonly<Record<string, unknown>>,
+  options: object,
 ): AsyncGenerator<Hit<Fields, Features>, void, undefined> {
-  const { signal, after } = options as PageRequest;
-  let next = after;
+  checkOptions(options as Readonly<Record<string, unknown>>);
+  const asked: PageRequest = { pageSize: PAGE_SIZE_MAX, ...options };
+  let next = asked.after;
   do {
-    const from = next === undefined ? {} : { after: next };
-    const page: Page<Fields, Features> = await searchPage(place, schema, {
-      pageSize: PAGE_SIZE_MAX,
-      ...options,
-      ...from,
-    });
+    const from = next === undefined ? asked : { ...asked, after: next };
+    const page: Page<Fields, Features> = await searchPage(place, schema, from);
     for (const hit of page.hits) {
-      signal?.throwIfAborted();
+      asked.signal?.throwIfAborted();
       place.exchange.closed?.throwIfAborted();
       yield hit;
     }
@@ -113,12 +110,14 @@ const OPTIONS = [
   ...["highlights", "consistency", "pageSize", "after", "signal"],
 ];
 
-function checkOptions(options: Readonly<Record<string, unknown>>, pageSize: number): void {
+function checkOptions(options: Readonly<Record<string, unknown>>): void {
+  demandKind("a cursor", options, "an object");
   for (const [name, reason] of Object.entries(MEANINGLESS)) {
     if (options[name] !== undefined) throw invalidArgument(`a cursor takes no '${name}': ${reason}`);
   }
   refuseUnknown("a cursor", options, OPTIONS);
   if (options["fields"] !== undefined) demandKind("fields", options["fields"], "a list");
+  const { pageSize = PAGE_SIZE } = options as PageRequest;
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= PAGE_SIZE_MAX))
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   if (options["near"] === undefined || options["matchBy"] === "words") return;

@@ -182,7 +182,7 @@ export class Group extends MiniGroup {
   ): AsyncGenerator<Hit<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
     demandSchema(schema);
     const { searchAll } = await import("./group-verbs.ts");
-    yield* searchAll(this.place, schema, { ...options });
+    yield* searchAll(this.place, schema, options);
   }
 
   /**
@@ -206,7 +206,7 @@ export class Group extends MiniGroup {
   ): Promise<Page<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
     demandSchema(schema);
     const { searchPage } = await import("./group-verbs.ts");
-    return await searchPage(this.place, schema, { ...options });
+    return await searchPage(this.place, schema, options);
   }
 
   /**
@@ -240,12 +240,11 @@ export class Group extends MiniGroup {
    * ```
    */
   ask<S extends AnySchema>(schema: S, question: string, options: AskOptions<S> = {}): Answer {
-    const { place } = this;
-    const asked = { ...options, model: options.model ?? this.#model } as AskOptions;
+    const [place, ofClient] = [this.place, this.#model];
     return new Answer(async function* parts() {
       demandSchema(schema);
       const { answerParts } = await import("./retrieval/answering.ts");
-      yield* answerParts(place, schema, question, asked);
+      yield* answerParts(place, schema, question, options as AskOptions, ofClient);
     });
   }
 }

@@ -4,6 +4,7 @@ import {
   answer,
   ChatError,
   type ChatMessage,
+  type LanguageModel,
   type Retrieved,
   recentMessages,
   rewrittenQuestion,
@@ -56,14 +57,17 @@ function checkHistory(history: readonly ChatMessage[]): void {
   });
 }
 
-/** The parts of an answer. */
+/** The parts of an answer, by the model of the client unless the options have one. */
 export async function* answerParts(
   place: DocumentPlace,
   schema: AnySchema,
   question: string,
   options: AskOptions,
+  ofClient: LanguageModel | undefined,
 ): AsyncGenerator<AnswerPart> {
-  const { model, history: whole = [], historyTokens = 12_000, rewrite = false, instructions, ...retrieval } = options;
+  demandKind("an answer", options, "an object");
+  const { history: whole = [], historyTokens = 12_000, rewrite = false, instructions, ...others } = options;
+  const { model = ofClient, ...retrieval } = others;
   const { signal, countTokens = tokensAtMost } = retrieval;
   if (!(historyTokens >= 0)) throw invalidArgument(`historyTokens is ${historyTokens}: give 0 or more`);
   checkHistory(whole);
