@@ -4,7 +4,7 @@
  * packages/store/test/disk-reserve.test.ts stands for it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -92,6 +92,8 @@ test.skipIf(mountable === undefined)("a command says which place is full, or onl
   const home = mkdtempSync(join(tmpdir(), "brooklet-place-"));
   cleanups.push(() => rmSync(home, { recursive: true, force: true }));
   const [data, kept, folder] = [join(home, "data"), join(home, "kept"), device() ?? ""];
+  const feed = join(home, "feed.jsonl");
+  writeFileSync(feed, '{"put":"id:note:note:g=a:2","fields":{"text":"a"}}');
   const database = await open({ path: data, schemas: [note] });
   await database.group("a").put(note, "1", { text: "a" });
   await database.close();
@@ -117,6 +119,13 @@ test.skipIf(mountable === undefined)("a command says which place is full, or onl
     ["repair", place],
     ["backup", place, kept],
     ["serve", "--port", "0", "--data", place],
+    ["feed", feed, "--data", place],
   ])
-    expect(said(...words)).toEqual([1, expect.stringMatching(`^${place}.*: its device is only read`)]);
+    expect(said(...words)).toEqual([
+      1,
+      expect.stringMatching(`^${place}.*: its device is only read( \\(CANNOT_START\\))?\n$`),
+    ]);
+  const [code, findings] = said("doctor", "--port", "0", "--data", place);
+  expect([code, findings]).toEqual([1, expect.stringMatching("permissions: .* \\(EROFS\\)\n +mount its device")]);
+  expect(findings).not.toMatch(/the user that serves|brooklet repair/);
 });

@@ -28,13 +28,10 @@ export function lookAt(path: string): DirectoryLook | Finding {
 
 /** Examines a directory, all but its models. */
 export function directoryFindings(look: DirectoryLook): readonly Finding[] {
-  return [
-    directoryFinding(look),
-    permissionsFinding(look),
-    lockFinding(look),
-    diskFinding(look.path),
-    ...bucketFindings(look),
-  ];
+  const permissions = permissionsFinding(look);
+  // SQLite opens nothing where it cannot write, which would be told as damage.
+  const stored = permissions.state === "problem" ? [] : bucketFindings(look);
+  return [directoryFinding(look), permissions, lockFinding(look), diskFinding(look.path), ...stored];
 }
 
 function directoryFinding({ path, buckets, problem: what }: DirectoryLook): Finding {
@@ -51,7 +48,9 @@ function permissionsFinding({ path, open }: DirectoryLook): Finding {
     accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    return problem("permissions", `${there} cannot be written to (${code})`, "give it to the user that serves");
+    const remedy =
+      code === "EROFS" ? "mount its device so that it can be written to" : "give it to the user that serves";
+    return problem("permissions", `${there} cannot be written to (${code})`, remedy);
   }
   if (open.length === 0) return ok("permissions", `${there} can be written to, and its files are its owner's`);
   const some = `${open.slice(0, 3).join(", ")}${open.length > 3 ? ` and ${open.length - 3} more` : ""}`;

@@ -1,5 +1,5 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { BrookletError } from "@brooklet/client";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -25,7 +25,8 @@ export async function* feedDirectory(
   const { data, threads, app } = command;
   // Looked at before a new directory is made.
   const read = app === undefined ? undefined : packageIn(app);
-  if (read === undefined && !existsSync(data)) throw new UsageError(nothingDeployed(data));
+  if (existsSync(data)) accessSync(data, constants.W_OK);
+  else if (read === undefined) throw new UsageError(nothingDeployed(data));
   const encryptionKey = encryptionKeyOfEnvironment();
   const cluster = openCluster({
     path: data,
