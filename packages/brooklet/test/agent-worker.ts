@@ -45,6 +45,19 @@ export class Agent extends DurableObject {
     return await (await open()).group("crowd").count(NOTE);
   }
 
+  /** What comes of a note that is longer than a value may be here, put beside another, and of how many are there then. */
+  async overlong(): Promise<readonly unknown[]> {
+    const group = (await this.#database()).group("overlong");
+    const [short, long] = NOTES.map(({ fields }, at) => ({ ...fields, title: "word ".repeat(at === 0 ? 1 : 600_000) }));
+    if (short === undefined || long === undefined) throw new Error("there are no notes");
+    const put = (id: string, fields: typeof short): Promise<unknown> =>
+      group.put(NOTE, id, fields).then(
+        () => "stored",
+        ({ code, outcome }: { readonly code: string; readonly outcome: string }) => [code, outcome],
+      );
+    return [await Promise.all([put("1", short), put("2", long), put("3", short)]), await group.count(NOTE)];
+  }
+
   async rest(): Promise<readonly boolean[]> {
     const database = await this.#database();
     return [database.isRestless, await database.rest(), database.isRestless];
@@ -71,7 +84,7 @@ export class Agent extends DurableObject {
 
 interface Call {
   readonly agent: string;
-  readonly verb: "remember" | "recall" | "crowd" | "rest" | "forget" | "backup" | "tables";
+  readonly verb: "remember" | "recall" | "crowd" | "overlong" | "rest" | "forget" | "backup" | "tables";
 }
 
 /** Calls an agent. */

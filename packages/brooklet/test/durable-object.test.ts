@@ -57,6 +57,10 @@ test("agents of one isolate share a core and nothing else; what is theirs is lef
   expect(await ask("bob", "recall")).toEqual(found);
 });
 
+test("a note that is longer than a value may be in an object is refused by name, and those beside it are stored", async () => {
+  expect(await ask("dora", "overlong")).toEqual([["stored", ["TOO_LARGE", "not_applied"], "stored"], 2]);
+});
+
 test("databases of one object write beside each other", async () => {
   expect(await ask("crowd", "crowd")).toBe(4);
 });

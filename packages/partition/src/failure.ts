@@ -25,6 +25,13 @@ const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
   refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),
   busy: meaning("STORE_BUSY", 503, 10, "The storage is in use", "not_applied"),
   closed: meaning("UNAVAILABLE", 503, 0, "The database is closed", "not_applied"),
+  large: meaning(
+    "TOO_LARGE",
+    413,
+    17,
+    "The document is longer than the storage takes (2 MB in an object)",
+    "not_applied",
+  ),
   spent: meaning("OVERLOADED", 503, 8, SPENT, "not_applied"),
 };
 

@@ -290,7 +290,7 @@ export class Bucket {
     try {
       this.store.append(batch);
     } catch (error) {
-      if (this.#goesOnRemoving(batch, error, turns)) return;
+      if (this.#goesOnRemoving(batch, error, turns) || this.#goesOnWithout(batch, error)) return;
       this.#reopenAfter(error);
       this.#fail(batch, error);
       return;
@@ -332,6 +332,17 @@ export class Bucket {
     if (!hasRoom && growing.length === 0) return false;
     this.#queue.unshift(...batch.filter(({ removes }) => removes));
     this.#fail(growing, error);
+    this.#schedule();
+    return true;
+  }
+
+  /** Whether something was longer than the storage takes: the longest fails, with its unit, and the others are queued again. */
+  #goesOnWithout(batch: readonly Waiting[], error: unknown): boolean {
+    if (!isOfKind(error, "large")) return false;
+    const longest = batch.reduce((most, one) => (one.bytes.length > most.bytes.length ? one : most));
+    const fails = (one: Waiting): boolean => one === longest || (one.unit !== undefined && one.unit === longest.unit);
+    this.#queue.unshift(...batch.filter((one) => !fails(one)));
+    this.#fail(batch.filter(fails), error);
     this.#schedule();
     return true;
   }

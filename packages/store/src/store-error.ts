@@ -4,9 +4,9 @@
  * `full`: no space; nothing was changed. `io`: the device failed; what was being written may or may not be there.
  * `damaged`: the bytes are not what was written. `refused`: not ours, or not for this release; it was not touched.
  * `busy`: another process holds it. `closed`: it was let go of by who had it; nothing was changed. `spent`: whose machine it is lets
- * no more be done for now; nothing was changed.
+ * no more be done for now; nothing was changed. `large`: one value is longer than it takes; nothing was changed.
  */
-export type StoreErrorKind = "full" | "io" | "damaged" | "refused" | "busy" | "closed" | "spent";
+export type StoreErrorKind = "full" | "io" | "damaged" | "refused" | "busy" | "closed" | "spent" | "large";
 
 /** A failure of the store. The message is the operator's: it may name files, never documents. */
 export class StoreError extends Error {
@@ -33,6 +33,7 @@ export function storeErrorAt(place: string, error: unknown): unknown {
 
 const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
   ["SQLITE_FULL", "full"],
+  ["SQLITE_TOOBIG", "large"],
   // What a log has in memory is a file, which has to grow.
   ["SQLITE_IOERR_SHMSIZE", "full"],
   ["SQLITE_IOERR", "io"],

@@ -122,6 +122,24 @@ test.each(["full", "spent"] as const)(
   },
 );
 
+test("what is longer than the storage takes fails alone of its transaction", async () => {
+  const { open, fail, opened } = faulty();
+  const bucket = bucketOn(open);
+  await bucket.write("g:a", Uint8Array.of(1));
+  fail(new StoreError("large", "string or blob too big"));
+  const outcomes = await Promise.allSettled([
+    bucket.write("g:a", Uint8Array.of(2)),
+    bucket.write("g:a", Uint8Array.of(3, 3)),
+    bucket.write("g:new", Uint8Array.of(4)),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  const stored = ["g:a", "g:new"].map((key) =>
+    bucket.store.manifest(key, 0, 0).operations.map(({ bytes }) => [...bytes]),
+  );
+  expect(stored).toEqual([[[1], [2]], [[4]]]);
+  expect(opened()).toBe(1);
+});
+
 test("after a device error the database is opened anew, with other layout numbers", async () => {
   const { open, fail, opened } = faulty();
   const bucket = bucketOn(open);

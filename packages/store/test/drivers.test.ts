@@ -51,6 +51,7 @@ test("a device of scripts that ran full, or whose files are gone, is told from o
 
 test.each([
   ["database or disk is full: SQLITE_FULL", "full"],
+  ["string or blob too big: SQLITE_TOOBIG", "large"],
   ["Exceeded allowed storage in Durable Objects free tier.", "full"],
   ["Exceeded allowed rows written in Durable Objects free tier.", "spent"],
   ["Exceeded allowed rows read in Durable Objects free tier.", "spent"],
