@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { connect, FeedError, type FeedOperation, type FeedOutcome, schema, text } from "../src/index.ts";
+import { connect, FeedError, type FeedOperation, type FeedOutcome, type Fetch, schema, text } from "../src/index.ts";
 import { AT_ONCE, fakeServer } from "./fake-server.ts";
 
 const note = schema("note", { body: text() });
@@ -192,6 +192,27 @@ describe("a feed", () => {
     const source = [null as never, ...puts(3)];
     const feeding = connect({ url, fetch: server.fetch }).group("a").feed(note, source);
     await expect(Promise.resolve(feeding)).rejects.toMatchObject({ applied: 3, failed: 1 });
+  });
+
+  test.each([
+    { remove: true, fields: { body: "x" } },
+    { remove: true, update: {} },
+    { remove: 1, fields: { body: "x" } },
+    { fields: { body: "x" }, update: {} },
+  ])("refuses %j, which is several operations", async (several) => {
+    for (const status of [404, 405]) {
+      const asked: unknown[] = [];
+      const fetch: Fetch = async (_, { method }) => {
+        asked.push(method);
+        return new Response(null, { status, headers: { allow: "POST" } });
+      };
+      const feeding = connect({ url, fetch })
+        .group("a")
+        .feed(note, [{ id: "1", ...several } as never]);
+      const message = expect.stringContaining("'1' has several of fields, update and remove");
+      await expect(Promise.resolve(feeding)).rejects.toMatchObject({ code: "FEED_FAILED", message });
+      expect(asked).toEqual(["GET"]);
+    }
   });
 
   test.each([5, null, {}])("refuses %j, which gives no operations", async (source) => {

@@ -1,11 +1,18 @@
 /** Operations as lines of a feed in bulk. */
 
 import { encodeDocument } from "../document.ts";
+import { invalidArgument } from "../error.ts";
 import { type FeedOperation, isFeedUpdate } from "../feed.ts";
 import type { DocumentInputOf } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import { encodeUpdate, type UpdateOf } from "../update.ts";
 import type { BulkOperation } from "./bulk-feed.ts";
+
+/** Refuses what is several operations at once: which of them is meant cannot be known. */
+export function demandOne({ id, fields, update, remove }: FeedOperation<unknown, unknown>): void {
+  if ([fields, update, remove || undefined].filter((it) => it !== undefined).length > 1)
+    throw invalidArgument(`'${id}' has several of fields, update and remove`);
+}
 
 /** An operation as a line of a feed. */
 export function bulkOperation<S extends AnySchema>(
@@ -13,6 +20,7 @@ export function bulkOperation<S extends AnySchema>(
   document: string,
   operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>,
 ): BulkOperation {
+  demandOne(operation);
   const { id } = operation;
   if (operation.remove === true) return { line: { remove: document }, isRepeatable: true };
   if (!isFeedUpdate(operation)) {

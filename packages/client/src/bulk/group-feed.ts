@@ -15,7 +15,7 @@ import type { DocumentInputOf } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import type { UpdateOf } from "../update.ts";
 import { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk-feed.ts";
-import { bulkOperation } from "./feed-line.ts";
+import { bulkOperation, demandOne } from "./feed-line.ts";
 import { feedRun, oneByOne, type Settlement } from "./feed-run.ts";
 
 /** An operation on a document of a schema. */
@@ -53,12 +53,13 @@ export async function* groupFeed<S extends AnySchema>(
 }
 
 /** Does one operation by itself. */
-function apply<S extends AnySchema>(
+async function apply<S extends AnySchema>(
   group: MiniGroup,
   schema: S,
   operation: OperationOf<S>,
   { concurrency: _, ...request }: FeedOptions,
 ): Promise<void> {
+  demandOne(operation);
   const { id } = operation;
   if (operation.remove === true) return group.remove(schema, id, request);
   if (!isFeedUpdate(operation)) return group.put(schema, id, operation.fields, request);
