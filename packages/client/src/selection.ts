@@ -5,7 +5,7 @@
 import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { Condition } from "./condition.ts";
-import { invalidArgument } from "./error.ts";
+import { excerpt, invalidArgument } from "./error.ts";
 import type { Position } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -113,6 +113,9 @@ export type WriteCondition<Fields extends FieldMap> = string | ((document: Selec
 
 type Value = string | number | bigint | boolean | Date;
 
+/** What values are to JavaScript: all others are numbers. */
+const KINDS: Readonly<Record<string, string>> = { string: "string", uri: "string", bool: "boolean" };
+
 class FieldSelections {
   readonly #path: string;
   readonly #type: DataType;
@@ -186,7 +189,11 @@ class FieldSelections {
   }
 
   #compared(operator: string, value: Exclude<Value, Date>): Selection {
-    return new Selection(`${this.#path} ${operator} ${selectionLiteral(heldBy(this.#type, value))}`);
+    const type = this.#type;
+    const kind = typeof value === "bigint" ? "number" : typeof value;
+    if (type.kind === "primitive" && kind !== (KINDS[type.name] ?? "number"))
+      throw invalidArgument(`${this.#path} cannot be compared with ${excerpt(value)}`);
+    return new Selection(`${this.#path} ${operator} ${selectionLiteral(heldBy(type, value))}`);
   }
 }
 

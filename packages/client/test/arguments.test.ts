@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   array,
   BrookletError,
+  bool,
   connect,
   dateHistogram,
   facet,
@@ -21,6 +22,7 @@ import { fakeServer } from "./fake-server.ts";
 const note = schema("note", {
   title: text(),
   size: int(),
+  isRead: bool(),
   tags: array(string()),
   numbers: array(int()),
   vec: vector(2),
@@ -43,6 +45,7 @@ async function messageOf(work: (group: Loose) => unknown): Promise<string> {
 }
 
 const where = (write: (it: Conditions) => unknown) => (group: Loose) => group.search(note, { where: write });
+const selected = (write: (it: Conditions) => unknown) => (group: Loose) => group.removeWhere(note, write);
 const output = (write: (g: Language, it: Readonly<Record<string, unknown>>) => unknown) => () =>
   grouping(note, ((it: Readonly<Record<string, unknown>>, g: Language) => ({ output: { a: write(g, it) } })) as never);
 const takesList = 'fields is "title": give a list';
@@ -59,6 +62,13 @@ test.each<readonly [(group: Loose) => unknown, string]>([
   [(group) => group.remove(note, "1", { cluster: 5 }), "cluster is 5: give a text"],
   [(group) => group.updateWhere(note, "true", null), "fields is null: give an object"],
   [(group) => group.updateWhere(note, "true", 5), "fields is 5"],
+  [selected((it) => it["size"]?.["is"]?.("1")), 'note.size cannot be compared with "1"'],
+  [selected((it) => it["size"]?.["lt"]?.(null)), "note.size cannot be compared with null"],
+  [selected((it) => it["title"]?.["is"]?.(1)), "note.title cannot be compared with 1"],
+  [selected((it) => it["title"]?.["is"]?.(new Date(0))), "note.title cannot be compared with 0"],
+  [selected((it) => it["isRead"]?.["is"]?.("true")), 'note.isRead cannot be compared with "true"'],
+  [selected((it) => it["tags"]?.["in"]?.([1])), "note.tags cannot be compared with 1"],
+  [selected((it) => it["numbers"]?.["at"]?.(0, "1")), 'note.numbers[0] cannot be compared with "1"'],
   [(group) => group.erase(null), "erase is null: give an object"],
   [(group) => group.search(note, { signal: null }), "signal is no AbortSignal"],
   [(group) => group.search(note, { fields: "title" }), takesList],
