@@ -307,6 +307,20 @@ test("a group with shards is listed once, changed where it is selected, and eras
   expect(problems).toEqual([]);
 });
 
+test("a group that is erased while it is split is no problem", async () => {
+  const path = folder();
+  const { cluster, problems } = await opened(path, 40_000);
+  // More than are copied at a time.
+  const all = Array.from({ length: 5_000 }, (_, number) => plain(number, { n: number, title: `river ${number}` }));
+  await feed(cluster, all);
+  await cluster.maintain(KEY);
+  while (storedNames(path).length < 2) await new Promise((resolve) => setImmediate(resolve));
+  await cluster.erase(KEY);
+  await cluster.close();
+  expect(storedNames(path)).toEqual([]);
+  expect(problems).toEqual([]);
+});
+
 test("a shard that was erased since is not split, and none other is thrown away for it", async () => {
   const { cluster, split } = await opened();
   await feed(

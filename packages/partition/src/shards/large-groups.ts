@@ -58,7 +58,7 @@ export interface LargeGroupsOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** A split that is given up, to be tried again when there is time for it. */
+/** A split that is given up, to be tried again when there is time for it, or never, as its group was erased. */
 class Halt extends Error {
   constructor() {
     super("nothing is split now");
@@ -80,6 +80,8 @@ export class LargeGroups {
   #looking: Promise<void> | undefined;
   /** The last split that was begun. */
   #last: Promise<void> = Promise.resolve();
+  /** The group of which a shard is split, until it is erased. */
+  #divided: PartitionKey | undefined;
   /** How many want that no group is split. */
   #halts = 0;
 
@@ -238,6 +240,7 @@ export class LargeGroups {
     const { ask } = this.#options;
     if (this.#compared?.key === key) await this.#compared.done;
     this.#maps.forget(key);
+    if (this.#divided === key) this.#divided = undefined;
     const told = await ask(key, "erase", undefined);
     if ("erasure" in told) return told.erasure;
     const partitions: string[] = [key];
@@ -337,7 +340,8 @@ export class LargeGroups {
       commit: (to: typeof record) => ask(name, "commit", { after: to }),
       end: () => ask(name, "end", undefined).catch(() => undefined),
     };
-    await split(
+    this.#divided = key;
+    const splitting = split(
       parent,
       {
         prepare: (shard, attempt) => ask(child, "prepare", { shard, attempt }),
@@ -349,6 +353,9 @@ export class LargeGroups {
       },
       number,
     );
+    await splitting.catch((error: unknown) => {
+      throw this.#divided === key ? error : new Halt();
+    });
   }
 
   /** Does something while no group is split. What is under way is given up. */
