@@ -382,6 +382,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       const failures = [
         await failure({ worker: "data:text/javascript,throw 'x'" }),
         await failure({ core: "/none.wasm" }),
+        await failure({ sqlite: "/none.wasm" }),
       ];
       Object.defineProperty(navigator.storage, "getDirectory", { value: undefined });
       const database = await open({ name: "lacking", schemas: [schema] });
@@ -393,14 +394,15 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
       /^CANNOT_START: The worker of the database failed: .*open\(\{ assets: \{ worker \} \}\)/,
     );
     expect(said.failures[1]).toMatch(/^CANNOT_START: .*none\.wasm answered 404/);
+    expect(said.failures[2]).toMatch(/^CANNOT_START: SQLite cannot be loaded from \/none\.wasm: /);
     expect(said.isStored).toBe(false);
     expect(said.warnings).toEqual([
       "The database is in memory, and ends with this page: this browser has no private file system (OPFS)",
     ]);
     await page.close();
-    // The browser itself tells of the file that is not there.
+    // The browser itself tells of the files that are not there, and SQLite's library of its own.
     const told = complaints.splice(0);
-    expect(told.every((complaint) => complaint.includes("404"))).toBe(true);
+    expect(told.every((complaint) => /404|loading sqlite3/.test(complaint))).toBe(true);
   });
 
   test("complains of nothing", () => {

@@ -57,7 +57,11 @@ export class BrowserSqlite {
     (globalThis as { sqlite3ApiConfig?: object }).sqlite3ApiConfig = settings;
     const initialise = sqlite3InitModule as unknown as (options: ModuleOptions) => Promise<Sqlite>;
     const quiet = { print: () => undefined, printErr: () => undefined };
-    const sqlite = await initialise({ ...quiet, ...(url === undefined ? {} : { locateFile: () => url }) });
+    const found = url === undefined ? {} : { locateFile: () => url };
+    const sqlite = await initialise({ ...quiet, ...found }).catch((cause: unknown) => {
+      // What it says of itself is that bytes are none, and not whose.
+      throw new Error(`SQLite cannot be loaded from ${url ?? "sqlite3.wasm"}: ${(cause as Error).message}`, { cause });
+    });
     return new BrowserSqlite(sqlite, space);
   }
 
