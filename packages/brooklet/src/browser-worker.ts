@@ -10,7 +10,7 @@ import {
   type ToWorker,
   workerOf,
 } from "./browser/messages.ts";
-import { browser, type Channel, type MessageEnd, openChannel } from "./browser/platform.ts";
+import { browser, type Channel, lackOfStorage, type MessageEnd, openChannel } from "./browser/platform.ts";
 import { LackOfFiles } from "./browser/pool.ts";
 import { type StartMessage, WorkerDatabase } from "./browser/worker-database.ts";
 import { startingError } from "./starting.ts";
@@ -51,6 +51,9 @@ async function start(asked: StartMessage): Promise<void> {
  * has locks that hold among all of them.
  */
 async function takeFiles(name: string): Promise<void> {
+  // A worker may lack what its page has.
+  const lack = lackOfStorage(browser);
+  if (lack !== undefined) throw new LackOfFiles(lack);
   const timer = setTimeout(() => tell({ kind: "waiting" }), ENDING_MS);
   await new Promise<void>((resolve, reject) => {
     const held = (): Promise<void> => {

@@ -405,6 +405,25 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     expect(told.every((complaint) => /404|loading sqlite3/.test(complaint))).toBe(true);
   });
 
+  test.each([
+    ["navigator, 'locks'", "this browser has no Web Locks"],
+    ["navigator, 'storage'", "this browser has no private file system (OPFS)"],
+    ["globalThis, 'BroadcastChannel'", "this browser has no BroadcastChannel"],
+  ])("is in memory where a worker has no %s, though the page has", async (what, lack) => {
+    const page = await newPage();
+    const script = `import "${site.url}app/browser-worker.js";
+      Object.defineProperty(${what}, { value: undefined });`;
+    const told = await page.evaluate(async (text) => {
+      const { open, note: schema } = globalThis as unknown as Window;
+      const worker = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      const database = await open({ name: "lacking worker", schemas: [schema], assets: { worker } });
+      await database.close();
+      return [database.isStored, ...database.warnings];
+    }, script);
+    expect(told).toEqual([false, `The database is in memory, and ends with this page: ${lack}`]);
+    await page.close();
+  });
+
   test("complains of nothing", () => {
     expect(complaints).toEqual([]);
   });

@@ -180,12 +180,12 @@ function isHeld(error: unknown): boolean {
   return name === "NoModificationAllowedError" || name === "InvalidStateError";
 }
 
-/** The browser has no files that are read and written at once. */
+/** The browser lacks what a stored database needs: files that are read and written at once, to begin with. */
 export class LackOfFiles extends Error {
   override readonly name = "LackOfFiles";
 
-  constructor() {
-    super("this browser has no synchronous access to its private file system");
+  constructor(lack = "this browser has no synchronous access to its private file system") {
+    super(lack);
   }
 }
 
