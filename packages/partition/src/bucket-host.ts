@@ -108,6 +108,7 @@ export class BucketHost {
   /** The shards of large groups, unless who made this looks after them. */
   readonly shards: BucketShards;
   #application: number;
+  #looks: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(options: BucketHostOptions) {
@@ -312,14 +313,20 @@ export class BucketHost {
   #sweep(): void {
     this.#maintenance.sweep();
     for (const number of this.#unseen.next()) {
-      if (this.#open.get(number)?.isOpen) continue;
-      try {
-        // From here on it is maintained.
-        if (this.#hasRest(number)) void this.#bucketAt(number).store;
-      } catch (error) {
-        if (isPassing(error)) this.#unseen.again(number);
-        this.#tell(error);
-      }
+      const look = (): void => this.#lookInto(number);
+      // Each in a turn of its own: that opens a file, and may wait for the device.
+      this.#looks = this.#looks.then(this.#options.surroundings.turn).then(look);
+    }
+  }
+
+  #lookInto(number: number): void {
+    if (this.#maintenance.stopped || this.#open.get(number)?.isOpen) return;
+    try {
+      // From here on it is maintained.
+      if (this.#hasRest(number)) void this.#bucketAt(number).store;
+    } catch (error) {
+      if (isPassing(error)) this.#unseen.again(number);
+      this.#tell(error);
     }
   }
 
@@ -340,9 +347,10 @@ export class BucketHost {
     return this.#maintenance.isIdle;
   }
 
-  /** Settles when no maintenance is queued or running. */
-  idle(): Promise<void> {
-    return this.#maintenance.idle();
+  /** Settles when no maintenance is queued or running, and what was to be looked into was. */
+  async idle(): Promise<void> {
+    await this.#looks;
+    await this.#maintenance.idle();
   }
 
   /** Finishes the writes that were accepted, and closes all databases. */

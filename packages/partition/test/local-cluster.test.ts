@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Storage, StoreError } from "@brooklet/store";
-import { describe, expect, test, vi } from "vitest";
+import { DataDirectory } from "@brooklet/store/node";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { all, cluster, directory, folder, get, openSql, put, remove } from "./setting.ts";
 
 test("a write is seen by the next read, in its own partition only", async () => {
@@ -156,11 +157,36 @@ test("a bucket that cannot be looked into after the start is looked into again, 
     };
   });
   const { cluster: local, problems } = cluster(storage);
-  vi.advanceTimersByTime(120_000);
+  for (let second = 0; second < 120; second += 1) {
+    vi.advanceTimersByTime(1_000);
+    await local.idle();
+  }
   vi.useRealTimers();
   expect([looked.filter((one) => one === 1).length, new Set(looked).size, opened]).toEqual([3, storage.buckets, 0]);
   expect(problems).toHaveLength(2);
   await local.close();
+});
+
+test("buckets are looked into one at a time, others have a turn in between, and closing ends it", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  onTestFinished(() => vi.useRealTimers());
+  const storage = DataDirectory.open(join(folder(), "data"), openSql, 64);
+  const opened = vi.spyOn(storage, "openBucket");
+  const { cluster: local, problems } = cluster(storage);
+  vi.advanceTimersByTime(1_000);
+  const seen: number[] = [];
+  for (let turns = 0; turns < 6; turns += 1) {
+    seen.push(opened.mock.calls.length);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([...new Set(seen)].slice(0, 4)).toEqual([0, 1, 2, 3]);
+  const closing = local.close();
+  vi.advanceTimersByTime(7_000);
+  await closing;
+  const { length } = opened.mock.calls;
+  expect(length).toBeLessThan(64);
+  for (let turns = 0; turns < 16; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect([opened.mock.calls.length, problems]).toEqual([length, []]);
 });
 
 describe("folding", () => {
