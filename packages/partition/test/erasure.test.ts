@@ -9,6 +9,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Core, Task } from "@brooklet/core";
+import { Bucket } from "@brooklet/store";
 import { DataDirectory, encryptedBuckets, encryptedStorage } from "@brooklet/store/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
@@ -331,6 +332,23 @@ test("neither name nor documents of an erased group are in the files a few secon
   expect(left.includes("of-bob")).toBe(true);
   expect((await stored(cluster, "bob")).values.size).toBe(5);
   expect(problems).toEqual([]);
+});
+
+test("of erasures that are waited for together one empties the log for all", async () => {
+  const path = join(folder(), "data");
+  const { cluster } = openCore(path);
+  await cluster.deploy(application);
+  const groups = Array.from({ length: 64 }, (_, at) => `user${at}`).filter(
+    (name) => cluster.bucketOf(`g:${name}`) === 0,
+  );
+  for (const group of groups) await putNote(cluster, group, "1", { value: "v", padding: CANARY });
+  const emptied = vi.spyOn(Bucket.prototype, "checkpoint");
+  onTestFinished(() => emptied.mockRestore());
+  const erasures = await Promise.all(groups.map((group) => cluster.erase(`g:${group}`)));
+  const told = await Promise.all(erasures.map((erasure) => cluster.purge(erasure)));
+  expect(told.filter(({ goneAt }) => goneAt !== undefined)).toHaveLength(groups.length);
+  expect(emptied.mock.calls.length).toBeLessThan(groups.length / 4);
+  expect(bytesOf(path).includes(CANARY)).toBe(false);
 });
 
 test("closing deletes what was erased a moment before", async () => {
