@@ -169,7 +169,7 @@ test("a bucket that cannot be looked into after the start is looked into again, 
 
 test("buckets are looked into one at a time, others have a turn in between, and closing ends it", async () => {
   vi.useFakeTimers({ toFake: ["setInterval"] });
-  onTestFinished(() => vi.useRealTimers());
+  onTestFinished(() => void vi.useRealTimers());
   const storage = DataDirectory.open(join(folder(), "data"), openSql, 64);
   const opened = vi.spyOn(storage, "openBucket");
   const { cluster: local, problems } = cluster(storage);
