@@ -1,5 +1,5 @@
 /** The change of the operator's key: whatever interrupts it, the new key ends it, no key of a group is lost, and the key before opens nothing. */
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DataDirectory } from "../src/node/data-directory.ts";
@@ -263,6 +263,19 @@ test("a copy of keys while their key changes is refused, and the copy before is 
   // A copy that was made before is of the key before.
   expect(read({ ...directory, folder: copy }, FIRST)).toEqual(directory.keys);
   expect(() => read({ ...directory, folder: copy }, SECOND)).toThrow(refused("the encryption key is another"));
+});
+
+test("what is no copy of keys is not replaced by one", () => {
+  const keys = new FolderKeys(made(1).folder, FIRST, openSql);
+  const place = folder();
+  writeFileSync(join(place, "letters"), "of somebody");
+  const isNoCopy = expect.objectContaining({ kind: "refused", message: expect.stringContaining("is no copy of keys") });
+  for (const target of [place, join(place, "letters")]) expect(() => keys.copyTo(target)).toThrow(isNoCopy);
+  expect(readdirSync(place)).toEqual(["letters"]);
+  mkdirSync(join(place, "empty"));
+  keys.copyTo(join(place, "empty"));
+  keys.close();
+  expect(readdirSync(join(place, "empty"))).not.toEqual([]);
 });
 
 test("sabotage: groups that were found by the new key would all be lost", () => {

@@ -1,5 +1,5 @@
 /** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { PartitionsOf } from "../bucket.ts";
 import { PartitionStore } from "../partition-store.ts";
@@ -127,6 +127,12 @@ export class FolderKeys {
     // With a slash at the end what is beside it would be in it.
     const target = resolve(folder);
     const [fresh, before] = [`${target}.new`, `${target}.replaced`];
+    // Whatever else is there is somebody's, and would be gone.
+    if (existsSync(target) && !isReplaceable(target))
+      throw new StoreError(
+        "refused",
+        `${target} is no copy of keys: name a folder that has one, is empty or is not there`,
+      );
     try {
       for (const leftover of [fresh, before]) rmSync(leftover, { recursive: true, force: true });
       makeFolders(fresh, 0o700);
@@ -157,6 +163,11 @@ export class FolderKeys {
     if (isChanging || !readFileSync(join(this.#folder, KEY_CHECK)).equals(this.#check))
       throw new StoreError("busy", `the encryption key of ${this.#folder} was changed while it was read: do it again`);
   }
+}
+
+/** Whether a copy of keys may take the place of what is there: one that was made before, or a folder without anything. */
+function isReplaceable(path: string): boolean {
+  return statSync(path).isDirectory() && (existsSync(join(path, KEY_CHECK)) || readdirSync(path).length === 0);
 }
 
 /** Whether bytes are what was sealed, where they are encrypted. */
