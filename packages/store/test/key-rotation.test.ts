@@ -1,5 +1,5 @@
 /** The change of the operator's key: whatever interrupts it, the new key ends it, no key of a group is lost, and the key before opens nothing. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DataDirectory } from "../src/node/data-directory.ts";
@@ -266,12 +266,15 @@ test("a copy of keys while their key changes is refused, and the copy before is 
 });
 
 test("what is no copy of keys is not replaced by one", () => {
-  const keys = new FolderKeys(made(1).folder, FIRST, openSql);
+  const of = made(1);
+  const keys = new FolderKeys(of.folder, FIRST, openSql);
   const place = folder();
+  symlinkSync(of.folder, join(place, "link"));
   writeFileSync(join(place, "letters"), "of somebody");
   const isNoCopy = expect.objectContaining({ kind: "refused", message: expect.stringContaining("is no copy of keys") });
-  for (const target of [place, join(place, "letters")]) expect(() => keys.copyTo(target)).toThrow(isNoCopy);
-  expect(readdirSync(place)).toEqual(["letters"]);
+  for (const target of [place, join(place, "letters"), of.folder, join(place, "link")])
+    expect(() => keys.copyTo(target)).toThrow(isNoCopy);
+  expect(readdirSync(place)).toEqual(["letters", "link"]);
   mkdirSync(join(place, "empty"));
   keys.copyTo(join(place, "empty"));
   keys.close();

@@ -1,5 +1,5 @@
 /** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { PartitionsOf } from "../bucket.ts";
 import { PartitionStore } from "../partition-store.ts";
@@ -127,8 +127,9 @@ export class FolderKeys {
     // With a slash at the end what is beside it would be in it.
     const target = resolve(folder);
     const [fresh, before] = [`${target}.new`, `${target}.replaced`];
-    // Whatever else is there is somebody's, and would be gone.
-    if (existsSync(target) && !isReplaceable(target))
+    // Whatever else is there is somebody's, and would be gone; the keys themselves are being written to.
+    const isOwn = existsSync(target) && realpathSync(target) === realpathSync(this.#folder);
+    if (isOwn || (existsSync(target) && !isReplaceable(target)))
       throw new StoreError(
         "refused",
         `${target} is no copy of keys: name a folder that has one, is empty or is not there`,
