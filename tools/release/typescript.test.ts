@@ -49,6 +49,7 @@ const problems = files.flatMap((file) => [...program.getSyntacticDiagnostics(fil
 console.log(JSON.stringify({
   version: ts.version,
   declarations: files.filter(({ isDeclarationFile }) => isDeclarationFile).length,
+  ofNode: files.filter(({ isDeclarationFile, text }) => isDeclarationFile && /from "node:|import\\("node:|NodeJS\\.|: Buffer\\b/.test(text)).map(({ fileName }) => fileName),
   problems: [...errors, ...program.getOptionsDiagnostics(), ...problems].map(({ file, messageText }) =>
     (file === undefined ? "" : file.fileName.split("/").at(-1) + ": ") + ts.flattenDiagnosticMessageText(messageText, " ")),
 }));`;
@@ -56,6 +57,8 @@ console.log(JSON.stringify({
 interface Checked {
   readonly version: string;
   readonly declarations: number;
+  /** Those of them that need the types of Node. */
+  readonly ofNode: readonly string[];
   readonly problems: readonly string[];
 }
 
@@ -83,9 +86,11 @@ beforeAll(() => {
 describe.each(VERSIONS)("TypeScript %s", (version) => {
   test("takes the programs, refuses the wrong one, and finds nothing in our declarations", async () => {
     const all = await Promise.all(RESOLUTIONS.map((resolution) => check(version, resolution)));
-    for (const { version: checked, declarations, problems } of all) {
+    for (const { version: checked, declarations, ofNode, problems } of all) {
       expect(checked).toMatch(new RegExp(`^${version.replace(".", "\\.")}\\.`));
       expect(declarations).toBeGreaterThan(100);
+      // A page, and a project with `types: []`, has none.
+      expect(ofNode).toEqual([]);
       expect(problems).toEqual([expect.stringMatching(/^of-wrong\.ts: .*number/)]);
     }
   });

@@ -3,7 +3,7 @@
  * named has to be a public one, by its name, by every address that this is resolved to, and after every redirect. What was looked at
  * is what is connected to: a name that is resolved to something else a moment later leads nowhere.
  */
-import { type LookupAddress, lookup as lookUp } from "node:dns";
+import { lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { ServiceError } from "@brooklet/wire";
 import type { Agent } from "undici";
@@ -11,11 +11,11 @@ import type { Agent } from "undici";
 /** Sends what models are asked. */
 export type ModelFetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
-/** Resolves a name to all of its addresses. */
+/** Resolves a name to all of its addresses, as Node does; without Node's types, which nobody has to have who imports this. */
 export type Resolve = (
   name: string,
   options: { readonly all: true; readonly family?: number | "IPv4" | "IPv6" | undefined },
-  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+  done: (error: Error | null, addresses: { address: string; family: number }[]) => void,
 ) => void;
 
 const REDIRECTS_MAX = 5;

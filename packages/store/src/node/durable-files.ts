@@ -45,7 +45,7 @@ export function isThere(path: string): boolean {
 }
 
 /** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
-export function writeDurably(directory: string, name: string, content: Buffer): void {
+export function writeDurably(directory: string, name: string, content: Uint8Array): void {
   const fresh = join(directory, `${name}.new`);
   const file = openSync(fresh, "w", 0o600);
   try {
