@@ -2,6 +2,7 @@
  * A reranker behind an endpoint: `POST …/rerank` as Cohere, Jina, vLLM and llama.cpp have it. It is given the question and
  * the texts of passages; keys go into one header and nowhere else.
  */
+import { withoutSecret } from "@brooklet/wire";
 import type { ChatEndpoint } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
 import type { Reranker } from "./retrieve.ts";
@@ -19,6 +20,8 @@ export interface RerankEndpoint extends Pick<ChatEndpoint, "apiKey" | "headers" 
 const TIMEOUT_MS = 30_000;
 /** An answer is a number for each text. */
 const ANSWER_BYTES_MAX = 1 << 20;
+/** What is told of a reason, in characters. */
+const REASON_MAX = 200;
 const BUSY: ReadonlySet<number> = new Set([429, 503]);
 
 /**
@@ -65,10 +68,14 @@ async function askEndpoint(
     signal,
   });
   if (!response.ok) {
-    await response.body?.cancel();
     const failure = BUSY.has(response.status) ? "overloaded" : "refused";
-    throw new ChatError(failure, `The reranker answered with status ${response.status}`, response.status);
+    const reason = await reasonOf(response, apiKey);
+    throw new ChatError(failure, `The reranker answered with status ${response.status}${reason}`, response.status);
   }
+  return await textOf(response);
+}
+
+async function textOf(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   let bytes = 0;
@@ -80,6 +87,19 @@ async function askEndpoint(
     text += decoder.decode(part, { stream: true });
   }
   return text + decoder.decode();
+}
+
+/** What a refusal says of itself, without the key: each kind of server has another member for it. */
+async function reasonOf(response: Response, apiKey: string | undefined): Promise<string> {
+  try {
+    const told = JSON.parse(await textOf(response)) as Readonly<Record<string, unknown>>;
+    const said = told["error"] || told["message"] || told["detail"];
+    const words = (said as { readonly message?: unknown }).message ?? said;
+    return `: ${withoutSecret(typeof words === "string" ? words : JSON.stringify(words), apiKey).slice(0, REASON_MAX)}`;
+  } catch {
+    // It gives no reason, or none that can be read; its status is told.
+    return "";
+  }
 }
 
 /** The score of each text, whatever the order they are told in. */

@@ -4,6 +4,7 @@
  * and the best taken until the tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
 import { BudgetedText, checkedCounter } from "./budgeted-text.ts";
+import { ChatError } from "./chat-error.ts";
 import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts";
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
@@ -425,7 +426,7 @@ async function rerankCandidates(
   signal?.throwIfAborted();
   // A list with holes has none of them in `some`, and a function that forgets its `return` gives no list.
   if (scores?.length !== head.length || !head.every((_, index) => Number.isFinite(scores[index]))) {
-    throw new RangeError(`The reranker must give a finite number for each of ${head.length} passages`);
+    throw new ChatError("malformed", `The reranker must give a finite number for each of ${head.length} passages`);
   }
   head.forEach((candidate, index) => {
     candidate.rerank = scores[index] ?? 0;

@@ -43,8 +43,15 @@ test.each([
   ["", 401, "refused", "status 401"],
   ["", 429, "overloaded", "status 429"],
   ["", 302, "refused", "answered with status"],
+  ['{"error":{"message":"no such model"}}', 404, "refused", "status 404: no such model"],
+  ['{"error":"texts are too long"}', 413, "refused", "status 413: texts are too long"],
+  ['{"message":"invalid token top-secret"}', 401, "refused", "status 401: invalid token …"],
+  ['{"detail":[{"loc":["query"]}]}', 422, "refused", 'status 422: [{"loc":["query"]}]'],
+  [`{"message":"${"x".repeat(300)}"}`, 400, "refused", `status 400: ${"x".repeat(200)}`],
+  ["null", 500, "refused", "status 500"],
 ])("the answer %.20s with status %i fails", async (body, status, failure, message) => {
-  const rerank = await reranker((_, response) => response.writeHead(status, { location: "/" }).end(body));
+  const answer: RequestListener = (_, response) => response.writeHead(status, { location: "/" }).end(body);
+  const rerank = await reranker(answer, { apiKey: "top-secret" });
   const failed = Promise.resolve(rerank("?", ["a", "b"], undefined));
   await expect(failed).rejects.toMatchObject({ failure, message: expect.stringContaining(message) });
 });

@@ -126,7 +126,10 @@ describe("passages", () => {
     expect(seen).toEqual([[DOCUMENTS[0]?.texts[0]?.text, DOCUMENTS[1]?.texts[0]?.text]]);
     for (const given of [[1], [1, Number.NaN, 1], new Array(3), undefined]) {
       const broken = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: () => given as number[] });
-      await expect(broken).rejects.toThrow("The reranker must give a finite number for each of 3 passages");
+      await expect(broken).rejects.toMatchObject({
+        failure: "malformed",
+        message: "The reranker must give a finite number for each of 3 passages",
+      });
     }
   });
 

@@ -62,10 +62,11 @@ test("a reranker is told with the passages that it has, what it ordered, and how
     opened = open;
   });
   let isBusy = false;
+  let gives: number | undefined;
   const reranker: Reranker = async (_, passages) => {
     if (isBusy) throw new ChatError("overloaded", "canary", 429);
     await gate;
-    return passages.map((text) => text.length);
+    return passages.map((text) => gives ?? text.length);
   };
   const chat = await chatServer(() => {});
   const { ask, states, queries, metrics } = await served({ reranker, chat });
@@ -82,6 +83,13 @@ test("a reranker is told with the passages that it has, what it ordered, and how
   expect((await ask("POST", "/brooklet/v1/retrieve", RETRIEVAL)).status).toBe(503);
   expect(await queries()).toMatchObject({ ...NOTHING, items: 2, calls: 2, failures: { OVERLOADED: 1 } });
   const told = await metrics();
+  isBusy = false;
+  gives = Number.NaN;
+  const broken = await ask("POST", "/brooklet/v1/retrieve", RETRIEVAL);
+  expect([broken.status, broken.text]).toEqual([
+    503,
+    expect.stringContaining("The reranker must give a finite number"),
+  ]);
   const labels = 'model="reranker",kind="reranker"';
   expect(told).toContain(`brooklet_model_ready{${labels}} 1\n`);
   expect(told).toContain(`brooklet_model_items_total{${labels},purpose="query"} 2\n`);
