@@ -58,7 +58,7 @@ const GIVERS = {
 /** Libraries of CommonJS, which not every bundler reads, and small scripts of the house that would be files of their own: packages take them in, as modules. */
 const INSIDE = {
   "@brooklet/store": ["siphash"],
-  brooklet: ["better-sqlite3", "better-sqlite3/package.json", "@brooklet/partition/node"],
+  brooklet: ["better-sqlite3", "better-sqlite3/package.json", "@brooklet/partition/node", "@brooklet/wire/json-bytes"],
 };
 /** What these may take of Node or elsewhere when they are asked for something that nobody here asks for. */
 const NOT_INSIDE = ["bindings", "fs", "path", "util"];

@@ -2,7 +2,8 @@
 import { BrookletError, type Client, connect, type Fetch, type LanguageModel } from "@brooklet/client";
 import { createLocalGateway, type GatewayOptions, type LocalRequest } from "@brooklet/gateway/local";
 import type { Cluster } from "@brooklet/partition";
-import { JsonBytes, type UnsharedBytes } from "@brooklet/wire";
+import type { UnsharedBytes } from "@brooklet/wire";
+import { JsonBytes } from "@brooklet/wire/json-bytes";
 
 /** Nothing is sent there: requests are answered in this process. */
 const NOWHERE = "http://brooklet.invalid";

@@ -171,7 +171,10 @@ export function unreachable(url: string, cause: unknown): BrookletError {
   if (BrookletError.is(cause)) return cause;
   const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
   const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
-  return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running?`, {
+  // A page is not told why it may not read what came of another origin: to it that is as if nobody had answered.
+  const { origin } = Object((globalThis as { readonly location?: unknown }).location) as { readonly origin?: string };
+  const also = origin && !`${url}/`.startsWith(`${origin}/`) ? `, and does it allow pages of ${origin}` : "";
+  return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running${also}?`, {
     outcome: NEVER_OPEN.test(String(inner?.code)) ? "not_applied" : "unknown",
     cause,
   });

@@ -12,7 +12,7 @@ import type { HighlightForm } from "./hit/marks.ts";
 import type { Hit } from "./hit/result.ts";
 import { MiniGroup } from "./mini-group.ts";
 import type { GetManyOptions, RequestOptions } from "./request-options.ts";
-import { Answer, type AskOptions } from "./retrieval/answer.ts";
+import { Answer, type AskOptions, checkLanguageModel } from "./retrieval/answer.ts";
 import type { RetrieveOptions } from "./retrieval/retrieval.ts";
 import type { DocumentInputOf, DocumentOf, StoredOf } from "./schema/infer.ts";
 import { type AnySchema, demandSchema } from "./schema/schema.ts";
@@ -243,6 +243,8 @@ export class Group extends MiniGroup {
     const [place, ofClient] = [this.place, this.#model];
     return new Answer(async function* parts() {
       demandSchema(schema);
+      // Here, not with what answers: what both use would be a file of its own, which every page begins with.
+      if (options?.model) checkLanguageModel(options.model, "model");
       const { answerParts } = await import("./retrieval/answering.ts");
       yield* answerParts(place, schema, question, options as AskOptions, ofClient);
     });

@@ -4,17 +4,23 @@
  */
 import { documentNameProblem } from "@brooklet/wire";
 import type { Condition } from "./condition.ts";
-import { encodeDocument } from "./document.ts";
 import { wholeId } from "./document-id.ts";
-import { type DocumentPlace, documentSet, get, storedFields, type WriteLanguage, write } from "./document-request.ts";
+import {
+  type DocumentPlace,
+  documentSet,
+  encodeDocument,
+  get,
+  storedFields,
+  type WriteLanguage,
+  write,
+} from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import type { ExchangeOptions } from "./exchange.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import type { DocumentExplanation } from "./hit/explanation.ts";
 import type { HighlightForm } from "./hit/marks.ts";
-import { readResult, type SearchResult } from "./hit/result.ts";
-import { wireResult } from "./hit/search-request.ts";
+import { readResult, type SearchResult, wireResult } from "./hit/result.ts";
 import { type Query, query, yqlQuery } from "./query.ts";
 import type {
   CountOptions,

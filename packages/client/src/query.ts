@@ -14,12 +14,14 @@ import {
 import { type CellDigits, suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
-import { FLAG, invalidArgument, type Kind, refuseUnknown, withOwnErrors } from "./error.ts";
+import { excerpt, FLAG, invalidArgument, type Kind, refuseUnknown, withOwnErrors } from "./error.ts";
 import type { Facet, FacetsOf } from "./grouping/facet.ts";
 import { CODE, type FacetCode } from "./grouping/grouped.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import { CONTROL_MARKS, type HighlightForm, markedFields } from "./hit/marks.ts";
 import { CONSISTENCY } from "./request-options.ts";
+import { mapValues } from "./schema/codec.ts";
+import { inputsOf } from "./schema/profile.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
@@ -176,7 +178,8 @@ export function yqlQuery<
   options: YqlSearchOptions<S, Profile, Explain, Form> = {},
 ): Query<S, SomeFields<S>, YqlMembers<S, Profile, Explain, Form>> {
   refuseUnknown("a search in YQL", options, YQL_OPTIONS);
-  const parameters = { ...options.parameters, ...commonParameters(schema, options as unknown as AnySearch, "default") };
+  const given = mapValues(options.parameters ?? {}, (value, name) => sentValue(name, value));
+  const parameters = { ...given, ...commonParameters(schema, options as unknown as AnySearch, "default") };
   if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
   return {
     ...makeQuery(schema, yql, parameters, undefined),
@@ -217,10 +220,12 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
     }
   }
   const parameters: Record<string, unknown> = { hits: limit, offset, timeout: `${timeoutMs}ms` };
-  parameters["ranking.profile"] = checkProfile(schema, options.profile ?? profile);
+  const ranked = checkProfile(schema, options.profile ?? profile);
+  parameters["ranking.profile"] = ranked;
   // What follows `from` may also be the name of a cluster, which would be all of its schemas.
   parameters["model.restrict"] = schema.name;
-  for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
+  for (const [name, value] of Object.entries(options.inputs ?? {}))
+    parameters[inputName(schema, ranked, name)] = sentValue(name, value);
   if (options.timing === true) parameters["presentation.timing"] = true;
   if (options.explain === true) parameters["explain"] = true;
   if (options.partialResults === true) parameters["brooklet.partial"] = true;
@@ -257,8 +262,13 @@ function continuationsText({ continuations = [] }: AnySearch): string {
   return texts.length === 0 ? "" : `{ 'continuations':[${texts.map((text) => `'${text}'`).join(", ")}] }`;
 }
 
-function inputName(name: string): string {
-  return `input.query(${name})`;
+/** An input, as parameters name it. A server takes any, since features may ask for it: one that nothing reads is misspelt. */
+function inputName(schema: AnySchema, profile: string, name: string): string {
+  const known = inputsOf(schema, profile);
+  if (known === undefined || known.includes(name)) return `input.query(${name})`;
+  throw invalidArgument(
+    `profile '${profile}' of schema ${schema.name} has no input '${name}'${suggestion(name, known)}`,
+  );
 }
 
 function shownFields(schema: AnySchema): string[] {
@@ -336,9 +346,12 @@ function checkProfile(schema: AnySchema, profile: string): string {
   throw invalidArgument(`schema ${schema.name} has no profile '${profile}'${suggestion(profile, schema.profiles)}`);
 }
 
-function inputValue(value: unknown): unknown {
-  const isRow = value instanceof Float32Array || value instanceof Float64Array || value instanceof Int8Array;
-  return isRow ? plainRow(value) : value;
+/** What a caller gives for a name, as JSON has it: what JSON would change, or leave out, is refused. */
+function sentValue(name: string, value: unknown): unknown {
+  if (value instanceof Float32Array || value instanceof Float64Array || value instanceof Int8Array)
+    return plainRow(value);
+  if (Number.isFinite(value) || / (Object|Array|String|Boolean|Undefined)]/.test({}.toString.call(value))) return value;
+  throw invalidArgument(`${name} is ${excerpt(value)}, which cannot be sent`);
 }
 
 function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undefined, zoneMinutes: number): string {

@@ -5,7 +5,7 @@
 import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { Condition } from "./condition.ts";
-import { excerpt, invalidArgument } from "./error.ts";
+import { demandKind, excerpt, invalidArgument } from "./error.ts";
 import type { Position } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -172,6 +172,7 @@ class FieldSelections {
   }
 
   prefix(start: string): Selection {
+    demandKind("prefix", start, "a text");
     const expression = `^${start.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")}`;
     return new Selection(`${this.#path} =~ ${selectionLiteral(expression)}`);
   }

@@ -10,23 +10,38 @@ import {
   type Group,
   grouping,
   int,
+  map,
+  position,
   query,
   ranges,
   schema,
   string,
+  struct,
+  tensor,
   text,
   vector,
+  weightedSet,
 } from "../src/index.ts";
 import { fakeServer } from "./fake-server.ts";
 
-const note = schema("note", {
-  title: text(),
-  size: int(),
-  isRead: bool(),
-  tags: array(string()),
-  numbers: array(int()),
-  vec: vector(2),
-});
+const note = schema(
+  "note",
+  {
+    title: text(),
+    size: int(),
+    isRead: bool(),
+    tags: array(string()),
+    numbers: array(int()),
+    vec: vector(2),
+    place: position().optional(),
+  },
+  {
+    profiles: {
+      own: { inputs: { q_vec: "tensor<float>(x[2])" }, firstPhase: "query(boost) * closeness(field, vec)" },
+      heir: { inherits: "own", inputs: { now: "double" } },
+    },
+  },
+);
 
 /** A group, to programs without types. */
 type Loose = { readonly [Name in keyof Group]: (...given: unknown[]) => Promise<unknown> };
@@ -50,7 +65,7 @@ const output = (write: (g: Language, it: Readonly<Record<string, unknown>>) => u
   grouping(note, ((it: Readonly<Record<string, unknown>>, g: Language) => ({ output: { a: write(g, it) } })) as never);
 const takesList = 'fields is "title": give a list';
 
-test.each<readonly [(group: Loose) => unknown, string]>([
+test.each<readonly [(group: Loose) => unknown, string | RegExp]>([
   [(group) => group.getMany(note, "ab"), 'ids is "ab": give a list'],
   [(group) => group.getMany(note), "ids is undefined: give a list"],
   [(group) => group.get(note, "1", null), "a read is null: give an object"],
@@ -81,6 +96,27 @@ test.each<readonly [(group: Loose) => unknown, string]>([
   [(group) => group.ask(note, "a", 3), "an answer is 3: give an object"],
   [(group) => (group.visit(note, { fields: "title" }) as unknown as AsyncGenerator).next(), takesList],
   [(group) => group.search(note, { inputs: 5 }), "inputs is 5: give an object"],
+  [
+    (group) => group.search(note, { profile: "own", inputs: { qvec: [1, 2] } }),
+    "profile 'own' of schema note has no input 'qvec'; did you mean 'q_vec'?",
+  ],
+  [
+    (group) => group.search(note, { profile: "own", inputs: { now: 1 } }),
+    "profile 'own' of schema note has no input 'now'",
+  ],
+  [(group) => group.search(note, { inputs: { boost: 1 } }), "profile 'default' of schema note has no input 'boost'"],
+  [(group) => group.searchYql(note, "select * from note", { inputs: { x: 1 } }), "has no input 'x'"],
+  ...[null, Number.NaN, Number.POSITIVE_INFINITY, 5n, new Date(0), new Map(), new Uint8Array(2)].flatMap((value) => [
+    [
+      (group: Loose) => group.search(note, { profile: "own", inputs: { boost: value } }),
+      /^boost is .+, which cannot be sent$/,
+    ] as const,
+    [
+      (group: Loose) =>
+        group.searchYql(note, "select * from note where size > @least", { parameters: { least: value } }),
+      /^least is .+, which cannot be sent$/,
+    ] as const,
+  ]),
   [(group) => group.search(note, { facets: 5 }), "facets is 5: give an object"],
   [(group) => group.search(note, { facets: { a: "title" } }), "facets are made by facet()"],
   [
@@ -132,13 +168,26 @@ test.each<readonly [(group: Loose) => unknown, string]>([
   [where((it) => it["title"]?.["near"]?.("a")), 'near is "a": give a list'],
   [where((it) => it["title"]?.["alternatives"]?.()), "alternatives is undefined: give an object"],
   [where((it) => it["title"]?.["prefix"]?.()), "undefined cannot be compared with"],
+  ...[undefined, null, 5, ["a"], new Date(0)].map(
+    (start) => [selected((it) => it["title"]?.["prefix"]?.(start)), /^prefix is .+: give a text$/] as const,
+  ),
+  [where((it) => it["vec"]?.["nearestNeighbor"]?.(null)), "nearestNeighbor is null: give an object"],
+  [where((it) => it["place"]?.["geoBoundingBox"]?.()), "geoBoundingBox is undefined: give an object"],
+  [() => schema("a", undefined as never), "fields is undefined: give an object"],
+  [() => array(string as never), "array() is made of fields, and a function is none"],
+  [() => weightedSet("string" as never), 'weightedSet() is made of fields, and "string" is none'],
+  [() => map(string(), undefined as never), "map() is made of fields, and undefined is none"],
+  [() => struct({ name: string } as never), "struct() is made of fields, and a function is none"],
+  [() => struct({}, { named: "a" } as never), "struct has no option 'named'; did you mean 'name'?"],
+  [() => tensor("float", 3 as never), "the dimensions of a tensor is 3: give an object"],
+  [() => tensor("float32" as never, { x: 2 }), 'cell is "float32": give float or double or bfloat16 or int8'],
   [where((it) => it["title"]?.["contains"]?.(["a"])), "a word is a list, which is no term"],
   [output((g) => g["quantiles"]?.(0.5)), "what quantiles is given first is 0.5: give a list"],
   [output((g, it) => g["quantiles"]?.([0.5], [it["size"]])), "an argument is"],
   [output((g) => g["max"]?.()), "an argument is undefined"],
   [() => grouping(note, {} as never), "what grouping is given is an object: give a function"],
 ])("%s", async (work, message) => {
-  expect(await messageOf(work)).toContain(message);
+  expect(await messageOf(work)).toMatch(message);
 });
 
 describe("nothing but conditions becomes part of one", () => {

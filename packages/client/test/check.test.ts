@@ -1,7 +1,20 @@
 /** That checks say what zod says, word for word, and that zod takes them for its own. */
 import { describe, expect, expectTypeOf, test } from "vitest";
 import * as z from "zod/v4";
-import { array, byte, int, map, type Schema, schema, string, text, timestamp, vector } from "../src/index.ts";
+import {
+  array,
+  byte,
+  double,
+  float,
+  int,
+  map,
+  type Schema,
+  schema,
+  string,
+  text,
+  timestamp,
+  vector,
+} from "../src/index.ts";
 import * as own from "../src/schema/check.ts";
 import { type Check, CheckError } from "../src/schema/check.ts";
 
@@ -94,6 +107,21 @@ test("integers within bounds are refused as zod refuses them, where a number hol
   expect(issuesOf(check.safeParse(2 ** 53))).toMatchObject([
     { message: "Too big: expected int to be <=9007199254740991" },
   ]);
+});
+
+test("numbers that 32 bits hold are those whose nearest is finite, in fields, their parts and their defaults", () => {
+  const sensor = schema("sensor", { celsius: float(), all: array(float()).optional(), exact: double().optional() });
+  const most = 2 ** 128 - 2 ** 103 - 2 ** 75;
+  for (const celsius of [most, -most, 0]) {
+    expect(Number.isFinite(Math.fround(celsius))).toBe(true);
+    expect(sensor.zod.safeParse({ celsius, all: [celsius], exact: 1e39 }).success).toBe(true);
+  }
+  for (const celsius of [2 ** 128 - 2 ** 103, -(2 ** 128 - 2 ** 103), 1e39]) {
+    expect(Number.isFinite(Math.fround(celsius))).toBe(false);
+    expect(issuesOf(sensor.zod.safeParse({ celsius }))).toMatchObject([{ path: ["celsius"] }]);
+    expect(issuesOf(sensor.zod.safeParse({ celsius: 0, all: [0, celsius] }))).toMatchObject([{ path: ["all", 1] }]);
+    expect(() => float().default(celsius)).toThrow("the default of a field cannot be stored");
+  }
 });
 
 describe("a schema's check, given to zod", () => {

@@ -195,11 +195,13 @@ describe("a feed", () => {
   });
 
   test.each([
-    { remove: true, fields: { body: "x" } },
-    { remove: true, update: {} },
-    { remove: 1, fields: { body: "x" } },
-    { fields: { body: "x" }, update: {} },
-  ])("refuses %j, which is several operations", async (several) => {
+    ["several", { remove: true, fields: { body: "x" } }],
+    ["several", { remove: true, update: {} }],
+    ["several", { remove: 1, fields: { body: "x" } }],
+    ["several", { fields: { body: "x" }, update: {} }],
+    ["none", { body: "x" }],
+    ["none", { remove: false }],
+  ])("refuses what is %s operations: %j", async (count, operation) => {
     for (const status of [404, 405]) {
       const asked: unknown[] = [];
       const fetch: Fetch = async (_, { method }) => {
@@ -208,8 +210,8 @@ describe("a feed", () => {
       };
       const feeding = connect({ url, fetch })
         .group("a")
-        .feed(note, [{ id: "1", ...several } as never]);
-      const message = expect.stringContaining("'1' has several of fields, update and remove");
+        .feed(note, [{ id: "1", ...operation } as never]);
+      const message = expect.stringContaining(`'1' has ${count} of fields, update and remove`);
       await expect(Promise.resolve(feeding)).rejects.toMatchObject({ code: "FEED_FAILED", message });
       expect(asked).toEqual(["GET"]);
     }

@@ -420,6 +420,20 @@ describe("failures", () => {
     }
   });
 
+  test.each([
+    ["https://page.example", ": is the server running, and does it allow pages of https://page.example?"],
+    ["http://localhost:808", ": is the server running, and does it allow pages of http://localhost:808?"],
+    ["http://localhost:8080", ": is the server running?"],
+    [undefined, ": is the server running?"],
+  ])("a page of %s is told what may keep an answer from it", async (origin, told) => {
+    onTestFinished(() => void vi.unstubAllGlobals());
+    vi.stubGlobal("location", origin === undefined ? undefined : { origin });
+    const fetch = (): Promise<Response> => Promise.reject(new TypeError("Failed to fetch"));
+    const alice = connect({ url: "http://localhost:8080", fetch, retry: { attempts: 1 } }).group("alice");
+    const message = `http://localhost:8080 cannot be reached (Failed to fetch)${told}`;
+    await expect(alice.get(note, "1")).rejects.toMatchObject({ code: "UNREACHABLE", message });
+  });
+
   test("a broken connection is tried twice more, unless the write has a condition", async () => {
     let tries = 0;
     const fetch = (): Promise<Response> => {

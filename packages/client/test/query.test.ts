@@ -340,6 +340,26 @@ describe("queries", () => {
     });
   });
 
+  test("give inputs that a profile declares, reads, inherits, or is near to, and those of what only the server knows", () => {
+    const profiles = {
+      own: { inputs: { now: "double" }, firstPhase: "query( boost ) * query(now)" },
+      heir: { inherits: "own", functions: { least: "query(low)" } },
+      round: { inherits: ["heir", "round"] },
+      foreign: { inherits: "theirs" },
+      filed: { firstPhase: "file:own.expression" },
+    } as const;
+    const ranked = schema("ranked", { vec: vector(2) }, { profiles });
+    const asked = (profile: string, inputs: object) =>
+      Object.keys(query(ranked, { profile, inputs } as never).parameters).filter((name) => name.startsWith("input"));
+    const all = { now: 1, boost: 2, low: 3, vec: [1, 2] };
+    const named = Object.keys(all).map((name) => `input.query(${name})`);
+    for (const profile of ["heir", "round"]) expect(asked(profile, all)).toEqual(named);
+    for (const profile of ["foreign", "filed"]) expect(asked(profile, { any: 1 })).toEqual(["input.query(any)"]);
+    expect(() => asked("own", { low: 1 })).toThrow(
+      "profile 'own' of schema ranked has no input 'low'; did you mean 'now'?",
+    );
+  });
+
   test("may be given in YQL, with parameters", () => {
     const yql = "select subject from mail where subject contains @word";
     const asked = yqlQuery(mail, yql, { parameters: { word: "a" }, summary: "short" });

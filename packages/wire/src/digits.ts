@@ -18,7 +18,7 @@ export function digitsOf(numbers: Float32Array | Float64Array | Int8Array): stri
 }
 
 /** Writes the digits of numbers, the two of each byte as they lie in memory, from the beginning of `digits` on. */
-export function writeDigits(numbers: Float32Array | Float64Array | Int8Array, digits: Uint16Array): void {
+function writeDigits(numbers: Float32Array | Float64Array | Int8Array, digits: Uint16Array): void {
   const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT } = numbers;
   if (numbers instanceof Float32Array) {
     writeDigitsOf32(new Uint32Array(buffer, byteOffset, numbers.length), digits);
@@ -48,6 +48,11 @@ export class CellDigits {
   /** The cells as they are now: what is done to the numbers later changes nothing; unless they are lent, to be read at once. */
   constructor(numbers: ArrayLike<number>, isLent = false) {
     this.cells = isLent && numbers instanceof Float32Array ? numbers : new Float32Array(numbers);
+  }
+
+  /** Writes them as `JsonBytes` does, the two of each byte as they lie in memory, from the beginning of `digits` on. */
+  writeTo(digits: Uint16Array): void {
+    writeDigits(this.cells, digits);
   }
 
   toString(): string {

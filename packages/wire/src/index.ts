@@ -38,7 +38,6 @@ export {
 export { ERROR_SUMMARIES } from "./error-summary.ts";
 export type { FeedLine } from "./feed.ts";
 export { BOUNDS, Histogram, type HistogramFigures } from "./histogram.ts";
-export { JsonBytes } from "./json-bytes.ts";
 export { networkOf } from "./network.ts";
 export type {
   Coverage,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CellDigits, JsonBytes } from "./index.ts";
+import { CellDigits } from "./digits.ts";
+import { JsonBytes } from "./json-bytes.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 

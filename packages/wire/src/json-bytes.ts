@@ -1,9 +1,10 @@
 /**
  * JSON as bytes: one value after the other into one buffer. The cells of a vector become digits there at once, without a text of
- * them that would be made, looked through and encoded.
+ * them that would be made, looked through and encoded. An entry of its own, which holds nothing of others: a page loads it with its
+ * first feed.
  */
 import type { UnsharedBytes } from "./bytes.ts";
-import { CellDigits, writeDigits } from "./digits.ts";
+import type { CellDigits } from "./digits.ts";
 
 const FIRST_BYTES = 4 << 10;
 /** Bytes of UTF-8 that a UTF-16 unit becomes at most. */
@@ -69,9 +70,9 @@ export class JsonBytes {
 
   /** Writes a text and a value up to its last cells; what comes after those is returned, to be written with what follows. */
   #untilLast(before: string, value: unknown, depth: number): string {
-    if (value instanceof CellDigits) {
+    if (isCells(value)) {
       this.text(`${before}"`);
-      this.#cells(value.cells);
+      this.#cells(value);
       return '"';
     }
     if (!hasCells(value, depth)) return before + JSON.stringify(value);
@@ -91,10 +92,11 @@ export class JsonBytes {
     return `${text}}`;
   }
 
-  #cells(cells: Float32Array): void {
-    if (this.#digits.length < cells.byteLength) this.#digits = new Uint16Array(cells.byteLength);
-    writeDigits(cells, this.#digits);
-    this.raw(new Uint8Array(this.#digits.buffer, 0, cells.byteLength * 2));
+  #cells(value: CellDigits): void {
+    const { byteLength } = value.cells;
+    if (this.#digits.length < byteLength) this.#digits = new Uint16Array(byteLength);
+    value.writeTo(this.#digits);
+    this.raw(new Uint8Array(this.#digits.buffer, 0, byteLength * 2));
   }
 
   #makeRoom(bytes: number): void {
@@ -104,6 +106,12 @@ export class JsonBytes {
     larger.set(this.bytes);
     this.#bytes = larger;
   }
+}
+
+/** Whether a value is cells, by what it has and not by its class: several copies of that may be loaded. */
+function isCells(value: unknown): value is CellDigits {
+  if (typeof value !== "object" || value === null) return false;
+  return (value as Partial<CellDigits>).cells instanceof Float32Array && "writeTo" in value;
 }
 
 /** Whether JSON has no value for it. */
@@ -125,5 +133,5 @@ function hasCells(value: unknown, depth: number): value is readonly unknown[] | 
 }
 
 function isOrHasCells(value: unknown, depth: number): boolean {
-  return value instanceof CellDigits || hasCells(value, depth);
+  return isCells(value) || hasCells(value, depth);
 }

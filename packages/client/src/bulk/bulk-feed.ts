@@ -2,7 +2,8 @@
  * Operations of a feed, many in one request (`POST /brooklet/v1/feed`), where the server has that. They gather until
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
-import { causeOf, type FeedLine, JsonBytes, pause, type UnsharedBytes, waitMs } from "@brooklet/wire";
+import { causeOf, type FeedLine, pause, type UnsharedBytes, waitMs } from "@brooklet/wire";
+import { JsonBytes } from "@brooklet/wire/json-bytes";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "../error.ts";
 import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "../exchange.ts";
 import type { FeedOptions } from "../feed.ts";

@@ -1,6 +1,6 @@
 /** Operations as lines of a feed in bulk. */
 
-import { encodeDocument } from "../document.ts";
+import { encodeDocument } from "../document-request.ts";
 import { invalidArgument } from "../error.ts";
 import { type FeedOperation, isFeedUpdate } from "../feed.ts";
 import type { DocumentInputOf } from "../schema/infer.ts";
@@ -8,10 +8,10 @@ import type { AnySchema } from "../schema/schema.ts";
 import { encodeUpdate, type UpdateOf } from "../update.ts";
 import type { BulkOperation } from "./bulk-feed.ts";
 
-/** Refuses what is several operations at once: which of them is meant cannot be known. */
+/** Refuses what is several operations at once, or none: which of them is meant cannot be known. */
 export function demandOne({ id, fields, update, remove }: FeedOperation<unknown, unknown>): void {
-  if ([fields, update, remove || undefined].filter((it) => it !== undefined).length > 1)
-    throw invalidArgument(`'${id}' has several of fields, update and remove`);
+  const given = [fields, update, remove || undefined].filter((it) => it !== undefined).length;
+  if (given !== 1) throw invalidArgument(`'${id}' has ${given ? "several" : "none"} of fields, update and remove`);
 }
 
 /** An operation as a line of a feed. */

@@ -1,8 +1,10 @@
-/** Reads answers of a search as typed hits. */
+/** The request of a search of one group, and its answer read as typed hits. */
 import type { SearchNote } from "@brooklet/answers";
 import type { Coverage, ResultRoot, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
+import type { DocumentPlace } from "../document-request.ts";
 import { BrookletError, unexpectedAnswer } from "../error.ts";
+import { exchange } from "../exchange.ts";
 import { CODE } from "../grouping/grouped.ts";
 import type { WireGroup } from "../grouping/grouping.ts";
 import type { Query } from "../query.ts";
@@ -29,6 +31,18 @@ export interface SearchResult<Fields, Features = HitFeatures> {
   readonly timing?: SearchTiming;
 }
 
+/** What a search of a group answers, as it is on the wire. */
+export async function wireResult(
+  { exchange: to, group }: DocumentPlace,
+  asked: Readonly<Record<string, unknown>>,
+  signal: AbortSignal | undefined,
+  isExact = false,
+): Promise<WireResult> {
+  const parameters = { ...asked, "streaming.groupname": group };
+  const request = { method: "POST", target: "/search/", parameters, signal, isRepeatable: true, isExact } as const;
+  return (await exchange(to, request)).json as WireResult;
+}
+
 /** The root of an answer that is whole. */
 export function wholeRoot(answer: unknown): ResultRoot {
   const { root } = answer as WireResult;
@@ -48,7 +62,7 @@ export async function readResult<Fields, Features, Grouped>(
 ): Promise<SearchResult<Fields, Features> & Grouped> {
   // Loaded when there are such texts: most schemas have none.
   const marked = markedFields(query.schema);
-  const marking = marked.length > 0 ? { marked, read: (await import("./highlight.ts")).withHighlights } : undefined;
+  const marking = marked.length > 0 ? { marked, read: (await import("./extras.ts")).withHighlights } : undefined;
   const { timing } = answer as WireResult;
   const root = wholeRoot(answer);
   const hits = (root.children ?? []).filter((child): child is WireHit => !child.id.startsWith("group:"));
@@ -57,7 +71,7 @@ export async function readResult<Fields, Features, Grouped>(
     totalCount: root.fields?.totalCount ?? 0,
     ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
     ...(query.note === undefined ? {} : { note: query.note }),
-    ...(timing === undefined ? {} : { timing: (await import("./timing.ts")).readTiming(timing) }),
+    ...(timing === undefined ? {} : { timing: (await import("./extras.ts")).readTiming(timing) }),
   };
   const groups = (root.children ?? []).filter((child) => child.id.startsWith("group:root:"));
   return {

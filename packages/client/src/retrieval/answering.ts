@@ -14,11 +14,10 @@ import type { Hit as WireHit } from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
 import { type DocumentPlace, storedFields } from "../document-request.ts";
 import { demandKind, invalidArgument, withOwnErrors } from "../error.ts";
-import { wholeRoot } from "../hit/result.ts";
-import { wireResult } from "../hit/search-request.ts";
+import { wholeRoot, wireResult } from "../hit/result.ts";
 import type { RequestOptions } from "../request-options.ts";
 import type { AnySchema } from "../schema/schema.ts";
-import { type AskOptions, checkLanguageModel } from "./answer.ts";
+import type { AskOptions } from "./answer.ts";
 import { failureOfModel } from "./model-failure.ts";
 import { type RetrieveOptions, retrievePassages } from "./retrieval.ts";
 
@@ -57,7 +56,7 @@ function checkHistory(history: readonly ChatMessage[]): void {
   });
 }
 
-/** The parts of an answer, by the model of the client unless the options have one. */
+/** The parts of an answer, by the model of the client unless the options have one; whether that is one was looked at before. */
 export async function* answerParts(
   place: DocumentPlace,
   schema: AnySchema,
@@ -77,7 +76,6 @@ export async function* answerParts(
       "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
     );
   }
-  checkLanguageModel(model, "model");
   try {
     const searched = rewrite ? await rewrittenQuestion(question, history, model, signal) : question;
     const { passages } = await groupRetrieval(place, schema, searched, retrieval);

@@ -73,8 +73,13 @@ export const INT: Codec = integersTo(2 ** 31 - 1);
 /** Integers of 64 bits, as far as a number is exact. Larger ones are texts where they were read exactly. */
 export const LONG: Codec = { zod: integers(), encode: same, decode: integer };
 
-/** Floating-point numbers. */
+/** The largest number that 32 bits hold: those above are nearer to infinity, which is what would be stored. */
+export const FLOAT_MAX: number = 2 ** 128 - 2 ** 103 - 2 ** 75;
+
+/** Floating-point numbers of 64 bits. */
 export const NUMBER: Codec = { zod: numbers(), encode: same, decode: number };
+/** Those of 32 bits. */
+export const FLOAT: Codec = { ...NUMBER, zod: numbers(-FLOAT_MAX, FLOAT_MAX) };
 
 /** Truth values. */
 export const BOOL: Codec = {

@@ -1,6 +1,6 @@
 /** Fields that hold several values: lists, weighted sets, maps, and structs. */
 import type { Condition } from "../condition.ts";
-import { invalidArgument } from "../error.ts";
+import { demandKind, excerpt, invalidArgument, refuseUnknown } from "../error.ts";
 import { arrayCodec, INT, mapValues, objectCodec, partOf, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
 import {
@@ -23,6 +23,14 @@ import type {
   WordsOf,
 } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+
+/** What a field is in a schema file that another is made of; refuses what is no field, such as `array(string)`. */
+function definitionIn(maker: string, field: Field): FieldDefinition {
+  if (typeof field?.definition === "object") return field.definition;
+  throw invalidArgument(
+    `${maker}() is made of fields, and ${excerpt(field)} is none: make one with string(), int() and their kin`,
+  );
+}
 
 /** Refuses marks where hits have none: the text as it was written would be taken for HTML. */
 function unmarked(definition: FieldDefinition): FieldDefinition {
@@ -82,7 +90,7 @@ export type ArrayField<Element extends Field> = Collection<
  * ```
  */
 export function array<Element extends ListedField>(element: Element): ArrayField<Element> {
-  const { type, members, isExact, ...rest } = element.definition;
+  const { type, members, isExact, ...rest } = definitionIn("array", element);
   if ("element" in type) unmarked(element.definition);
   // The engine has no words and values of lists within lists.
   const kept: typeof rest = "element" in type ? STORED : rest;
@@ -107,7 +115,7 @@ export type WeightedSetField<Element extends Field> = Collection<
  * ```
  */
 export function weightedSet<Element extends WeighedField>(element: Element): WeightedSetField<Element> {
-  const { type, indexing, settings, values } = element.definition;
+  const { type, indexing, settings, values } = definitionIn("weightedSet", element);
   const definition = {
     type: { kind: "weightedset", element: type } as const,
     indexing,
@@ -134,10 +142,11 @@ export type MapField<Key extends Field, Value extends Field> = Collection<
  * ```
  */
 export function map<Key extends KeyField, Value extends Field>(key: Key, value: Value): MapField<Key, Value> {
+  const [ofKey, ofValue] = [definitionIn("map", key), definitionIn("map", value)];
   const definition: FieldDefinition = {
-    type: { kind: "map", key: key.definition.type, value: value.definition.type },
+    type: { kind: "map", key: ofKey.type, value: ofValue.type },
     ...STORED,
-    members: { key: unmarked(key.definition), value: unmarked(value.definition) },
+    members: { key: unmarked(ofKey), value: unmarked(ofValue) },
   };
   return makeField(definition, recordCodec(key.codec, value.codec));
 }
@@ -164,7 +173,12 @@ export interface StructOptions {
  * ```
  */
 export function struct<Members extends FieldMap>(members: Members, options: StructOptions = {}): StructField<Members> {
-  const struct: StructType = { name: options.name, members: mapValues(members, (member) => member.definition.type) };
+  refuseUnknown("struct", options, ["name"]);
+  demandKind("the members of a struct", members, "an object");
+  const struct: StructType = {
+    name: options.name,
+    members: mapValues(members, (member) => definitionIn("struct", member).type),
+  };
   const definition: FieldDefinition = {
     type: { kind: "struct", struct },
     ...STORED,

@@ -330,11 +330,14 @@ class FieldCondition {
   }
 
   geoBoundingBox(box: { south: number; west: number; north: number; east: number }): Condition {
+    demandKind("geoBoundingBox", box, "an object");
     const edges = [box.south, box.west, box.north, box.east].map(literal).join(", ");
     return new Condition(`geoBoundingBox(${this.#path}, ${edges})`);
   }
 
-  nearestNeighbor({ input = this.#path, ...options }: NearestOptions = {}): Condition {
+  nearestNeighbor(given: NearestOptions = {}): Condition {
+    demandKind("nearestNeighbor", given, "an object");
+    const { input = this.#path, ...options } = given;
     const said = options.totalTargetHits === undefined ? { targetHits: TARGET_HITS_DEFAULT, ...options } : options;
     return new Condition(annotate(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
   }

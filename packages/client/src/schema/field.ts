@@ -4,7 +4,20 @@
  */
 
 import { invalidArgument, refuseUnknown } from "../error.ts";
-import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, partOf, RAW, TEXT } from "./codec.ts";
+import {
+  BOOL,
+  BYTE,
+  type Codec,
+  FLOAT,
+  INT,
+  LONG,
+  NUMBER,
+  POSITION,
+  type Position,
+  partOf,
+  RAW,
+  TEXT,
+} from "./codec.ts";
 import type { DataType, DistanceMetric, PrimitiveName } from "./data-type.ts";
 import type {
   BoolConditions,
@@ -238,7 +251,7 @@ export function byte(): Plain<"sortable", number, IntegerConditions> {
 }
 
 /**
- * A floating-point number of 32 bits.
+ * A floating-point number of 32 bits. One beyond what those hold (3.4e38) is refused.
  *
  * @example
  * ```ts
@@ -246,7 +259,7 @@ export function byte(): Plain<"sortable", number, IntegerConditions> {
  * ```
  */
 export function float(): Plain<"sortable", number, OrderConditions<number>> {
-  return attribute("float", NUMBER);
+  return attribute("float", FLOAT);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A schema: fields, how they are ranked, and everything that follows from them. */
 
 import { documentNameProblem, suggestion } from "@brooklet/wire";
-import { invalidArgument, refuseUnknown } from "../error.ts";
+import { demandKind, invalidArgument, refuseUnknown } from "../error.ts";
 import type { AnalysisOptions } from "./analysis.ts";
 import type { Check } from "./check.ts";
 import { type Codec, mapValues, objectCodec } from "./codec.ts";
@@ -139,6 +139,7 @@ function checkedNamespace(namespace: string): string {
 function checkNames(name: string, fields: FieldMap): void {
   if (!IDENTIFIER.test(name))
     throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
+  demandKind("fields", fields, "an object");
   for (const [field, made] of Object.entries(fields)) {
     if (typeof made?.codec !== "object")
       throw invalidArgument(

@@ -2,7 +2,7 @@
 import { CellDigits, digitsOf } from "@brooklet/wire";
 import { unexpectedAnswer } from "../error.ts";
 import { type Check, integers, lists, numbers, objects, records, texts, values } from "./check.ts";
-import { type Codec, mapValues, record } from "./codec.ts";
+import { type Codec, FLOAT_MAX, mapValues, record } from "./codec.ts";
 import { type CellType, type Dimensions, dimensionNames } from "./data-type.ts";
 
 /** Numbers in a row. */
@@ -90,7 +90,7 @@ function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec 
 /** The largest numbers that cells hold: those above are nearer to infinity, which is what would be stored. */
 const MOST: Readonly<Record<CellType, number>> = {
   double: Number.MAX_VALUE,
-  float: 2 ** 128 - 2 ** 103 - 2 ** 75,
+  float: FLOAT_MAX,
   bfloat16: 2 ** 128 - 2 ** 119 - 2 ** 75,
   int8: 127,
 };

@@ -1,6 +1,6 @@
 /** Fields of tensors: vectors to search near to, and tensors for ranking. Hits leave them out unless they are asked for. */
 
-import { invalidArgument, refuseUnknown } from "../error.ts";
+import { demandKind, invalidArgument, type Kind, refuseUnknown } from "../error.ts";
 import { type Chunking, chunkerOf } from "./chunk.ts";
 import type { CellType, Dimensions, DistanceMetric } from "./data-type.ts";
 import { checkEmbedderName } from "./embedder-component.ts";
@@ -128,7 +128,11 @@ export function tensor<const D extends Dimensions>(
   return tensorField(cell, dimensions);
 }
 
+const CELLS: Kind = ["float", "double", "bfloat16", "int8"] satisfies readonly CellType[];
+
 function tensorField<F extends Field>(cell: CellType, dimensions: Dimensions, metric?: DistanceMetric): F {
+  demandKind("the dimensions of a tensor", dimensions, "an object");
+  demandKind("cell", cell, CELLS);
   for (const [name, size] of Object.entries(dimensions)) {
     if (size !== "mapped" && !(Number.isInteger(size) && size > 0)) {
       throw invalidArgument(`dimension '${name}' has size ${size}: give a positive integer, or "mapped"`);
