@@ -19,6 +19,7 @@ import {
   struct,
   tensor,
   text,
+  timestamp,
   vector,
   weightedSet,
 } from "../src/index.ts";
@@ -33,6 +34,8 @@ const note = schema(
     tags: array(string()),
     numbers: array(int()),
     vec: vector(2),
+    at: timestamp().optional(),
+    seconds: timestamp({ unit: "seconds" }).optional(),
     place: position().optional(),
   },
   {
@@ -171,6 +174,14 @@ test.each<readonly [(group: Loose) => unknown, string | RegExp]>([
   ...[undefined, null, 5, ["a"], new Date(0)].map(
     (start) => [selected((it) => it["title"]?.["prefix"]?.(start)), /^prefix is .+: give a text$/] as const,
   ),
+  ...["at", "seconds"].flatMap((field) => {
+    const invalid = (comparison: string) => (it: Conditions) => it[field]?.[comparison]?.(new Date(Number.NaN));
+    const message = "an invalid Date cannot be compared with";
+    return [
+      ...["is", "lt", "ge"].map((it) => [where(invalid(it)), message] as const),
+      ...["is", "isNot", "lt", "ge"].map((it) => [selected(invalid(it)), message] as const),
+    ];
+  }),
   [where((it) => it["vec"]?.["nearestNeighbor"]?.(null)), "nearestNeighbor is null: give an object"],
   [where((it) => it["place"]?.["geoBoundingBox"]?.()), "geoBoundingBox is undefined: give an object"],
   [() => schema("a", undefined as never), "fields is undefined: give an object"],

@@ -140,9 +140,17 @@ describe("conditions", () => {
     ["a weight's", () => it.year.weightedSet({ 2.5: 1 }), "year cannot be compared with 2.5: give an integer"],
     ["of an element", () => it.recipients.at(0, 2 as never), "recipients[0] cannot be compared with 2: give a text"],
     ["a text", () => it.year.is("2" as never), "year cannot be compared with 2: give an integer"],
-    ["nothing", () => it.score.is(undefined as never), "score cannot be compared with undefined: give a number"],
+    [
+      "nothing",
+      () => it.score.is(undefined as never),
+      "score cannot be compared with undefined: give a number or a Date",
+    ],
     ["no truth value", () => it.unread.is(1 as never), "unread cannot be compared with 1: give true or false"],
-    ["a bound that is a text", () => it.score.lt("2" as never), "score cannot be compared with 2: give a number"],
+    [
+      "a bound that is a text",
+      () => it.score.lt("2" as never),
+      "score cannot be compared with 2: give a number or a Date",
+    ],
   ])("what no value can be equal to is refused: %s", (_, write, message) => {
     expect(write).toThrow(message);
   });

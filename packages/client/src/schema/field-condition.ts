@@ -390,7 +390,8 @@ class FieldCondition {
   #bound(comparison: Comparison, value: Literal | Date): Literal | undefined {
     if (!(value instanceof Date)) {
       if (comparison === "=") checkEqual(this.#path, this.#type, value);
-      else if (typeof value !== "number" && typeof value !== "bigint") throw unequal(this.#path, value, "a number");
+      else if (typeof value !== "number" && typeof value !== "bigint")
+        throw unequal(this.#path, value, "a number or a Date");
       return value;
     }
     return hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
@@ -416,7 +417,7 @@ const KINDS: Readonly<Record<string, readonly [type: string, words: string]>> = 
 function checkEqual(path: string, type: DataType, value: Literal): void {
   if (type.kind !== "primitive") return;
   const isWhole = isInteger(type);
-  const [kind, words] = KINDS[type.name] ?? ["number", isWhole ? "an integer" : "a number"];
+  const [kind, words] = KINDS[type.name] ?? ["number", isWhole ? "an integer" : "a number or a Date"];
   if (isWhole && (Number.isInteger(value) || typeof value === "bigint")) return;
   if (isWhole || typeof value !== kind) throw unequal(path, value, words);
 }

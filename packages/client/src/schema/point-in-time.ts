@@ -2,7 +2,7 @@
  * Points in time: a `Date` here, seconds since the epoch there. In a `double` they have their fraction, so that no
  * millisecond is lost; a `long` holds whole seconds, and what has a fraction is refused (docs/decisions/0035).
  */
-import { unexpectedAnswer } from "../error.ts";
+import { invalidArgument, unexpectedAnswer } from "../error.ts";
 import { dates } from "./check.ts";
 import type { Codec } from "./codec.ts";
 import type { DataType } from "./data-type.ts";
@@ -14,9 +14,11 @@ const DATE_MAX_MS = 8.64e15;
 /** The comparison of a value with a bound. */
 export type Comparison = "=" | "<" | "<=" | ">" | ">=";
 
-/** Seconds since the epoch, with their fraction. */
+/** Seconds since the epoch, with their fraction. An invalid date is refused: nothing equals it, and so everything would be another. */
 export function secondsOf(date: Date): number {
-  return date.getTime() / MS_PER_SECOND;
+  const seconds = date.getTime() / MS_PER_SECOND;
+  if (Number.isNaN(seconds)) throw invalidArgument("an invalid Date cannot be compared with");
+  return seconds;
 }
 
 /**
