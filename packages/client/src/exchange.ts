@@ -173,7 +173,7 @@ export function unreachable(url: string, cause: unknown): BrookletError {
   const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
   // A page is not told why it may not read what came of another origin: to it that is as if nobody had answered.
   const { origin } = Object((globalThis as { readonly location?: unknown }).location) as { readonly origin?: string };
-  const also = origin && !`${url}/`.startsWith(`${origin}/`) ? `, and does it allow pages of ${origin}` : "";
+  const also = origin && !`${url}/`.startsWith(`${origin}/`) ? `, and does it allow ${origin}` : "";
   return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running${also}?`, {
     outcome: NEVER_OPEN.test(String(inner?.code)) ? "not_applied" : "unknown",
     cause,

@@ -421,8 +421,8 @@ describe("failures", () => {
   });
 
   test.each([
-    ["https://page.example", ": is the server running, and does it allow pages of https://page.example?"],
-    ["http://localhost:808", ": is the server running, and does it allow pages of http://localhost:808?"],
+    ["https://page.example", ": is the server running, and does it allow https://page.example?"],
+    ["http://localhost:808", ": is the server running, and does it allow http://localhost:808?"],
     ["http://localhost:8080", ": is the server running?"],
     [undefined, ": is the server running?"],
   ])("a page of %s is told what may keep an answer from it", async (origin, told) => {

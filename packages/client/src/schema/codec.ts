@@ -54,6 +54,8 @@ function integer(json: unknown): number {
   return value;
 }
 
+// What makes a check is marked as pure, so that a bundle has those of the fields alone that it makes.
+
 /** Texts. */
 export const TEXT: Codec = { zod: texts(), encode: same, decode: text, empty: () => "" };
 
@@ -67,23 +69,23 @@ function integersTo(maximum: number): Codec {
 export const partOf = (codec: Codec): Codec => codec.part ?? codec;
 
 /** Integers of 8 bits. */
-export const BYTE: Codec = integersTo(127);
+export const BYTE: Codec = /* @__PURE__ */ integersTo(127);
 /** Integers of 32 bits. */
-export const INT: Codec = integersTo(2 ** 31 - 1);
+export const INT: Codec = /* @__PURE__ */ integersTo(2 ** 31 - 1);
 /** Integers of 64 bits, as far as a number is exact. Larger ones are texts where they were read exactly. */
-export const LONG: Codec = { zod: integers(), encode: same, decode: integer };
+export const LONG: Codec = { zod: /* @__PURE__ */ integers(), encode: same, decode: integer };
 
 /** The largest number that 32 bits hold: those above are nearer to infinity, which is what would be stored. */
 export const FLOAT_MAX: number = 2 ** 128 - 2 ** 103 - 2 ** 75;
 
 /** Floating-point numbers of 64 bits. */
-export const NUMBER: Codec = { zod: numbers(), encode: same, decode: number };
+export const NUMBER: Codec = { zod: /* @__PURE__ */ numbers(), encode: same, decode: number };
 /** Those of 32 bits. */
-export const FLOAT: Codec = { ...NUMBER, zod: numbers(-FLOAT_MAX, FLOAT_MAX) };
+export const FLOAT: Codec = { zod: /* @__PURE__ */ numbers(-FLOAT_MAX, FLOAT_MAX), encode: same, decode: number };
 
 /** Truth values. */
 export const BOOL: Codec = {
-  zod: truths(),
+  zod: /* @__PURE__ */ truths(),
   encode: same,
   decode: (json) => {
     if (typeof json !== "boolean") throw wrong("true or false", json);
@@ -102,7 +104,10 @@ const LONGITUDE_MAX = 180;
 
 /** Places on earth. */
 export const POSITION: Codec = {
-  zod: objects({ lat: numbers(-LATITUDE_MAX, LATITUDE_MAX), lng: numbers(-LONGITUDE_MAX, LONGITUDE_MAX) }),
+  zod: /* @__PURE__ */ objects({
+    lat: /* @__PURE__ */ numbers(-LATITUDE_MAX, LATITUDE_MAX),
+    lng: /* @__PURE__ */ numbers(-LONGITUDE_MAX, LONGITUDE_MAX),
+  }),
   encode: same,
   decode: (json) => {
     const { lat, lng } = record(json, "a position");
@@ -112,7 +117,7 @@ export const POSITION: Codec = {
 
 /** Bytes, as base64. */
 export const RAW: Codec = {
-  zod: bytes(),
+  zod: /* @__PURE__ */ bytes(),
   encode: (value) => encodeBase64(value as Uint8Array),
   decode: (json) => {
     const bytes = decodeBase64(text(json));

@@ -330,14 +330,13 @@ class FieldCondition {
   }
 
   geoBoundingBox(box: { south: number; west: number; north: number; east: number }): Condition {
-    demandKind("geoBoundingBox", box, "an object");
-    const edges = [box.south, box.west, box.north, box.east].map(literal).join(", ");
+    const { south, west, north, east } = Object(box) as typeof box;
+    const edges = [south, west, north, east].map(literal).join(", ");
     return new Condition(`geoBoundingBox(${this.#path}, ${edges})`);
   }
 
-  nearestNeighbor(given: NearestOptions = {}): Condition {
-    demandKind("nearestNeighbor", given, "an object");
-    const { input = this.#path, ...options } = given;
+  nearestNeighbor(given?: NearestOptions): Condition {
+    const { input = this.#path, ...options } = Object(given) as NearestOptions;
     const said = options.totalTargetHits === undefined ? { targetHits: TARGET_HITS_DEFAULT, ...options } : options;
     return new Condition(annotate(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
   }

@@ -7,7 +7,6 @@ import { chunkScoresName, hybridProfileName, nearProfileName } from "@brooklet/a
 import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
-import type { AnySchema } from "./schema.ts";
 import { similarityOf } from "./similarity.ts";
 
 /** A formula of the ranking language, as in `"bm25(subject) + 2 * bm25(body)"`. */
@@ -114,7 +113,18 @@ export function parentsOf(name: string, profile: Profile): readonly string[] {
  * The inputs that a query may give a profile: those that it and the profiles it inherits from declare or read, and the vectors to be near
  * to. Nothing where only the server knows: one of those profiles, or an expression, is not here.
  */
-export function inputsOf({ fields, profiles, ranking }: AnySchema, name: string): readonly string[] | undefined {
+export function inputsOf(
+  {
+    fields,
+    profiles,
+    ranking,
+  }: {
+    readonly fields: FieldMap;
+    readonly profiles: readonly string[];
+    readonly ranking: Readonly<Record<string, Profile>>;
+  },
+  name: string,
+): readonly string[] | undefined {
   const names = new Set([name]);
   // A set is walked to its end, also to what is added on the way.
   for (const at of names) for (const parent of parentsOf(at, ranking[at] ?? {})) names.add(parent);
