@@ -10,7 +10,15 @@ import {
   type ToWorker,
   workerOf,
 } from "./browser/messages.ts";
-import { browser, type Channel, lackOfStorage, type MessageEnd, openChannel } from "./browser/platform.ts";
+import {
+  browser,
+  type Channel,
+  isRefusal,
+  lackOfStorage,
+  type MessageEnd,
+  nothingKept,
+  openChannel,
+} from "./browser/platform.ts";
 import { LackOfFiles } from "./browser/pool.ts";
 import { type StartMessage, WorkerDatabase } from "./browser/worker-database.ts";
 import { startingError } from "./starting.ts";
@@ -39,10 +47,12 @@ async function start(asked: StartMessage): Promise<void> {
     if (asked.stored !== undefined) await takeFiles(asked.stored.name);
     database = await WorkerDatabase.open(asked, tellProblem, () => tell({ kind: "cleared" }));
     if (asked.stored !== undefined) channel = serveOthers(database, asked.stored);
-    tell({ kind: "started", isNew: database.isNew });
+    tell({ kind: "started", isNew: database.isNew, isFull: database.isFull });
   } catch (error) {
-    const { code, status, message } = startingError(error);
-    tell({ kind: "failed", code, status, message, lacks: error instanceof LackOfFiles });
+    // What the page may do, its worker may not: frames of other sites and private windows.
+    const reason = isRefusal(error) ? new LackOfFiles(nothingKept(error)) : error;
+    const { code, status, message } = startingError(reason);
+    tell({ kind: "failed", code, status, message, lacks: reason instanceof LackOfFiles });
   }
 }
 
@@ -73,10 +83,10 @@ function serveOthers(of: WorkerDatabase, { name, owner }: NonNullable<StartMessa
     const { to, from, message } = data as Envelope<ToOwner | FromOwner>;
     if (to === OWNER || to === workerOf(owner)) of.take(from, message as ToOwner, (reply) => send(from, reply));
     // A lock does not outlive that the storage is cleared. The other page will not get the files while they are open here.
-    else if (message.kind === "opening") send(EVERYBODY, { kind: "serving", isNew: of.isNew });
+    else if (message.kind === "opening") send(EVERYBODY, { kind: "serving", isNew: of.isNew, isFull: of.isFull });
   };
   tellClosing = () => send(EVERYBODY, { kind: "closing" });
-  send(EVERYBODY, { kind: "serving", isNew: of.isNew });
+  send(EVERYBODY, { kind: "serving", isNew: of.isNew, isFull: of.isFull });
   return heard;
 }
 

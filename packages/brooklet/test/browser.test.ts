@@ -393,7 +393,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     expect(said.failures[0]).toMatch(
       /^CANNOT_START: The worker of the database failed: .*open\(\{ assets: \{ worker \} \}\)/,
     );
-    expect(said.failures[1]).toMatch(/^CANNOT_START: .*none\.wasm answered 404/);
+    expect(said.failures[1]).toMatch(/^CANNOT_START: .*none\.wasm: it answered 404/);
     expect(said.failures[2]).toMatch(/^CANNOT_START: SQLite cannot be loaded from \/none\.wasm: /);
     expect(said.isStored).toBe(false);
     expect(said.warnings).toEqual([
@@ -405,14 +405,27 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     expect(told.every((complaint) => /404|loading sqlite3/.test(complaint))).toBe(true);
   });
 
+  const REFUSED = "new DOMException('The operation is insecure', 'SecurityError')";
+  const LETS_NOTHING = "the browser lets this page keep nothing (The operation is insecure)";
   test.each([
-    ["navigator, 'locks'", "this browser has no Web Locks"],
-    ["navigator, 'storage'", "this browser has no private file system (OPFS)"],
-    ["globalThis, 'BroadcastChannel'", "this browser has no BroadcastChannel"],
-  ])("is in memory where a worker has no %s, though the page has", async (what, lack) => {
+    ["has no locks", "navigator, 'locks', { value: undefined }", "this browser has no Web Locks"],
+    ["has no files", "navigator, 'storage', { value: undefined }", "this browser has no private file system (OPFS)"],
+    ["has no channels", "globalThis, 'BroadcastChannel', { value: undefined }", "this browser has no BroadcastChannel"],
+    ["may have no locks", `navigator.locks, 'request', { value: () => Promise.reject(${REFUSED}) }`, LETS_NOTHING],
+    [
+      "may have no files",
+      `navigator.storage, 'getDirectory', { value: async () => { throw ${REFUSED}; } }`,
+      LETS_NOTHING,
+    ],
+    [
+      "may have no channels",
+      `globalThis, 'BroadcastChannel', { value: function () { throw ${REFUSED}; } }`,
+      LETS_NOTHING,
+    ],
+  ])("is in memory where a worker %s, though the page does", async (_, what, lack) => {
     const page = await newPage();
     const script = `import "${site.url}app/browser-worker.js";
-      Object.defineProperty(${what}, { value: undefined });`;
+      Object.defineProperty(${what});`;
     const told = await page.evaluate(async (text) => {
       const { open, note: schema } = globalThis as unknown as Window;
       const worker = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));

@@ -31,8 +31,8 @@ export type FromOwner =
   | { readonly kind: "moved"; readonly number: number }
   /** The sender lets go of the database, or has got it and is not ready yet: nobody else is to be asked until somebody serves. */
   | { readonly kind: "closing" | "opening" }
-  /** `isNew`: nothing had been deployed there when the sender opened it. */
-  | { readonly kind: "serving"; readonly isNew: boolean };
+  /** `isNew`, `isFull`: nothing had been deployed there when the sender opened it, or the browser had no room. */
+  | { readonly kind: "serving"; readonly isNew: boolean; readonly isFull?: boolean };
 
 /** What goes over the channel that all pages of a database hear. */
 export interface Envelope<Message> {
@@ -74,7 +74,7 @@ export type ToWorker =
 /** What the page that started a worker hears of it. */
 export type FromWorker =
   | FromOwner
-  | { readonly kind: "started"; readonly isNew: boolean }
+  | { readonly kind: "started"; readonly isNew: boolean; readonly isFull?: boolean }
   /** Another worker has the files, though this page got the lock. */
   | { readonly kind: "waiting" }
   /** The files were removed from below. */

@@ -37,7 +37,7 @@ export interface BrowserOpenOptions {
 
 /** An open database of a page. */
 export interface BrowserDatabase extends Client, AsyncDisposable {
-  /** What the core thinks of the schemas, and serves nevertheless; and why nothing is kept, where the browser cannot. */
+  /** What the core thinks of the schemas, and serves nevertheless; why nothing is kept, where the browser cannot, and that its storage is full. */
   readonly warnings: readonly string[];
   /** Whether it outlives the page: not in memory. */
   readonly isStored: boolean;
@@ -52,6 +52,7 @@ export interface BrowserDatabase extends Client, AsyncDisposable {
 const NOWHERE = "http://brooklet.invalid";
 const CACHE_BYTES = 48 << 20;
 const NAME_CHARACTERS = 60;
+const FULL = "The browser's storage is full: documents are found and removed, and what needs more room is refused";
 
 const OPTIONS = {
   name: (value) =>
@@ -115,7 +116,7 @@ export async function open(options: BrowserOpenOptions): Promise<BrowserDatabase
     });
     place.deployed();
     const isStored = options.memory !== true && lack === undefined;
-    const warnings = lack === undefined ? deployed.warnings : [...deployed.warnings, lack];
+    const warnings = [...deployed.warnings, ...(lack === undefined ? [] : [lack]), ...(place.isFull ? [FULL] : [])];
     return { ...client, warnings, isStored, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();

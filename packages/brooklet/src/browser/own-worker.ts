@@ -46,6 +46,8 @@ export class OwnWorker {
   #ended: (reason: BrookletError) => void = () => undefined;
   /** Whether nothing had been deployed there when it started. */
   isNew = false;
+  /** Whether the browser had no room for it then. */
+  isFull = false;
 
   private constructor(worker: PageWorker) {
     this.#worker = worker;
@@ -74,6 +76,7 @@ export class OwnWorker {
             };
             broken = brokenWorker;
             own.isNew = message.isNew;
+            own.isFull = message.isFull === true;
             resolve();
           } else if (message.kind === "failed") reject(failureOf(message));
           else if (message.kind === "problem") onProblem(message.problem);

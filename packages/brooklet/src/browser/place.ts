@@ -6,7 +6,7 @@ import { BrookletError } from "@brooklet/client";
 import { Link } from "./link.ts";
 import { channelOf, type Envelope, EVERYBODY, type FromOwner, OWNER, type ToOwner, workerOf } from "./messages.ts";
 import { type BrowserAssets, clearedStorage, NoStorage, OwnWorker, type OwnWorkerOptions } from "./own-worker.ts";
-import { browser, type Channel, openChannel } from "./platform.ts";
+import { browser, type Channel, isRefusal, nothingKept, openChannel } from "./platform.ts";
 
 /** What a place is opened with. */
 export interface PlaceOptions {
@@ -18,6 +18,8 @@ export interface PlaceOptions {
 /** Where requests are answered. */
 export interface Place {
   readonly link: Link;
+  /** Whether the browser had no room for it when it was opened, here or by another page. */
+  readonly isFull: boolean;
   /** Takes that the database has schemas now: one that is empty later was removed from below. */
   deployed(): void;
   /** Lets go of it when these requests are answered. */
@@ -36,7 +38,7 @@ export async function memoryPlace(options: PlaceOptions): Promise<Place> {
     await Promise.allSettled(underWay);
     await worker.close();
   };
-  return { link, deployed: () => undefined, close };
+  return { link, isFull: false, deployed: () => undefined, close };
 }
 
 /** A database of the browser's storage. Kept when somebody has it: this page, or another. */
@@ -53,6 +55,7 @@ export async function storedPlace(name: string, options: PlaceOptions): Promise<
 
 class StoredPlace implements Place {
   readonly link = new Link();
+  isFull = false;
   /** Kept when there is somebody who answers. */
   readonly served: Promise<void>;
   readonly #name: string;
@@ -116,19 +119,20 @@ class StoredPlace implements Place {
       if (to === EVERYBODY) this.#post(workerOf(from), { kind: "hello" });
       else this.#worker.endCleared();
     } else if (this.#own === undefined || this.#isWaiting) {
-      if (message.kind === "serving") this.#serve(from, message.isNew);
+      if (message.kind === "serving") this.#serve(from, message);
       else this.link.hold(from, message.kind === "closing");
     }
   }
 
   /** Takes another page for the owner. */
-  #serve(owner: string, isNew: boolean): void {
+  #serve(owner: string, { isNew, isFull = false }: Extract<FromOwner, { kind: "serving" }>): void {
     if (isNew && this.#isDeployed && owner !== this.#servedBy) {
       this.#fail(clearedStorage());
       return;
     }
     this.link.serve({ id: owner, send: (asked) => this.#post(workerOf(owner), asked) });
     this.#servedBy = owner;
+    this.isFull = isFull;
     this.#resolve();
   }
 
@@ -163,6 +167,7 @@ class StoredPlace implements Place {
     });
     this.#worker = worker;
     this.#isWaiting = false;
+    this.isFull = worker.isFull;
     if (worker.isNew && this.#isDeployed) worker.endCleared();
     else this.link.serve({ id, send: (message) => worker.send(message) });
   }
@@ -202,10 +207,10 @@ function permitted<Result>(work: () => Result): Result {
   }
 }
 
-/** Why there is no lock or channel: frames of other sites and private windows may have none, and then nothing is kept. */
+/** Why there is no lock or channel. */
 function refusalOf(error: unknown): Error {
-  const { name, message } = error as Error;
-  if (name === "SecurityError") return new NoStorage(`the browser lets this page keep nothing (${message})`);
+  const { message } = error as Error;
+  if (isRefusal(error)) return new NoStorage(nothingKept(error));
   return new BrookletError("CANNOT_START", `The database cannot be had: ${message}`, { cause: error });
 }
 

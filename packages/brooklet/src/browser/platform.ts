@@ -27,6 +27,9 @@ export interface PageWorker extends MessageEnd {
 /** A file that one script has for itself. */
 export interface AccessHandle {
   getSize(): number;
+  write(bytes: Uint8Array, options: { readonly at: number }): number;
+  truncate(bytes: number): void;
+  flush(): void;
   close(): void;
 }
 
@@ -69,6 +72,16 @@ export function lackOfStorage({ isSecureContext, navigator, BroadcastChannel: ch
   if (navigator?.storage?.getDirectory === undefined) return "this browser has no private file system (OPFS)";
   if (navigator.locks === undefined) return "this browser has no Web Locks";
   return channel === undefined ? "this browser has no BroadcastChannel" : undefined;
+}
+
+/** Whether a browser says that a page may not: frames of other sites and private windows may keep nothing. */
+export function isRefusal(error: unknown): error is Error {
+  return (error as { readonly name?: unknown } | undefined)?.name === "SecurityError";
+}
+
+/** Why nothing is kept where that is refused. */
+export function nothingKept({ message }: Error): string {
+  return `the browser lets this page keep nothing (${message})`;
 }
 
 /** A channel, where there are any. */

@@ -1,7 +1,9 @@
 /** SQLite in a worker: databases in memory, and a pool of files of the browser's storage that this worker has for itself. */
+import { moduleFailure } from "@brooklet/core/browser";
 import { type FilePool, type SqlConnection, type SqliteWasm, StoreError, sqliteWasm } from "@brooklet/store";
 import sqlite3InitModule from "@sqlite.org/sqlite-wasm";
-import { type AccessHandle, browser, type FileHandle, type FolderHandle } from "./platform.ts";
+import { type AccessHandle, browser, type FileHandle, type FolderHandle, isRefusal, nothingKept } from "./platform.ts";
+import { PoolReserve } from "./pool-reserve.ts";
 
 type Database = new (name: string) => SqliteWasm;
 
@@ -23,6 +25,12 @@ interface ModuleOptions {
   locateFile?(file: string): string;
 }
 
+/** The pool of a name. */
+export interface BrowserPool extends FilePool {
+  /** Nothing: the browser had no room for a file even. */
+  readonly reserve: PoolReserve | undefined;
+}
+
 /** Two databases and the journal of each, with room for what SQLite may need beside them. */
 const FILES = 8;
 /** Folder of the library in that of a pool. */
@@ -30,6 +38,8 @@ const FILES_FOLDER = ".opaque";
 /** A folder of ours in that, which the library passes over. */
 const GUARD_FOLDER = "guard";
 const GUARD = "held";
+/** Beside the guard. */
+const RESERVE = "reserve";
 /** A worker that was ended lets go of its files a moment after its lock. */
 const WAIT_MS = 10_000;
 const PAUSE_MS = 25;
@@ -59,8 +69,7 @@ export class BrowserSqlite {
     const quiet = { print: () => undefined, printErr: () => undefined };
     const found = url === undefined ? {} : { locateFile: () => url };
     const sqlite = await initialise({ ...quiet, ...found }).catch((cause: unknown) => {
-      // What it says of itself is that bytes are none, and not whose.
-      throw new Error(`SQLite cannot be loaded from ${url ?? "sqlite3.wasm"}: ${(cause as Error).message}`, { cause });
+      throw moduleFailure("SQLite", url ?? "sqlite3.wasm", "open({ assets: { sqlite } })", cause);
     });
     return new BrowserSqlite(sqlite, space);
   }
@@ -71,23 +80,22 @@ export class BrowserSqlite {
   }
 
   /** The pool of a name, made if there is none. */
-  async openPool(name: string): Promise<FilePool> {
+  async openPool(name: string): Promise<BrowserPool> {
     const directory = folderOf(name);
     // The library removes a pool that it cannot open. While a file of it is held, the browser refuses that.
     const guard = await takeGuard(directory);
     try {
-      const pool = await this.#sqlite.installOpfsSAHPoolVfs({
-        name: `brooklet ${name}`,
-        directory,
-        initialCapacity: FILES,
-        verbosity: 1,
-      });
+      const options = { name: `brooklet ${name}`, directory, initialCapacity: FILES, verbosity: 1 };
+      const pool = await withoutTrialFile(directory, () => this.#sqlite.installOpfsSAHPoolVfs(options));
       await pool.reserveMinimumCapacity(FILES);
+      const reserve = await reserveOf(directory);
       return {
+        reserve,
         open: (file) =>
           sqliteWasm(new pool.OpfsSAHPoolDb(file), { ranFull: () => this.#ranFull(), isGone: () => !isThere(guard) }),
         close: () => {
           pool.pauseVfs();
+          reserve?.close();
           guard.close();
         },
       };
@@ -106,7 +114,11 @@ export class BrowserSqlite {
 
 /** Browsers refuse a write for want of space, or write less than was asked (Chromium), of which the library says this. */
 function tellsOfSpace(told: unknown): boolean {
-  return told instanceof Error && (told.name === "QuotaExceededError" || told.message === "Unknown write() failure.");
+  return isOutOfSpace(told) || (told instanceof Error && told.message === "Unknown write() failure.");
+}
+
+function isOutOfSpace(error: unknown): boolean {
+  return (error as { readonly name?: unknown } | undefined)?.name === "QuotaExceededError";
 }
 
 /** Whether a file that is empty is still there: a user can clear the storage while it is open, and no read or write says so. */
@@ -133,6 +145,45 @@ export async function isPoolThere(name: string): Promise<boolean> {
   }
 }
 
+/**
+ * The library makes a file outside of the pool and removes it again, to see whether files are synchronous. Where the storage is full no file
+ * can be made, and the pool, which needs none, would not be opened: so the library is given a file of the pool for that.
+ */
+async function withoutTrialFile<Result>(directory: string, install: () => Promise<Result>): Promise<Result> {
+  const storage = browser.navigator?.storage;
+  const root = await storage?.getDirectory?.();
+  const folder = await root?.getDirectoryHandle(directory, { create: false });
+  const files = await folder?.getDirectoryHandle(FILES_FOLDER, { create: false });
+  const [there] = files === undefined ? [] : await filesOf(files);
+  if (storage === undefined || root === undefined || there === undefined) return await install();
+  const shown = {
+    getDirectoryHandle: (name: string, options: { readonly create: boolean }) => root.getDirectoryHandle(name, options),
+    getFileHandle: () => Promise.resolve(there),
+    removeEntry: () => Promise.resolve(),
+  };
+  Object.defineProperty(storage, "getDirectory", { value: () => Promise.resolve(shown), configurable: true });
+  try {
+    return await install();
+  } finally {
+    // What the browser has stands on its prototype.
+    Reflect.deleteProperty(storage, "getDirectory");
+  }
+}
+
+async function reserveOf(directory: string): Promise<PoolReserve | undefined> {
+  try {
+    const root = await browser.navigator?.storage?.getDirectory?.();
+    const folder = await root?.getDirectoryHandle(directory, { create: false });
+    const files = await folder?.getDirectoryHandle(FILES_FOLDER, { create: false });
+    const guard = await files?.getDirectoryHandle(GUARD_FOLDER, { create: false });
+    const file = await guard?.getFileHandle(RESERVE, { create: true });
+    return file === undefined ? undefined : await PoolReserve.make(() => freeHandle(file));
+  } catch (error) {
+    if (isOutOfSpace(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Takes the guard of a pool, and sees to it that nobody has its other files any more. */
 async function takeGuard(directory: string): Promise<AccessHandle> {
   try {
@@ -155,9 +206,13 @@ async function takeGuard(directory: string): Promise<AccessHandle> {
 }
 
 async function waitUntilFree(files: FolderHandle): Promise<void> {
-  for await (const file of files.values()) {
-    if (file.kind === "file") (await freeHandle(file)).close();
-  }
+  for (const file of await filesOf(files)) (await freeHandle(file)).close();
+}
+
+async function filesOf(folder: FolderHandle): Promise<FileHandle[]> {
+  const found: FileHandle[] = [];
+  for await (const file of folder.values()) if (file.kind === "file") found.push(file);
+  return found;
 }
 
 /** A file, when whoever has it has let go of it. */
@@ -191,9 +246,8 @@ export class LackOfFiles extends Error {
 
 function poolFailure(error: unknown): unknown {
   if (error instanceof StoreError || error instanceof LackOfFiles) return error;
-  const { name, message } = error as Error;
-  if (name === "QuotaExceededError") return new StoreError("full", "the browser's storage is full", error);
-  // So browsers say it that keep nothing, in private windows.
-  if (name === "SecurityError") return new LackOfFiles();
+  const { message } = error as Error;
+  if (isOutOfSpace(error)) return new StoreError("full", "the browser's storage is full", error);
+  if (isRefusal(error)) return new LackOfFiles(nothingKept(error));
   return new StoreError("io", `the browser's storage cannot be used: ${message}`, error);
 }

@@ -23,6 +23,8 @@ const READ_HEADERS = ["content-type", "allow"];
 export class WorkerDatabase {
   /** Whether nothing had been deployed when it was opened. */
   readonly isNew: boolean;
+  /** Whether the browser had no room for it when it was opened. */
+  readonly isFull: boolean;
   readonly #gateway: LocalGateway;
   readonly #cluster: LocalCluster;
   /** What is being answered, by who asked and its number. */
@@ -32,8 +34,14 @@ export class WorkerDatabase {
   #isClosing = false;
   #isCleared = false;
 
-  private constructor(gateway: LocalGateway, cluster: LocalCluster, name: string | undefined, onCleared: () => void) {
+  private constructor(
+    gateway: LocalGateway,
+    cluster: LocalCluster,
+    { name, isFull }: { readonly name: string | undefined; readonly isFull: boolean },
+    onCleared: () => void,
+  ) {
     this.#gateway = gateway;
+    this.isFull = isFull;
     this.#cluster = cluster;
     this.isNew = cluster.application() === undefined;
     this.#look = async () => {
@@ -51,16 +59,17 @@ export class WorkerDatabase {
   ): Promise<WorkerDatabase> {
     const { stored, cacheBytes, assets } = asked;
     const [sqlite] = await Promise.all([BrowserSqlite.load(assets.sqlite), loadModule(assets.core)]);
-    const storage: Storage =
-      stored === undefined
-        ? memoryStorage(() => sqlite.openMemory())
-        : new PoolStorage(await sqlite.openPool(stored.name));
+    const pool = stored === undefined ? undefined : await sqlite.openPool(stored.name);
+    const storage: Storage = pool === undefined ? memoryStorage(() => sqlite.openMemory()) : new PoolStorage(pool);
     try {
       const sealKey = await sealKeyOf(storage, stored !== undefined);
       const tell = tellingOnce(onProblem);
       const makeEngine = (): Core => new Core({ instantiate, cacheBytes, sealKey, onTrap: tell });
-      const cluster = new LocalCluster({ storage, makeEngine, surroundings: workerSurroundings, onProblem: tell });
-      return new WorkerDatabase(createLocalGateway({ cluster, onDefect: tell }), cluster, stored?.name, onCleared);
+      const reserve = pool?.reserve;
+      const surroundings = workerSurroundings;
+      const cluster = new LocalCluster({ storage, makeEngine, reserve, surroundings, onProblem: tell });
+      const about = { name: stored?.name, isFull: pool !== undefined && reserve?.wasFull !== false };
+      return new WorkerDatabase(createLocalGateway({ cluster, onDefect: tell }), cluster, about, onCleared);
     } catch (error) {
       storage.close();
       throw error;
@@ -71,7 +80,7 @@ export class WorkerDatabase {
   take(page: string, message: ToOwner, reply: Reply): void {
     if (message.kind === "hello") {
       void this.#look().then(() => {
-        if (!this.#isClosing && !this.#isCleared) reply({ kind: "serving", isNew: this.isNew });
+        if (!this.#isClosing && !this.#isCleared) reply({ kind: "serving", isNew: this.isNew, isFull: this.isFull });
       });
     } else if (message.kind === "abort") this.#underWay.get(keyOf(page, message.number))?.stop.abort();
     else if (this.#isClosing) reply({ kind: "moved", number: message.number });
