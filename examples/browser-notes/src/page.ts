@@ -41,15 +41,24 @@ async function search(): Promise<void> {
   const { totalCount, hits } = result;
   count.textContent = `${totalCount} ${totalCount === 1 ? "note" : "notes"}`;
   byId("empty").hidden = totalCount > 0 || typed !== "" || chosen.size > 0;
-  facets.replaceChildren(...result.facets.tags.map(({ value, count: notes }) => tagButton(value, notes)));
+  showTags(result.facets.tags.map(({ value, count: notes }) => tagButton(value, notes)));
   const words = typed.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   results.replaceChildren(
     ...hits.map((hit) => item({ ...hit.fields, why: typed === "" ? [] : reasons(hit.explain()) }, words)),
   );
 }
 
+/** Shows the tags in place of those before. Who was at one of them with the keyboard is there again. */
+function showTags(buttons: readonly HTMLElement[]): void {
+  const { activeElement } = document;
+  const tag = facets.contains(activeElement) ? (activeElement as HTMLElement).dataset["tag"] : undefined;
+  facets.replaceChildren(...buttons);
+  if (tag !== undefined) buttons.find(({ dataset }) => dataset["tag"] === tag)?.focus();
+}
+
 function tagButton(tag: string, notes: number): HTMLElement {
   const button = make("button", `${tag} `, make("span", String(notes)));
+  button.dataset["tag"] = tag;
   button.setAttribute("aria-pressed", String(chosen.has(tag)));
   button.addEventListener("click", () => {
     const wasChosen = chosen.has(tag);
@@ -149,9 +158,8 @@ const database = await opened.catch((error: unknown) => {
   count.textContent = (error as Error).message;
   throw error;
 });
-byId("kept").textContent = database.isStored
-  ? "Kept in this browser, searched in this page."
-  : database.warnings.join(" ");
+const kept = database.isStored ? ["Kept in this browser, searched in this page."] : [];
+byId("kept").textContent = [...kept, ...database.warnings].join(" ");
 await search();
 // The files of the page themselves are kept by a service worker, so that it also opens without a network.
 await navigator.serviceWorker?.register("offline.js").catch(() => undefined);

@@ -97,6 +97,18 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await expect.poll(count).toBe("12 notes");
   });
 
+  test("keeps the focus on a tag that is chosen with the keyboard", async () => {
+    const house = page.getByRole("button", { name: /^house/ });
+    const focused = (): Promise<string | null | undefined> => page.evaluate(() => document.activeElement?.textContent);
+    await house.focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => house.getAttribute("aria-pressed")).toBe("true");
+    expect(await focused()).toMatch(/^house/);
+    await page.keyboard.press("Space");
+    await expect.poll(count).toBe("12 notes");
+    expect(await focused()).toMatch(/^house/);
+  });
+
   test("opens and searches without a network", async () => {
     await page.evaluate("navigator.serviceWorker.ready");
     await context.setOffline(true);
