@@ -325,6 +325,31 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     }
   });
 
+  test("a key that is not taken any more is asked for again, and the view goes on with another", async () => {
+    const other = `another-${KEY}`;
+    const before = await serve({ port: 0, threads: 1, console: true, adminKeys: [KEY] });
+    await page.goto(`${before.url}/console/#key=${KEY}`);
+    await page.getByText("Nothing is deployed yet").waitFor();
+    await before.close();
+    const after = await serve({
+      port: Number(new URL(before.url).port),
+      threads: 1,
+      console: true,
+      adminKeys: [other],
+    });
+    try {
+      await view("Activity");
+      await page.getByRole("heading", { name: "This server asks for a key" }).waitFor();
+      await page.getByLabel("Key", { exact: true }).fill(other);
+      await page.keyboard.press("Enter");
+      await page.getByRole("region", { name: "Calls of this page" }).waitFor();
+      expect(problems).toEqual([]);
+    } finally {
+      await page.goto(`${service.url}/console/`);
+      await after.close();
+    }
+  });
+
   test.each(["light", "dark"] as const)("its views have no violations of accessibility, %s", async (colorScheme) => {
     await page.emulateMedia({ colorScheme });
     for (const name of ["Search", "Documents", "Schema", "Feed", "Activity"]) {

@@ -10,7 +10,7 @@ import { SchemaView } from "./schema.tsx";
 import { type Schema, schemaOf } from "./sd.ts";
 import { SearchView } from "./search.tsx";
 import { Side } from "./side.tsx";
-import { key, packageFiles, Refusal, setKey } from "./wire.ts";
+import { key, onLocked, packageFiles, Refusal, setKey } from "./wire.ts";
 
 const VIEWS = ["search", "documents", "schema", "feed", "activity"] as const;
 type View = (typeof VIEWS)[number];
@@ -54,6 +54,7 @@ function Shell(): JSX.Element {
     }
   }, []);
   useEffect(() => void load(), [load]);
+  useEffect(() => onLocked(() => setLocked(true)), []);
   useEffect(() => {
     const words = new URLSearchParams();
     if (place.schema !== "") words.set("schema", place.schema);

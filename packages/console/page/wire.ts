@@ -54,6 +54,16 @@ export function onCall(listener: () => void): () => void {
   };
 }
 
+const lockListeners = new Set<() => void>();
+
+/** Calls a listener whenever the server does not take the key: it is over, or was exchanged. Gives what ends it. */
+export function onLocked(listener: () => void): () => void {
+  lockListeners.add(listener);
+  return () => {
+    lockListeners.delete(listener);
+  };
+}
+
 /** The key or token requests are sent with; "": none. */
 export function key(): string {
   return sessionStorage.getItem(KEY) ?? "";
@@ -71,7 +81,8 @@ export async function askText(request: Request): Promise<string> {
   const began = performance.now();
   const headers: Record<string, string> = {};
   if (body !== undefined) headers["content-type"] = type;
-  if (key() !== "") headers["authorization"] = `Bearer ${key()}`;
+  const sentKey = key();
+  if (sentKey !== "") headers["authorization"] = `Bearer ${sentKey}`;
   let response: Response;
   try {
     response = await fetch(path, { method, headers, ...(body === undefined ? {} : { body }) });
@@ -79,6 +90,8 @@ export async function askText(request: Request): Promise<string> {
     throw new Refusal(0, "The server does not answer. Is it still running?");
   }
   const text = await response.text();
+  // What was sent with a key before says nothing of that of now.
+  if (response.status === 401 && sentKey === key()) for (const listener of lockListeners) listener();
   if (!quiet) {
     const shown = typeof body === "string" ? body : body === undefined ? "" : `<${body.length} bytes>`;
     const ms = performance.now() - began;
