@@ -190,6 +190,25 @@ test("a group that is erased is erased in backups that were made before", async 
   expect(await stepsOf(await opened(before), "alice")).toBe(410);
 });
 
+test("a backup whose keys cannot be copied to where they are to be is not begun", async () => {
+  process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+  const data = await filled();
+  const kept = join(folder(), "kept");
+  const letters = writeFiles(join(folder(), "letters"), new Map([["mine", "of somebody"]]));
+  const places: readonly (readonly [place: string, said: string])[] = [
+    [letters, "is no copy of keys"],
+    [join(letters, "mine"), "is no copy of keys"],
+    [join(letters, "mine", "keys"), "mine"],
+    [join(data, "keys"), "is no copy of keys"],
+  ];
+  for (const [place, said] of places)
+    expect(await command("backup", data, kept, "--keys-to", place)).toMatchObject({
+      code: 1,
+      told: expect.stringContaining(said),
+    });
+  expect([existsSync(kept), readFileSync(join(letters, "mine"), "utf8")]).toEqual([false, "of somebody"]);
+});
+
 test("what was acknowledged is there after a kill, and its key with it", async () => {
   process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
   const data = join(folder(), "data");

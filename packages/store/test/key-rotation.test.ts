@@ -1,5 +1,14 @@
 /** The change of the operator's key: whatever interrupts it, the new key ends it, no key of a group is lost, and the key before opens nothing. */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DataDirectory } from "../src/node/data-directory.ts";
@@ -265,6 +274,20 @@ test("a copy of keys while their key changes is refused, and the copy before is 
   expect(() => read({ ...directory, folder: copy }, SECOND)).toThrow(refused("the encryption key is another"));
 });
 
+test("a copy that a killed process had moved away is there again, also where the next one fails", () => {
+  const directory = made(1);
+  const place = folder();
+  const copy = join(place, "copy");
+  const keys = new FolderKeys(directory.folder, FIRST, openSql);
+  keys.copyTo(copy);
+  renameSync(copy, `${copy}.replaced`);
+  rotateKey(directory.folder, openSql, { before: FIRST, next: SECOND });
+  expect(() => keys.copyTo(copy)).toThrow(expect.objectContaining({ kind: "busy" }));
+  keys.close();
+  expect(readdirSync(place)).toEqual(["copy"]);
+  expect(read({ ...directory, folder: copy }, FIRST)).toEqual(directory.keys);
+});
+
 test("what is no copy of keys is not replaced by one", () => {
   const of = made(1);
   const keys = new FolderKeys(of.folder, FIRST, openSql);
@@ -273,7 +296,9 @@ test("what is no copy of keys is not replaced by one", () => {
   writeFileSync(join(place, "letters"), "of somebody");
   const isNoCopy = expect.objectContaining({ kind: "refused", message: expect.stringContaining("is no copy of keys") });
   for (const target of [place, join(place, "letters"), of.folder, join(place, "link")])
-    expect(() => keys.copyTo(target)).toThrow(isNoCopy);
+    for (const ask of [() => keys.demandPlace(target), () => keys.copyTo(target)]) expect(ask).toThrow(isNoCopy);
+  // To look leaves nothing.
+  keys.demandPlace(join(place, "below", "copy"));
   expect(readdirSync(place)).toEqual(["letters", "link"]);
   mkdirSync(join(place, "empty"));
   keys.copyTo(join(place, "empty"));

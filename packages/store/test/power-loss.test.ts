@@ -12,6 +12,8 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DataDirectory } from "../src/node/data-directory.ts";
+import { FolderKeys } from "../src/node/encryption.ts";
+import { GroupKeys, keyOfFolder } from "../src/node/group-keys.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import { openSql } from "./open.ts";
 import { callsOf, Disk, type Keeping } from "./power-loss/disk.ts";
@@ -21,6 +23,7 @@ const SEED = Number(process.env["BROOKLET_SEED"] ?? Math.floor(Math.random() * 2
 const STEPS = 160;
 const KEYS = ["g:a", "g:b", "g:c", "g:d"];
 const KEEPINGS: readonly Keeping[] = ["none", "all", "random", "torn"];
+const OPERATORS_KEY: Uint8Array = new Uint8Array(32).fill(1);
 const EIO = 5;
 const ENOSPC = 28;
 const EMFILE = 24;
@@ -58,13 +61,22 @@ let runs = 0;
 
 /** Runs the writer below the recorder. */
 function recorded(environment: NodeJS.ProcessEnv, steps: number, sabotage = ""): Recorded {
+  return recordedOf("writer.mjs", (root) => [join(root, "data"), String(steps), String(SEED), sabotage], environment);
+}
+
+/** Runs a script below the recorder, which sees what it does in its root. */
+function recordedOf(
+  name: string,
+  wordsIn: (root: string) => readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Recorded {
   const root = join(folder, `run${runs++}`);
   const trace = `${root}.trace`;
   mkdirSync(root);
-  const script = fileURLToPath(new URL("./power-loss/writer.mjs", import.meta.url));
+  const script = fileURLToPath(new URL(`./power-loss/${name}`, import.meta.url));
   const recording = { LD_PRELOAD: library, BROOKLET_RECORD_ROOT: root, BROOKLET_RECORD_TRACE: trace };
   // Node 22 warns that its SQLite is young.
-  const words = ["--no-warnings", script, join(root, "data"), String(steps), String(SEED), sabotage];
+  const words = ["--no-warnings", script, ...wordsIn(root)];
   const child = spawnSync(process.execPath, words, {
     env: { ...process.env, ...recording, ...environment },
     maxBuffer: 64 << 20,
@@ -167,7 +179,59 @@ function losses({ root, trace }: Recorded, images: number): { readonly lost: num
   return { lost, first };
 }
 
+/** The key of a group in a folder, or why it cannot be had. */
+function keyIn(path: string, group: string): string {
+  if (!existsSync(path)) return "the folder is gone";
+  try {
+    const keys = new FolderKeys(path, OPERATORS_KEY, openSql);
+    try {
+      return Buffer.from(keys.of(group) ?? []).toString("hex");
+    } finally {
+      keys.close();
+    }
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** What a record of copies leaves where nothing is kept that was not synced, at each thing that was said to be done. */
+function copiesAfter({ root, trace }: Recorded, group: string): Readonly<Record<string, readonly string[]>> {
+  const disk = new Disk(root);
+  const found: Record<string, readonly string[]> = {};
+  for (const call of callsOf(trace)) {
+    if (call.kind !== "!") disk.play(call);
+    else {
+      const image = join(folder, "image");
+      disk.image(image, "none", () => 0);
+      const places = [join(image, "below", "copy"), join(image, "restored", "keys")];
+      found[call.bytes.toString().trim()] = places.map((place) => keyIn(place, group));
+      rmSync(image, { recursive: true, force: true });
+    }
+  }
+  return found;
+}
+
 describe.skipIf(!hasCompiler)("below the process", () => {
+  test("keys that are said to be copied, or restored, are there after a loss of power, and what a repair keeps", () => {
+    const data = join(folder, "encrypted");
+    DataDirectory.open(data, openSql, 1, OPERATORS_KEY).close();
+    const keysFolder = join(data, "keys");
+    const keys = new GroupKeys(keysFolder, 0, keyOfFolder(keysFolder, OPERATORS_KEY), openSql);
+    const key = Buffer.from(keys.made("g:a")).toString("hex");
+    keys.close();
+    const record = recordedOf("copier.mjs", (root) => [root, keysFolder], {});
+    expect([record.code, record.problem]).toEqual([0, ""]);
+    expect(copiesAfter(record, "g:a")).toEqual({
+      copied: [key, "the folder is gone"],
+      "copied again": [key, "the folder is gone"],
+      restored: [key, key],
+      repaired: [key, key],
+    });
+    const syncs = callsOf(record.trace).filter(({ kind }) => kind === "s");
+    const synced = syncs.map(({ path }) => path.replace(/.*\/buckets\//, "").replace(/before-.*/, "before"));
+    expect(synced).toEqual(expect.arrayContaining(["000.sqlite.before", "000.generation.before"]));
+  });
+
   test(`a loss of power takes nothing that was acknowledged (seed ${SEED})`, {
     timeout: 600_000 + IMAGES * 1_000,
   }, () => {

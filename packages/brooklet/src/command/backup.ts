@@ -41,6 +41,8 @@ export async function runBackup(
   try {
     if (keysTo !== undefined && seals.keys === undefined)
       throw new UsageError(`--keys-to is of an encrypted directory, and ${directory} is none`);
+    // What the copy would be refused for is said before anything is stored.
+    if (keysTo !== undefined) seals.keys?.demandPlace(keysTo);
     const { isSealed, keys } = seals;
     const hasKey = keys && ((of: string): boolean => keys.of(of) !== undefined);
     const of = { directory, objects, openSql: openDatabase, isSealed, ...(hasKey && { hasKey }), onProgress: progress };

@@ -5,7 +5,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
   closeSync,
-  cpSync,
   existsSync,
   openSync,
   readdirSync,
@@ -33,6 +32,7 @@ import {
 import { withBlobs } from "./block-file.ts";
 import { DESCRIPTOR, demandEncryption, type EncryptionChoice, isEncrypted, prepareKeys } from "./directory-key.ts";
 import { isThere, makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
+import { copyKeys } from "./encryption.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
 
@@ -281,7 +281,7 @@ export async function restoreDirectory(
   let directory: DataDirectory | undefined;
   try {
     makeDirectory(fresh);
-    if (encryption !== undefined) cpSync(encryption.keys, join(fresh, KEYS_FOLDER), { recursive: true });
+    if (encryption !== undefined) copyKeys(encryption.keys, join(fresh, KEYS_FOLDER), encryption.key, openSql);
     directory = DataDirectory.open(fresh, openSql, buckets, encryption?.key ?? "none");
     for (let bucket = 0; bucket < buckets; bucket += 1) {
       const sql = directory.openBucket(bucket);

@@ -1,6 +1,6 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
 import { accessSync, constants, copyFileSync, existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
 import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
@@ -9,6 +9,7 @@ import { StoreError } from "../store-error.ts";
 import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
 import { DataDirectory, type OpenSql, openBucket, secretIn } from "./data-directory.ts";
 import { isDataDirectory } from "./directory-key.ts";
+import { syncDirectory, syncFile } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
 
 /** What a directory has, and what is damaged of it, bucket by bucket. */
@@ -91,8 +92,11 @@ export function repairDirectory(
     for (const name of [`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`]) {
       if (!existsSync(name)) continue;
       copyFileSync(name, `${name}.before-${stamp}`);
+      // Nobody else has what the repair leaves out.
+      syncFile(`${name}.before-${stamp}`);
       kept.push(`${name}.before-${stamp}`);
     }
+    syncDirectory(dirname(file));
     renewGeneration(directory.path, `${file}.generation`);
     const identity = { bucket, buckets: directory.buckets };
     const sql = openBucket(directory.path, identity, openSql);

@@ -8,7 +8,7 @@ import type { Storage } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
 import { type IsSealed, OPENED } from "./bucket-check.ts";
-import { makeFolders, syncDirectory, writeDurably } from "./durable-files.ts";
+import { makeDirectory, makeFolders, syncDirectory, writeDurably } from "./durable-files.ts";
 import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
 import {
   type DirectoryKey,
@@ -124,9 +124,51 @@ export class FolderKeys {
 
   /** Copies all keys to a folder, as they are now: what was copied there before has keys of groups that were erased since. */
   copyTo(folder: string): void {
+    const { target, fresh, before } = this.#demandPlace(folder);
+    // One that was killed had moved the copy away: until there is another it is the only one.
+    const putBack = (): void => {
+      if (existsSync(before) && !existsSync(target)) renameSync(before, target);
+    };
+    try {
+      putBack();
+      for (const leftover of [fresh, before]) rmSync(leftover, { recursive: true, force: true });
+      this.copyInto(fresh);
+      // What cannot be moved, as the root of a device, is not emptied either.
+      if (existsSync(target)) renameSync(target, before);
+      renameSync(fresh, target);
+    } catch (error) {
+      // Keys of groups that may be erased from here on.
+      rmSync(fresh, { recursive: true, force: true });
+      putBack();
+      throw error;
+    }
+    syncDirectory(dirname(target));
+    rmSync(before, { recursive: true, force: true });
+  }
+
+  /** Puts all keys, as they are now, on stable storage in a folder where there are none. */
+  copyInto(folder: string): void {
+    makeDirectory(folder);
+    for (const [name, keys] of this.#all()) keys.copyTo(join(folder, name));
+    writeDurably(folder, KEY_CHECK, this.#check);
+    // A copy of keys that are wrapped with two keys would be of neither.
+    this.#demandSame();
+  }
+
+  /** Throws where no copy of them could be put: before work that it is the end of. */
+  demandPlace(folder: string): void {
+    const { fresh } = this.#demandPlace(folder);
+    const made = makeFolders(fresh, 0o700);
+    if (made !== undefined) rmSync(made, { recursive: true });
+  }
+
+  close(): void {
+    for (const keys of this.#files.values()) keys.close();
+  }
+
+  #demandPlace(folder: string): Readonly<Record<"target" | "fresh" | "before", string>> {
     // With a slash at the end what is beside it would be in it.
     const target = resolve(folder);
-    const [fresh, before] = [`${target}.new`, `${target}.replaced`];
     // Whatever else is there is somebody's, and would be gone; the keys themselves are being written to.
     const isOwn = existsSync(target) && realpathSync(target) === realpathSync(this.#folder);
     if (isOwn || (existsSync(target) && !isReplaceable(target)))
@@ -134,27 +176,7 @@ export class FolderKeys {
         "refused",
         `${target} is no copy of keys: name a folder that has one, is empty or is not there`,
       );
-    try {
-      for (const leftover of [fresh, before]) rmSync(leftover, { recursive: true, force: true });
-      makeFolders(fresh, 0o700);
-      for (const [name, keys] of this.#all()) keys.copyTo(join(fresh, name));
-      writeDurably(fresh, KEY_CHECK, this.#check);
-      // A copy of keys that are wrapped with two keys would be of neither.
-      this.#demandSame();
-      // What cannot be moved, as the root of a device, is not emptied either.
-      if (existsSync(target)) renameSync(target, before);
-      renameSync(fresh, target);
-    } catch (error) {
-      // Keys of groups that may be erased from here on.
-      rmSync(fresh, { recursive: true, force: true });
-      throw error;
-    }
-    syncDirectory(dirname(target));
-    rmSync(before, { recursive: true, force: true });
-  }
-
-  close(): void {
-    for (const keys of this.#files.values()) keys.close();
+    return { target, fresh: `${target}.new`, before: `${target}.replaced` };
   }
 
   /** Throws if the operator's key is another by now, or is being changed. */
@@ -163,6 +185,16 @@ export class FolderKeys {
     const isChanging = existsSync(join(this.#folder, KEY_ROTATION));
     if (isChanging || !readFileSync(join(this.#folder, KEY_CHECK)).equals(this.#check))
       throw new StoreError("busy", `the encryption key of ${this.#folder} was changed while it was read: do it again`);
+  }
+}
+
+/** Copies the keys of a folder to one where there are none; `key` is the operator's. They are on stable storage then. */
+export function copyKeys(from: string, to: string, key: Uint8Array, openSql: OpenSql): void {
+  const keys = new FolderKeys(from, key, openSql);
+  try {
+    keys.copyInto(to);
+  } finally {
+    keys.close();
   }
 }
 

@@ -286,7 +286,7 @@ export class GroupKeys {
     return again;
   }
 
-  /** Copies the file of keys as it is at one moment, also while it is written. */
+  /** Copies the file of keys as it is at one moment, also while it is written: on stable storage, as what this file has, but for its name. */
   copyTo(path: string): void {
     patiently(() => this.#file.run("VACUUM INTO ?", path));
   }

@@ -77,8 +77,16 @@ export class Disk {
       this.#names.delete(path);
       this.#note(path, { gone: path });
     } else if (kind === "r" && file !== undefined) {
-      this.#names.delete(path);
-      this.#names.set(second, file);
+      named(this.#names, { from: path, to: second });
+      // What is not synced in a folder that gets another name is not synced there.
+      for (const [folder, namings] of [...this.#pending]) {
+        if (movedTo(folder, path, second) === folder) continue;
+        this.#pending.delete(folder);
+        this.#pending.set(
+          movedTo(folder, path, second),
+          namings.map((naming) => movedNaming(naming, path, second)),
+        );
+      }
       this.#note(path, { from: path, to: second });
     } else if (kind === "s" && file instanceof FileContent) {
       file.durable = applied(file.durable, file.pending);
@@ -120,10 +128,27 @@ function named(names: Map<string, FileContent | "folder">, naming: Naming): void
   if ("name" in naming) names.set(naming.name, naming.file);
   else if ("gone" in naming) names.delete(naming.gone);
   else {
-    const file = names.get(naming.from);
-    names.delete(naming.from);
-    if (file !== undefined) names.set(naming.to, file);
+    // What is in a folder goes with it.
+    for (const [name, file] of [...names]) {
+      const moved = movedTo(name, naming.from, naming.to);
+      if (moved === name) continue;
+      names.delete(name);
+      names.set(moved, file);
+    }
   }
+}
+
+/** Where a path is when another, which may be a folder above it, has got a new name. */
+function movedTo(path: string, from: string, to: string): string {
+  return path === from || path.startsWith(`${from}/`) ? to + path.slice(from.length) : path;
+}
+
+function movedNaming(naming: Naming, from: string, to: string): Naming {
+  const moved = Object.entries(naming).map(([member, value]) => [
+    member,
+    typeof value === "string" && member !== "file" ? movedTo(value, from, to) : value,
+  ]);
+  return Object.fromEntries(moved) as Naming;
 }
 
 function keptOf(pending: readonly Change[], keeping: Keeping, random: (below: number) => number): readonly Change[] {
