@@ -14,8 +14,8 @@ interface Operation {
   readonly remove?: string;
 }
 
-/** What is to come of an operation that arrives for the n-th time; "lost" ends the connection, with it done or not. */
-type Fate = 200 | 400 | 429 | 503 | "lost before" | "lost after";
+/** What is to come of an operation that arrives for the n-th time; "lost" ends the connection, with it done or not; of "unsaid" the answer has no word. */
+type Fate = 200 | 400 | 429 | 503 | "lost before" | "lost after" | "unsaid";
 
 interface Flaky {
   readonly url: string;
@@ -60,6 +60,10 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
         stream.removeAllListeners("data");
         return;
       }
+      if (comes === "unsaid") {
+        number += 1;
+        return;
+      }
       const failure = { code: comes === 400 ? "INVALID_DOCUMENT" : "TAIL_FULL", message: "no", outcome: "not_applied" };
       const told = { operation: number, id, status: comes, ...(comes === 200 ? {} : failure) };
       number += 1;
@@ -79,7 +83,13 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, done, streams: () => streams };
 }
 
-async function fed(url: string, lines: readonly string[], chunk = 50, waits = SOON): Promise<FedOperation[]> {
+async function fed(
+  url: string,
+  lines: readonly string[],
+  chunk = 50,
+  waits = SOON,
+  told: FedOperation[] = [],
+): Promise<FedOperation[]> {
   async function* input(): AsyncGenerator<Uint8Array> {
     const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
     for (let at = 0; at < bytes.length; at += chunk) {
@@ -88,7 +98,6 @@ async function fed(url: string, lines: readonly string[], chunk = 50, waits = SO
       if (at % 1_000 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  const told: FedOperation[] = [];
   for await (const operations of feedServer({ url }, input(), waits)) told.push(...operations);
   return told.sort((left, right) => left.number - right.number);
 }
@@ -107,6 +116,20 @@ describe("a feed in bulk", () => {
       puts(200).map((_, at) => [at, named(String(at)), 200]),
     );
     expect([...done].sort()).toEqual(puts(200).sort());
+  });
+
+  test("gives up a server whose answers end whole, without a word of what is sent", async () => {
+    const silent = await flaky(() => "unsaid");
+    const message = expect.stringContaining("ended without a word of what was sent");
+    await expect(fed(silent.url, puts(5))).rejects.toThrow(expect.objectContaining({ code: "UNREACHABLE", message }));
+    expect(silent.streams()).toBe(3);
+    const told: FedOperation[] = [];
+    const partly = await flaky((id) => (id === named("3") ? "unsaid" : 200));
+    await expect(fed(partly.url, puts(5), 50, SOON, told)).rejects.toThrow(expect.objectContaining({ message }));
+    expect(statuses(told)).toEqual([200, 200, 200, 200]);
+    // One that finds its words again is not given up.
+    const later = await flaky((_, time) => (time < 3 ? "unsaid" : 200));
+    expect(statuses(await fed(later.url, puts(2)))).toEqual([200, 200]);
   });
 
   test("gives up after ten times, and goes on with the others", async () => {

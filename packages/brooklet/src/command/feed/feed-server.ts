@@ -23,6 +23,9 @@ const REFUSALS = 10;
 const SILENT_STREAMS = 3;
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
+/** Why a server is given up whose answers end as they should. */
+const NOT_A_WORD = new Error("its answers ended without a word of what was sent");
+
 /** Before the next stream. */
 const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
 
@@ -62,11 +65,11 @@ export async function* feedServer(
     const { resent, failed } = stream.left();
     if (failed.length > 0) yield failed;
     queue.putBack(resent);
-    if (stream.fault === undefined || stream.hasTold) refused = silent = 0;
+    if (queue.isEmpty) break;
+    if (stream.hasTold || (stream.isWhole && stream.hasPutOff)) refused = silent = 0;
     else if (stream.isRefused) refused += 1;
     else silent += 1;
-    if (refused === REFUSALS || silent === SILENT_STREAMS) throw disconnection(server.url, stream.fault);
-    if (queue.isEmpty) break;
+    if (refused === REFUSALS || silent === SILENT_STREAMS) throw disconnection(server.url, stream.fault ?? NOT_A_WORD);
     const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), refused + silent);
     const askedMs = BrookletError.is(stream.fault) ? stream.fault.retryAfterMs : undefined;
     await pause(waitMs(waits, failures, Math.min(askedMs ?? 0, ASKED_MS_MAX)));
@@ -153,6 +156,10 @@ class Queue {
 class FeedStream {
   /** Something was told for good. */
   hasTold = false;
+  /** Something was refused for the moment. */
+  hasPutOff = false;
+  /** The answer ended as one does. */
+  isWhole = false;
   /** Why the stream ended before its end. */
   fault: unknown;
   readonly #server: FeedTarget;
@@ -163,7 +170,6 @@ class FeedStream {
   #count = 0;
   /** The server takes no requests at the moment. */
   #refusal: Outcome | undefined;
-  #isWhole = false;
   #isStopped = false;
   #wake: (() => void) | undefined;
 
@@ -188,7 +194,7 @@ class FeedStream {
         const told = lines.flatMap((line) => this.#take(line));
         if (told.length > 0) yield told;
       }
-      if (!this.#isWhole) throw new Error("the answer broke off");
+      if (!this.isWhole) throw new Error("the answer broke off");
     } catch (error) {
       if (error instanceof UsageError) throw error;
       this.#refuse(session.connecting ? neverOpen(this.#server.url, this.fault ?? error) : error);
@@ -235,7 +241,7 @@ class FeedStream {
   }
 
   #fail(error: unknown): void {
-    if (!this.#isWhole) this.fault ??= error;
+    if (!this.isWhole) this.fault ??= error;
   }
 
   /** The answer is no list of outcomes. */
@@ -286,7 +292,7 @@ class FeedStream {
   /** Takes a line of the answer: what it tells for good. */
   #take(line: FeedLine): readonly FedOperation[] {
     if (line.operations !== undefined) {
-      this.#isWhole = line.message === undefined;
+      this.isWhole = line.message === undefined;
       if (line.message !== undefined) throw brokenOff(line);
       return [];
     }
@@ -299,6 +305,7 @@ class FeedStream {
     if (isForNow) pending.refusals += 1;
     if (isForNow && pending.refusals < REFUSALS) {
       sent.refusal = told.outcome;
+      this.hasPutOff = true;
       // Nothing more is sent before it: what comes after it on its document must not overtake it.
       this.#stop();
       return [];
