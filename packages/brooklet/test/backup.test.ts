@@ -142,7 +142,13 @@ test("only what is new is stored, and what is too old is removed", async () => {
   const path = join(folder(), "restored");
   await restore({ objects, path, openSql: openDatabase, isSealed });
   expect(await notesOf(path)).toEqual(new Map(GROUPS.map((group) => [group, PAGE + 50])));
-  await expect(restore({ objects, path, openSql: openDatabase, isSealed })).rejects.toThrow("is there already");
+  // A link to nothing is something, too.
+  const link = join(folder(), "link");
+  symlinkSync(join(link, "nothing"), link);
+  for (const taken of [path, link])
+    await expect(restore({ objects, path: taken, openSql: openDatabase, isSealed })).rejects.toThrow(
+      "is there already",
+    );
 });
 
 test("what was stored of a group that is erased is gone with the last backup that has it, though others have its neighbours", async () => {

@@ -1,6 +1,18 @@
 /** `brooklet feed` and `brooklet export` against a server in this process. */
+
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -156,6 +168,43 @@ test("an interrupted feed goes on where it was", async () => {
   expect(JSON.parse(again.printed[0] ?? "")).toMatchObject({ applied: 0 });
   writeFileSync(checkpoint, "no checkpoint");
   expect(await run([...words, service.url], put(1))).toMatchObject({ code: 2 });
+});
+
+test.runIf(process.platform !== "win32")("a checkpoint takes the place of a file, and of nothing else", async () => {
+  const service = await served();
+  const home = folder();
+  const [pipe, link, dangling] = [join(home, "pipe"), join(home, "link"), join(home, "dangling")];
+  expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+  symlinkSync(join(home, "no", "such"), dangling);
+  const said: readonly (readonly [place: string, message: string])[] = [
+    ["/dev/null", "is no file"],
+    [pipe, "is no file"],
+    [home, "is no file"],
+    [dangling, "there is no such file"],
+    [join(home, "none", "at"), "there is no folder"],
+    [join(import.meta.filename, "at"), "is no directory"],
+  ];
+  const migrations = join(home, "migrations.mjs");
+  writeFileSync(migrations, "export const migrations = [{ schema: { name: 'note' }, changes: {} }];");
+  const commands = [
+    ["feed", "-", "--url", service.url],
+    ["import", service.url, "--from", "vespa", "--url", service.url],
+    ["migrate", migrations, "--url", service.url],
+  ];
+  for (const words of commands)
+    for (const [place, message] of said)
+      expect(await run([...words, "--checkpoint", place], put(1))).toMatchObject({
+        code: 2,
+        warned: expect.stringContaining(message),
+      });
+  expect([statSync("/dev/null").isCharacterDevice(), statSync(pipe).isFIFO()]).toEqual([true, true]);
+  expect(await connect({ url: service.url }).group("alice").get(note, "1")).toBeUndefined();
+  // Of a link the file that it names is written, and the link stays.
+  writeFileSync(join(home, "file"), '{"operations":0}');
+  symlinkSync("file", link);
+  expect(await run(["feed", "-", "--url", service.url, "--checkpoint", link], put(1))).toMatchObject({ code: 0 });
+  expect(JSON.parse(readFileSync(join(home, "file"), "utf8"))).toEqual({ operations: 1 });
+  expect([readlinkSync(link), existsSync(`${link}.new`)]).toEqual(["file", false]);
 });
 
 test("what could not be sent is not done, what was refused is", async () => {

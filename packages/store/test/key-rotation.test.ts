@@ -2,6 +2,7 @@
 import {
   cpSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -300,6 +301,14 @@ test("what is no copy of keys is not replaced by one", () => {
   // To look leaves nothing.
   keys.demandPlace(join(place, "below", "copy"));
   expect(readdirSync(place)).toEqual(["letters", "link"]);
+  // Of a link to a copy, that is made anew: what it had of groups that were erased since would stay.
+  keys.copyTo(join(place, "kept", "copy"));
+  symlinkSync(join("kept", "copy"), join(place, "shown"));
+  writeFileSync(join(place, "kept", "copy", "earlier"), "");
+  keys.copyTo(join(place, "shown"));
+  expect(readdirSync(join(place, "kept"))).toEqual(["copy"]);
+  expect(readdirSync(join(place, "shown"))).toEqual(["000.sqlite", "001.sqlite", "002.sqlite", "check"]);
+  expect(lstatSync(join(place, "shown")).isSymbolicLink()).toBe(true);
   mkdirSync(join(place, "empty"));
   keys.copyTo(join(place, "empty"));
   keys.close();

@@ -1,5 +1,5 @@
 /** `brooklet migrate`: runs the migrations that a file exports, over a server or in a data directory that nobody serves. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Migration } from "../migration/changes.ts";
@@ -7,6 +7,7 @@ import type { Migrating } from "../migration/migrating.ts";
 import { MigrationError, type MigrationProgress, type MigrationReport } from "../migration/report.ts";
 import { connect } from "../node/connect.ts";
 import { open } from "../open.ts";
+import { CheckpointFile } from "./checkpoint-file.ts";
 import { Progress } from "./progress.ts";
 import { type Server, serverOf } from "./server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -29,27 +30,28 @@ export interface MigrateCommand extends Server {
 
 /** Runs the migrations of a file, one after the other. */
 export async function runMigrate(file: string, command: MigrateCommand, surroundings: Surroundings): Promise<void> {
+  if (command.checkpoint !== undefined && command.dryRun === true)
+    throw new UsageError("--checkpoint and --dry-run do not go together");
   const migrations = await migrationsOf(file);
+  const positions = new Checkpoint(command.checkpoint);
   const schemas = migrations.map(({ schema }) => schema);
   if (command.data !== undefined) {
     if (!existsSync(command.data)) throw new UsageError(`${command.data} is not there: give a data directory`);
     await using database = await open({ path: command.data, schemas });
-    return await runAll(database, migrations, command, surroundings);
+    return await runAll(database, migrations, positions, command, surroundings);
   }
   const server = await connect({ ...serverOf(command), schemas, deploy: command.deploy === true });
-  await runAll(server, migrations, command, surroundings);
+  await runAll(server, migrations, positions, command, surroundings);
 }
 
 async function runAll(
   client: Migrating,
   migrations: readonly Migration[],
+  positions: Checkpoint,
   command: MigrateCommand,
   surroundings: Surroundings,
 ): Promise<void> {
-  const { group, dryRun, examples, limit, failures, pageSize, checkpoint } = command;
-  if (checkpoint !== undefined && dryRun === true)
-    throw new UsageError("--checkpoint and --dry-run do not go together");
-  const positions = new Checkpoint(checkpoint);
+  const { group, dryRun, examples, limit, failures, pageSize } = command;
   let isWhole = true;
   for (const { schema, changes } of migrations) {
     const after = positions.at(schema.name);
@@ -127,12 +129,12 @@ async function migrationsOf(file: string): Promise<readonly Migration[]> {
 
 /** How far the migration of each schema came, in a file that is written after every page. */
 class Checkpoint {
-  readonly #file: string | undefined;
+  readonly #file: CheckpointFile | undefined;
   readonly #positions: Record<string, string>;
 
   constructor(file: string | undefined) {
-    this.#file = file;
-    this.#positions = file === undefined || !existsSync(file) ? {} : positionsIn(file);
+    this.#file = file === undefined ? undefined : new CheckpointFile(file);
+    this.#positions = this.#file?.text === undefined ? {} : positionsIn(this.#file.text, file);
   }
 
   at(schema: string): string | undefined {
@@ -143,18 +145,17 @@ class Checkpoint {
   note(schema: string, position: string): void {
     if (this.#file === undefined) return;
     this.#positions[schema] = position;
-    writeFileSync(`${this.#file}.part`, `${JSON.stringify({ migration: this.#positions })}\n`);
-    renameSync(`${this.#file}.part`, this.#file);
+    this.#file.write({ migration: this.#positions });
   }
 }
 
-function positionsIn(file: string): Record<string, string> {
+function positionsIn(text: string, file: string | undefined): Record<string, string> {
   const refused = new UsageError(
     `${file} is no checkpoint of a migration: give the one of an earlier run, or a new name`,
   );
   let told: { readonly migration?: unknown } | null;
   try {
-    told = JSON.parse(readFileSync(file, "utf8")) as { readonly migration?: unknown } | null;
+    told = JSON.parse(text) as { readonly migration?: unknown } | null;
   } catch {
     throw refused;
   }

@@ -6,6 +6,7 @@ import { createHash, randomBytes } from "node:crypto";
 import {
   closeSync,
   existsSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -273,7 +274,8 @@ export async function restoreDirectory(
   { buckets, application, encryption, fill }: RestoredDirectory,
 ): Promise<void> {
   const target = resolve(path);
-  if (existsSync(target)) throw new StoreError("refused", `${target} is there already: restore to a new path`);
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined)
+    throw new StoreError("refused", `${target} is there already: restore to a new path`);
   const fresh = `${target}.restoring`;
   // What one left that was killed goes. One that is under way has the lock of it.
   if (existsSync(fresh)) releaseLock(takeLock(join(fresh, LOCK), fresh, openSql));

@@ -1,5 +1,5 @@
 /** Files and folders that are whole after a crash, or not there. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StoreError } from "../store-error.ts";
 
@@ -52,6 +52,8 @@ export function writeDurably(directory: string, name: string, content: Uint8Arra
     for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
     fsyncSync(file);
   } catch (error) {
+    // A device that is full has to have its room back.
+    rmSync(fresh, { force: true });
     // Of what is open the system does not say where it is.
     throw Object.assign(error as Error, { path: fresh });
   } finally {

@@ -168,9 +168,11 @@ export class FolderKeys {
 
   #demandPlace(folder: string): Readonly<Record<"target" | "fresh" | "before", string>> {
     // With a slash at the end what is beside it would be in it.
-    const target = resolve(folder);
+    const named = resolve(folder);
+    // Of a link, what it names: what was copied there before would stay.
+    const target = existsSync(named) ? realpathSync(named) : named;
     // Whatever else is there is somebody's, and would be gone; the keys themselves are being written to.
-    const isOwn = existsSync(target) && realpathSync(target) === realpathSync(this.#folder);
+    const isOwn = existsSync(target) && target === realpathSync(this.#folder);
     if (isOwn || (existsSync(target) && !isReplaceable(target)))
       throw new StoreError(
         "refused",

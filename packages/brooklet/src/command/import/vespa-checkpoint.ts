@@ -2,7 +2,7 @@
  * How far the slices of an import came, in a file: of each the continuation after the last page whose documents are
  * stored. Pages are written when they are done, so that an import that broke off reads no page twice but the last ones.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { CheckpointFile } from "../checkpoint-file.ts";
 import { UsageError } from "../surroundings.ts";
 
 /** What an import reads: continuations belong to it alone. */
@@ -18,15 +18,15 @@ type Place = string | typeof DONE;
 
 /** The checkpoint of one import; without a path it keeps nothing. */
 export class VespaCheckpoint {
-  readonly #path: string | undefined;
+  readonly #file: CheckpointFile | undefined;
   readonly #source: ImportSourceName;
   readonly #places: Map<string, Place>;
 
   /** Reads the file, if there is one. */
   constructor(path: string | undefined, source: ImportSourceName) {
-    this.#path = path;
+    this.#file = path === undefined ? undefined : new CheckpointFile(path);
     this.#source = source;
-    this.#places = path !== undefined && existsSync(path) ? read(path, source) : new Map();
+    this.#places = this.#file?.text === undefined ? new Map() : placesIn(this.#file.text, path, source);
   }
 
   /** Whether an earlier run read something. */
@@ -42,16 +42,7 @@ export class VespaCheckpoint {
   /** Notes that the documents before a continuation are stored; all of them where there is none. */
   note(cluster: string, slice: number, next: string | undefined): void {
     this.#places.set(nameOf(cluster, slice), next ?? DONE);
-    if (this.#path === undefined) return;
-    const fresh = `${this.#path}.new`;
-    const file = openSync(fresh, "w");
-    try {
-      writeSync(file, `${JSON.stringify({ ...this.#source, places: Object.fromEntries(this.#places) })}\n`);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-    renameSync(fresh, this.#path);
+    this.#file?.write({ ...this.#source, places: Object.fromEntries(this.#places) });
   }
 }
 
@@ -59,10 +50,10 @@ function nameOf(cluster: string, slice: number): string {
   return `${slice} ${cluster}`;
 }
 
-function read(path: string, source: ImportSourceName): Map<string, Place> {
+function placesIn(text: string, path: string | undefined, source: ImportSourceName): Map<string, Place> {
   let kept: Partial<ImportSourceName & { readonly places: Readonly<Record<string, Place>> }> = {};
   try {
-    kept = JSON.parse(readFileSync(path, "utf8")) as typeof kept;
+    kept = JSON.parse(text) as typeof kept;
   } catch {
     // It is refused below.
   }
