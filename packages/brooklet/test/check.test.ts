@@ -108,6 +108,53 @@ for (const [what, statement, told] of LOSSES) {
   });
 }
 
+/** Runs a command that a signal ends before a bucket; what is told of that. */
+async function ended(at: string, ...words: string[]): Promise<{ code: number; said: string; warned: string }> {
+  const warned: string[] = [];
+  let tell: () => string | Promise<string> = () => "nobody was told";
+  let said: string | Promise<string> = "it was not ended";
+  const code = await runCommandLine(words, {
+    print: (line) => warned.push(line),
+    warn: (line) => warned.push(line),
+    onInterrupt: (told) => {
+      tell = told;
+    },
+    progress: (line) => {
+      if (line === at) said = tell();
+    },
+    input: (async function* () {})(),
+    untilEnded: async () => undefined,
+  });
+  return { code, said: await said, warned: warned.join("\n") };
+}
+
+test("what a signal ends tells what was looked at until then, and repairs no bucket in part", async () => {
+  const data = await filled();
+  const bucketsOf = ["alice", "bob"].map((group) => bucketOf(`g:${group}`, BUCKETS));
+  for (const group of ["alice", "bob"]) behind(data, group, FLIPPED);
+  const [first, last] = [Math.min(...bucketsOf), Math.max(...bucketsOf)];
+  expect(first).toBeLessThan(last);
+  const checked = await ended(`bucket ${last + 1} of ${BUCKETS}`, "check", data);
+  expect([checked.code, checked.said]).toEqual([
+    1,
+    `Interrupted: ${last} of ${BUCKETS} buckets were looked at; all else is as it was`,
+  ]);
+  expect(checked.warned.match(/block 0 of segment \d+ is not what was written/g)).toHaveLength(1);
+  const json = await ended(`bucket 2 of ${BUCKETS}`, "check", data, "--json");
+  expect(JSON.parse(json.warned)).toMatchObject({ ended: { buckets: 1, of: BUCKETS } });
+  // A repair looks at all of it first, and nothing is changed by then.
+  const begun = await ended(`bucket ${last + 1} of ${BUCKETS}`, "repair", data, "--drop");
+  expect([begun.code, begun.said]).toEqual([
+    1,
+    `Interrupted: 0 of ${BUCKETS} buckets were repaired where that was needed; all else is as it was`,
+  ]);
+  expect(begun.warned).not.toContain("is lost");
+  expect(readdirSync(join(data, "buckets")).filter((name) => name.includes("before"))).toEqual([]);
+  expect((await command("check", data)).warned.match(/is not what was written/g)).toHaveLength(2);
+  expect((await command("repair", data, "--drop")).code).toBe(0);
+  expect((await command("check", data)).code).toBe(0);
+});
+
 test.each(["check", "repair", "backup"])("%s of what is no data directory is a misuse", async (name) => {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -111,3 +111,30 @@ test("a restoration leaves nothing", async () => {
   expect(await ended).toMatchObject({ code: 143, warned: `Interrupted: nothing is at ${path}\n` });
   expect(readdirSync(home).filter((name) => name.startsWith("restored"))).toEqual([]);
 });
+
+test.each([
+  ["check", "looked at"],
+  ["repair", "repaired where that was needed"],
+])("%s says how far it came", async (name, done) => {
+  const home = folder();
+  const application = writeFiles(join(home, "application"), applicationFiles({ note }));
+  writeFileSync(join(home, "feed"), '{"put":"id:note:note:g=alice:1","fields":{"title":"a"}}\n');
+  const data = join(home, "data");
+  const fed = await start("feed", join(home, "feed"), "--data", data, "--app", application).ended;
+  expect(fed).toMatchObject({ code: 0 });
+  // The signal comes as soon as it would be heard.
+  const early = `const once = process.once;
+process.once = function (event, ...words) {
+  once.call(process, event, ...words);
+  if (event === "SIGTERM") process.kill(process.pid, "SIGTERM");
+  return process;
+};`;
+  writeFileSync(join(home, "early.cjs"), early);
+  vi.stubEnv("NODE_OPTIONS", `--require ${join(home, "early.cjs")}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const ran = await start(name, data).ended;
+  expect(ran).toMatchObject({ code: 143, warned: expect.stringMatching(/^Interrupted: \d+ of 16 buckets were /) });
+  expect(ran.warned).toContain(done);
+  vi.unstubAllEnvs();
+  expect(await start("check", data).ended).toMatchObject({ code: 0 });
+});

@@ -28,6 +28,7 @@ export {
 export {
   checkDirectory,
   type DirectoryReport,
+  type DirectoryWatch,
   type NotedDamage,
   type NoteReader,
   type RepairOptions,

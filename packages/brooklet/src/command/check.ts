@@ -3,12 +3,14 @@ import { mendedShards, shardDamage, shownPartition } from "@brooklet/partition";
 import {
   checkDirectory,
   type DirectoryReport,
+  type DirectoryWatch,
   type IsSealed,
   type NoteReader,
   repairDirectory,
 } from "@brooklet/store/node";
 import { openDatabase } from "../node/database.ts";
 import { sealsOf } from "../node/sealing.ts";
+import { explain } from "./failure.ts";
 import { CommandFailed, type Surroundings } from "./surroundings.ts";
 
 /** What is noted of partitions is what is in which shard of a group. */
@@ -20,13 +22,16 @@ export async function runCheck(
   { json }: { readonly json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
-  const report = sealedIn(path, (isSealed) => checkDirectory(path, openDatabase, isSealed, notes));
+  const report = await interruptibly(path, "looked at", surroundings, (isSealed, watch) =>
+    checkDirectory(path, openDatabase, isSealed, notes, watch),
+  );
   const damage = tell(report, json === true, surroundings);
   if (damage > 0) {
     if (json !== true)
       surroundings.warn("What is damaged is refused, all else is served. A backup has it, or: brooklet repair");
     throw new CommandFailed();
   }
+  if (report.ended !== undefined) throw new CommandFailed();
 }
 
 /** Repairs a directory, and says what is lost. */
@@ -35,25 +40,45 @@ export async function runRepair(
   { drop = false, json }: { readonly drop?: boolean; readonly json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
-  const report = sealedIn(path, (isSealed) => repairDirectory(path, openDatabase, isSealed, { drop, notes }));
+  const report = await interruptibly(path, "repaired where that was needed", surroundings, (isSealed, watch) =>
+    repairDirectory(path, openDatabase, isSealed, { drop, notes }, watch),
+  );
   const damage = tell(report, json === true, surroundings);
-  if (json === true) return;
-  for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
-  for (const { key, what } of report.left ?? [])
-    surroundings.warn(`not repaired, so restore a backup: ${shownPartition(key ?? "")}: ${what}`);
-  if (damage > 0)
-    surroundings.print(
-      "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
-    );
+  if (json !== true) {
+    for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
+    for (const { key, what } of report.left ?? [])
+      surroundings.warn(`not repaired, so restore a backup: ${shownPartition(key ?? "")}: ${what}`);
+    if (damage > 0 && report.ended?.buckets !== 0)
+      surroundings.print(
+        "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
+      );
+  }
+  if (report.ended !== undefined) throw new CommandFailed();
 }
 
-function sealedIn<Result>(path: string, work: (isSealed: IsSealed) => Result): Result {
+/** Does work that a signal ends with what was done until then; `done` says what that is to a bucket. */
+async function interruptibly(
+  path: string,
+  done: string,
+  { onInterrupt, progress }: Surroundings,
+  work: (isSealed: IsSealed, watch: DirectoryWatch) => Promise<DirectoryReport>,
+): Promise<DirectoryReport> {
   const seals = sealsOf(path);
-  try {
-    return work(seals.isSealed);
-  } finally {
-    seals.close();
-  }
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  const onBucket = (bucket: number, buckets: number): void => progress(`bucket ${bucket + 1} of ${buckets}`);
+  const made = work(seals.isSealed, { signal, onBucket }).finally(() => seals.close());
+  onInterrupt?.(() => {
+    interruption.abort();
+    return made.then(
+      ({ buckets, ended = { buckets: buckets.length, of: buckets.length } }) =>
+        `Interrupted: ${ended.buckets} of ${ended.of} buckets were ${done}; all else is as it was`,
+      (error: unknown) => explain(error),
+    );
+  });
+  const report = await made;
+  progress("");
+  return report;
 }
 
 /** Prints what a directory has, and what is damaged of it. How much that is. */
@@ -69,7 +94,7 @@ function tell(report: DirectoryReport, json: boolean, { print, warn }: Surroundi
       report.buckets.reduce((total, bucket) => total + bucket[of], 0);
     const counts = `${sum("partitions")} partitions, ${sum("operations")} operations, ${sum("segments")} segments of ${sum("blocks")} blocks`;
     print(
-      `${report.buckets.length} buckets: ${counts}; ${all.length === 0 ? "all of it is as it was written" : `${all.length} things are not as they were written`}`,
+      `${report.buckets.length} buckets: ${counts}; ${all.length === 0 ? `${report.ended === undefined ? "all of it" : "what was looked at"} is as it was written` : `${all.length} things are not as they were written`}`,
     );
   }
   return all.length;

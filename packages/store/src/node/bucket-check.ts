@@ -3,6 +3,7 @@
  * there for all there is, and says what that leaves out. Neither decides what bytes mean: whether they are what was sealed is
  * asked of the core.
  */
+import { setImmediate as turn } from "node:timers/promises";
 import { equalMarks, type Head, Heads, type PartitionRow } from "../heads.ts";
 import type { Sql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
@@ -42,8 +43,26 @@ const LIVENESS = 2 ** 32 - 2;
 const BLOCKS = 16;
 const ERASED = 0;
 
-/** Reads everything of a bucket. */
-export function checkBucket(sql: SqlConnection, identity: BucketIdentity, isSealed: IsSealed): BucketReport {
+/** Reads everything of a bucket; what is waiting gets a turn between its partitions. What was read until then, if the signal ends it. */
+export async function checkBucket(
+  sql: SqlConnection,
+  identity: BucketIdentity,
+  isSealed: IsSealed,
+  signal?: AbortSignal,
+): Promise<BucketReport> {
+  const report = partwise(sql, identity, isSealed);
+  for (let step = report.next(); ; step = report.next(signal?.aborted)) {
+    if (step.done === true) return step.value;
+    await turn();
+  }
+}
+
+/** The same in steps, each of which may be told that it is the last. */
+function* partwise(
+  sql: SqlConnection,
+  identity: BucketIdentity,
+  isSealed: IsSealed,
+): Generator<void, BucketReport, boolean | undefined> {
   const damage: Damage[] = [];
   const counts = { partitions: 0, operations: 0, segments: 0, blocks: 0 };
   const told = (key: string | undefined, what: string): void =>
@@ -54,6 +73,7 @@ export function checkBucket(sql: SqlConnection, identity: BucketIdentity, isSeal
     if (problem !== "ok") told(undefined, problem);
   const heads = new Heads(sql, identity);
   for (const row of partitionsOf(sql)) {
+    if (yield) return { bucket: identity.bucket, ...counts, damage };
     counts.partitions += 1;
     checkPartition({ sql, heads, isSealed, counts, told: (what) => told(row.key, what) }, row);
   }
@@ -61,6 +81,14 @@ export function checkBucket(sql: SqlConnection, identity: BucketIdentity, isSeal
   for (const [table, count] of Object.entries(orphans(sql)))
     if (count > 0) told(undefined, `${count} rows of ${table} belong to no partition`);
   return { bucket: identity.bucket, ...counts, damage };
+}
+
+/** What steps come to, none of which is the last before its time. */
+function wholeOf(steps: ReturnType<typeof partwise>): BucketReport {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
 }
 
 /**
@@ -72,7 +100,7 @@ export function repairBucket(
   identity: BucketIdentity,
   { isSealed, drop }: { readonly isSealed: IsSealed; readonly drop: boolean },
 ): BucketReport {
-  const report = checkBucket(sql, identity, isSealed);
+  const report = wholeOf(partwise(sql, identity, isSealed));
   sql.transaction(() => {
     for (const { number, key } of drop ? partitionsOf(sql) : []) dropDamaged(sql, number, key, isSealed);
     sql.run("DELETE FROM operation WHERE partition NOT IN (SELECT number FROM partition)");

@@ -1,6 +1,7 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
 import { accessSync, constants, copyFileSync, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
 import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
@@ -20,6 +21,8 @@ export interface DirectoryReport {
   readonly damage: readonly string[];
   /** The files of buckets as they were before a repair. */
   readonly kept: readonly string[];
+  /** Of how many buckets all was done when it was ended before its time, and how many there are. */
+  readonly ended?: { readonly buckets: number; readonly of: number };
   /** What a repair could not mend. */
   readonly left?: readonly NotedDamage[];
 }
@@ -42,6 +45,14 @@ export interface NoteReader {
 
 const NOTHING_NOTED: NoteReader = { damage: () => [], mended: () => [] };
 
+/** Who waits for a check or a repair. */
+export interface DirectoryWatch {
+  /** Ends it, with what was done until then; a bucket whose repair has begun is repaired. */
+  readonly signal?: AbortSignal;
+  /** Told before each bucket. */
+  readonly onBucket?: (bucket: number, buckets: number) => void;
+}
+
 /** What a repair does beside taking what is there for all there is. */
 export interface RepairOptions {
   /** Whether operations and segments that are not what was written are deleted. */
@@ -50,23 +61,26 @@ export interface RepairOptions {
 }
 
 /** Reads everything of a directory. It is locked meanwhile. */
-export function checkDirectory(
+export async function checkDirectory(
   path: string,
   openSql: OpenSql,
   isSealed: IsSealed,
   notes: NoteReader = NOTHING_NOTED,
-): DirectoryReport {
+  watch: DirectoryWatch = {},
+): Promise<DirectoryReport> {
   const noted: NotedPartition[] = [];
-  const report = eachBucket(path, openSql, (directory, bucket) => {
+  const report = await eachBucket(path, openSql, watch, async (directory, bucket) => {
     const identity = { bucket, buckets: directory.buckets };
     const sql = openBucket(directory.path, identity, openSql);
     try {
       noted.push(...notedPartitions(sql));
-      return checkBucket(sql, identity, isSealed);
+      return await checkBucket(sql, identity, isSealed, watch.signal);
     } finally {
       sql.close();
     }
   });
+  // What was not looked at is not gone.
+  if (report.ended !== undefined) return report;
   const told = notes.damage(noted, report.buckets.length);
   const damageOf = (bucket: number): Damage[] =>
     told.filter((one) => one.bucket === bucket).map(({ bucket: _, ...damage }) => damage);
@@ -75,17 +89,19 @@ export function checkDirectory(
 }
 
 /** Repairs the buckets that are damaged. The files of each are kept beside it as they were. */
-export function repairDirectory(
+export async function repairDirectory(
   path: string,
   openSql: OpenSql,
   isSealed: IsSealed,
   { drop, notes = NOTHING_NOTED }: RepairOptions,
-): DirectoryReport {
-  const before = checkDirectory(path, openSql, isSealed, notes);
+  watch: DirectoryWatch = {},
+): Promise<DirectoryReport> {
+  const before = await checkDirectory(path, openSql, isSealed, notes, watch);
+  if (before.ended !== undefined) return { ...before, ended: { ...before.ended, buckets: 0 } };
   const damaged = new Set(before.buckets.filter(({ damage }) => damage.length > 0).map(({ bucket }) => bucket));
   const kept: string[] = [];
   const stamp = new Date().toISOString().replaceAll(":", "-");
-  const report = eachBucket(path, openSql, (directory, bucket) => {
+  const report = await eachBucket(path, openSql, watch, (directory, bucket) => {
     const known = before.buckets.find((one) => one.bucket === bucket);
     if (!damaged.has(bucket) && known !== undefined) return known;
     const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
@@ -106,7 +122,7 @@ export function repairDirectory(
       sql.close();
     }
   });
-  const left = repairNotes(path, openSql, notes);
+  const left = report.ended === undefined ? repairNotes(path, openSql, notes) : [];
   return { ...report, buckets: report.buckets.map((one, at) => withNoted(one, before.buckets[at])), kept, left };
 }
 
@@ -176,34 +192,43 @@ function renewGeneration(directory: string, path: string): void {
   }
 }
 
-function eachBucket(
+async function eachBucket(
   path: string,
   openSql: OpenSql,
-  work: (directory: DataDirectory, bucket: number) => BucketReport,
-): DirectoryReport {
+  { signal, onBucket }: DirectoryWatch,
+  work: (directory: DataDirectory, bucket: number) => BucketReport | Promise<BucketReport>,
+): Promise<DirectoryReport> {
   if (!isDataDirectory(path)) throw new StoreError("refused", `${path} is not a data directory`);
   // SQLite opens nothing where it cannot write, which would be told as damage.
   accessSync(path, constants.W_OK);
   const directory = DataDirectory.open(path, openSql, undefined, "any");
   try {
     const damage: string[] = [];
-    attempt(() => directory.readApplication(), damage);
-    const buckets = Array.from({ length: directory.buckets }, (_, bucket) => {
+    await attempt(() => directory.readApplication(), damage);
+    const buckets: BucketReport[] = [];
+    let whole = 0;
+    for (let bucket = 0; bucket < directory.buckets; bucket += 1) {
+      // Whoever ends it has to be heard.
+      await turn();
+      if (signal?.aborted) break;
+      onBucket?.(bucket, directory.buckets);
       const told: string[] = [];
-      const report = attempt(() => work(directory, bucket), told);
+      const report = await attempt(() => work(directory, bucket), told);
       const nothing = { bucket, partitions: 0, operations: 0, segments: 0, blocks: 0 };
-      return report ?? { ...nothing, damage: told.map((what) => ({ what })) };
-    });
-    return { path: directory.path, buckets, damage, kept: [] };
+      buckets.push(report ?? { ...nothing, damage: told.map((what) => ({ what })) });
+      if (!signal?.aborted) whole += 1;
+    }
+    const ended = whole < directory.buckets && { ended: { buckets: whole, of: directory.buckets } };
+    return { path: directory.path, buckets, damage, kept: [], ...ended };
   } finally {
     directory.close();
   }
 }
 
 /** Runs work; what of the store keeps it from being done is told. */
-function attempt<Result>(work: () => Result, told: string[]): Result | undefined {
+async function attempt<Result>(work: () => Result | Promise<Result>, told: string[]): Promise<Result | undefined> {
   try {
-    return work();
+    return await work();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     told.push(error.message);

@@ -32,5 +32,5 @@ const encryption = { key, keys: keysFolder };
 await restoreDirectory(path, openSql, { buckets: 1, encryption, application: undefined, fill: () => undefined });
 writeSync(1, "restored\n");
 truncateSync(join(path, "buckets", "000.generation"), 3);
-repairDirectory(path, openSql, () => true, { drop: false });
+await repairDirectory(path, openSql, () => true, { drop: false });
 writeSync(1, "repaired\n");
