@@ -278,13 +278,46 @@ test("a key that was destroyed while somebody reads the keys is in no log after 
 
 test("the log of the keys is moved to their file with that of the bucket, and after some keys", async () => {
   const { bucket, keys } = openBucket();
-  await bucket.write("g:a", Uint8Array.of(1));
+  const bytes = Uint8Array.of(1);
+  await bucket.write("g:a", bytes);
   expect(logBytes(keys)).toBeGreaterThan(0);
   bucket.checkpoint(true);
   expect(logBytes(keys)).toBe(0);
-  await Promise.all(Array.from({ length: 700 }, (_, at) => bucket.write(`g:${at}`, Uint8Array.of(1))));
+  for (let at = 0; at < 700; at += 1) bucket.change((store) => store.append([{ key: `g:${at}`, bytes }]), 1);
   // Without that: 2.8 MiB and more.
   expect(logBytes(keys)).toBeLessThan(2 << 20);
+});
+
+test("keys of groups that are written together wait for the device once", () => {
+  const path = folder();
+  const transactions = vi.fn();
+  const keys = new GroupKeys(path, 0, directoryKeyOf(KEY), (file) => {
+    const sql = openSql(file);
+    const transaction = sql.transaction.bind(sql);
+    return Object.assign(sql, {
+      transaction: (work: () => unknown) => {
+        transactions();
+        return transaction(work);
+      },
+    });
+  });
+  onTestFinished(() => keys.close());
+  const sql = openSql(":memory:");
+  onTestFinished(() => sql.close());
+  createTables(sql, IDENTITY);
+  const partitions = new EncryptedPartitions(sql, new PartitionStore(sql, IDENTITY), keys);
+  // More of them than are remembered, and each twice.
+  const names = Array.from({ length: 1_200 }, (_, at) => `g:${at}`);
+  partitions.append([...names, ...names].map((key) => ({ key, bytes: Uint8Array.of(1) })));
+  expect(transactions).toHaveBeenCalledTimes(1);
+  const next = new GroupKeys(path, 0, directoryKeyOf(KEY), openSql);
+  onTestFinished(() => next.close());
+  const opened = new EncryptedPartitions(sql, new PartitionStore(sql, IDENTITY), next);
+  expect(new Set(names.map((name) => Buffer.from(next.of(name) ?? []).toString("hex"))).size).toBe(names.length);
+  for (const name of names)
+    expect(opened.manifest(name, 0, 0).operations.map(({ bytes }) => [...bytes])).toEqual([[1], [1]]);
+  partitions.append(names.map((key) => ({ key, bytes: Uint8Array.of(2) })));
+  expect(transactions).toHaveBeenCalledTimes(1);
 });
 
 test("what a process that was killed left in the log of the keys goes without that one is asked for", () => {

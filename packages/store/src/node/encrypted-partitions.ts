@@ -117,12 +117,10 @@ export class EncryptedPartitions implements Partitions {
 
   append(entries: readonly TailEntry[]): void {
     this.#destroyLeftKeys();
-    this.#inner.append(
-      entries.map(({ key, bytes }) => ({
-        key,
-        bytes: encrypt(this.#keys.made(key), placeOf(key, HEADER, HEADER), bytes),
-      })),
-    );
+    const keys = this.#keys.madeAll(entries.map(({ key }) => key));
+    const sealed = ({ key, bytes }: TailEntry): Uint8Array =>
+      encrypt(keys.get(key) as Uint8Array, placeOf(key, HEADER, HEADER), bytes);
+    this.#inner.append(entries.map((entry) => ({ key: entry.key, bytes: sealed(entry) })));
   }
 
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {

@@ -197,18 +197,38 @@ export class GroupKeys {
     return this.#remember(partition, decrypt(this.#key.wrapping, hex(name), row.wrapped));
   }
 
-  /** The key of a partition, made if there is none; then it is on stable storage before anything is encrypted with it. */
+  /** The key of a partition, made if there is none. */
   made(partition: string): Uint8Array {
-    const known = this.of(partition);
-    if (known !== undefined) return known;
+    return this.madeAll([partition]).get(partition) as Uint8Array;
+  }
+
+  /**
+   * The keys of partitions, made where there are none: in one transaction, which waits for the device, however many they are. They are on stable
+   * storage before anything is encrypted with them.
+   */
+  madeAll(partitions: readonly string[]): ReadonlyMap<string, Uint8Array> {
+    const keys = new Map<string, Uint8Array>();
+    const added: string[] = [];
+    for (const partition of new Set(partitions)) {
+      const known = this.of(partition);
+      keys.set(partition, known ?? randomFillSync(new Uint8Array(KEY_BYTES)));
+      if (known === undefined) added.push(partition);
+    }
+    if (added.length === 0) return keys;
     // What fails here fails before there is a key.
     if (this.#logged >= LOGGED) this.checkpoint(false);
-    const key = randomFillSync(new Uint8Array(KEY_BYTES));
-    const name = this.#nameOf(partition);
-    const wrapped = encrypt(this.#key.wrapping, hex(name), key);
-    this.#file.transaction(() => this.#file.run("INSERT INTO key (name, wrapped) VALUES (?, ?)", name, wrapped));
-    this.#logged += 1;
-    return this.#remember(partition, key);
+    const key = (partition: string): Uint8Array => keys.get(partition) as Uint8Array;
+    const sql = this.#file;
+    sql.transaction(() => {
+      for (const partition of added) {
+        const name = this.#nameOf(partition);
+        const wrapped = encrypt(this.#key.wrapping, hex(name), key(partition));
+        sql.run("INSERT INTO key (name, wrapped) VALUES (?, ?)", name, wrapped);
+      }
+    });
+    this.#logged += added.length;
+    for (const partition of added) this.#remember(partition, key(partition));
+    return keys;
   }
 
   /** Removes the key of a partition. It is in the log as long as somebody reads the file, as a copy does (`hasDestroyed`). */
