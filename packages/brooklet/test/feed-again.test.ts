@@ -47,6 +47,7 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
     }
     stream.respond({ ":status": 200 });
     let [rest, number] = ["", 0];
+    let sent: Promise<unknown> = Promise.resolve();
     const take = (line: string): void => {
       const operation = JSON.parse(line) as Operation;
       const id = operation.put ?? operation.update ?? operation.remove ?? "";
@@ -54,8 +55,11 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
       const comes = fate(id, times.get(id) ?? 0);
       if (comes === 200 || comes === "lost after") done.push(line);
       if (comes === "lost before" || comes === "lost after") {
-        // What was told before it arrives.
-        setTimeout(() => stream.session?.destroy(), 20);
+        // What was told before it has arrived when the client answers what is sent after it.
+        void sent.then(() => {
+          const { session } = stream;
+          if (session?.destroyed === false) session.ping(() => session.destroy());
+        });
         rest = "";
         stream.removeAllListeners("data");
         return;
@@ -67,7 +71,7 @@ async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, ref
       const failure = { code: comes === 400 ? "INVALID_DOCUMENT" : "TAIL_FULL", message: "no", outcome: "not_applied" };
       const told = { operation: number, id, status: comes, ...(comes === 200 ? {} : failure) };
       number += 1;
-      stream.write(`${JSON.stringify(told)}\n`);
+      sent = new Promise((resolve) => stream.write(`${JSON.stringify(told)}\n`, resolve));
     };
     stream.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");

@@ -6,6 +6,7 @@ export declare class FakeEngine implements ClusterEngine {
   readonly compactions: readonly { readonly key: string; readonly reason: string }[];
   compactFailure: unknown;
   pauses: number;
+  holdsCompactions: boolean;
   timeoutMs: number;
   models: ClusterEngine["models"];
   deploy: ClusterEngine["deploy"];

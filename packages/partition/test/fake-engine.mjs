@@ -21,6 +21,8 @@ export class FakeEngine {
   compactFailure;
   /** Set by tests: every task pauses so often before its first want. */
   pauses = 1;
+  /** Set by tests: compactions pause for as long as this is so. */
+  holdsCompactions = false;
   /** Set by tests: what a query allows itself. */
   timeoutMs = Number.POSITIVE_INFINITY;
   #manifests = new Map();
@@ -175,6 +177,7 @@ export class FakeEngine {
     const engine = this;
     this.compactions.push({ key: place.key, reason });
     return this.#task(function* () {
+      while (engine.holdsCompactions) yield { kind: "pause" };
       if (engine.compactFailure !== undefined) throw engine.compactFailure;
       const { segments, operations } = yield* engine.#manifest(place);
       const documents = yield* engine.#documents(place);
