@@ -8,7 +8,7 @@ import { objectOf, startTested } from "./objects.ts";
 
 const note = schema("note", { title: text(), n: int(), vec: vector(8).optional() });
 const DOCUMENTS = 4_000;
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 600_000;
 
 let workerd: Miniflare;
 let group: Group;
@@ -21,10 +21,15 @@ beforeAll(async () => {
 
 afterAll(() => workerd.dispose());
 
-/** The rows that were written to a shard of the group since it is awake. */
-async function written(shard: number): Promise<number> {
-  type Billing = { billed(): Promise<{ readonly written: number }> };
-  return (await objectOf<Billing>(workerd, "GROUP", `g:large\u0001${shard}`).billed()).written;
+/** The shards that the home of the group has given documents to, as it says with whatever it is asked. */
+async function children(): Promise<number> {
+  type Record = { readonly children: readonly unknown[] };
+  type Reply = { readonly shard?: Record; readonly moved?: Record };
+  type Home = { get(request: object, waiting: object): Promise<Reply> };
+  const request = { rawPath: "", id: "id:note:note:g=large:77", fieldSet: "", tensorFormat: "" };
+  const home = objectOf<Home>(workerd, "GROUP", "g:large");
+  const { shard, moved } = await home.get(request, { application: 0, timeoutMs: PATIENCE_MS });
+  return (shard ?? moved)?.children.length ?? 0;
 }
 
 async function answers(): Promise<unknown> {
@@ -45,9 +50,7 @@ test("a group of more than a megabyte is split after it rests, and answers the s
   });
   expect(await group.feed(note, documents)).toMatchObject({ applied: DOCUMENTS });
   const before = await answers();
-  await expect.poll(() => written(1), { interval: 1_000, timeout: PATIENCE_MS }).toBeGreaterThan(4);
-  // What is copied is written before it is open.
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  await expect.poll(children, { interval: 1_000, timeout: PATIENCE_MS }).toBeGreaterThan(0);
   expect(await answers()).toEqual(before);
   await group.put(note, "77", { title: "winter", n: 77 });
   expect(await group.get(note, "77")).toMatchObject({ title: "winter" });
