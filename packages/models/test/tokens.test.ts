@@ -40,11 +40,19 @@ const bytes = {
 };
 const across = { ...unigram, model: { ...unigram.model, vocab: [...unigram.model.vocab, ["n▁t", -0.1]] } };
 
-function tokensOf(name: string, description: typeof bert | typeof unigram | typeof bytes): Tokens {
+type Made = typeof bert | typeof unigram | typeof bytes;
+
+function tokensOf(name: string, description: Made): Tokens {
+  const path = join(folder, `${name}.json`);
+  writeFileSync(path, JSON.stringify(wholeOf(description)));
+  return new Tokens(path, Number.POSITIVE_INFINITY);
+}
+
+function wholeOf(description: Made) {
   const { vocab } = description.model;
   const isList = description.model.type === "Unigram";
   const numbered = isList ? vocab : Object.fromEntries(vocab.map((entry, id) => [entry, id]));
-  const whole = {
+  return {
     version: "1.0",
     truncation: null,
     added_tokens: ["<s>", "</s>"].map((content, at) => ({ id: 200 + at, content, special: true, normalized: false })),
@@ -53,18 +61,20 @@ function tokensOf(name: string, description: typeof bert | typeof unigram | type
     ...description,
     model: { ...description.model, vocab: numbered },
   };
-  const path = join(folder, `${name}.json`);
-  writeFileSync(path, JSON.stringify(whole));
-  return new Tokens(path, Number.POSITIVE_INFINITY);
+}
+
+/** One of a list, another at each call. */
+function chooser(): <T>(of: readonly T[]) => T {
+  let state = 7;
+  return (of) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return of[state % of.length] as (typeof of)[number];
+  };
 }
 
 /** Texts of words, spaces, and what is no word. */
 function* texts(): Generator<string> {
-  let state = 7;
-  const any = <T>(of: readonly T[]): T => {
-    state = (state * 48_271) % 2_147_483_647;
-    return of[state % of.length] as T;
-  };
+  const any = chooser();
   const PARTS = [
     "the",
     "thin",
@@ -130,4 +140,49 @@ test("a long text is read once, and of words no more than its beginning", () => 
   const few = `${"\0".repeat(900)} thin`.repeat(3);
   expect(tokensOf("few", bert).plain(few, 16)).toEqual(tokensOf("few", bert).plain("thin thin thin"));
   encode.mockRestore();
+});
+
+/** Pieces that are as good as others, those that are parts of others, and those that have no number. */
+const ties = {
+  ...unigram,
+  model: {
+    ...unigram.model,
+    vocab: ["[UNK]", ..."abcd漢", "aa", "aab", "bab", "漢漢", "abcdabcd", "字漢漢漢"].map((entry) => [
+      entry,
+      -entry.length * 0.1,
+    ]),
+  },
+};
+
+test.each([
+  ["WordPiece", bert],
+  ["Unigram", unigram],
+  ["Unigram with ties", ties],
+  ["BPE", bytes],
+])("%s: of a text without spaces the first tokens are those that the library gives the whole", (name, description) => {
+  const tokens = tokensOf(name, description as Made);
+  const library = new Tokenizer(wholeOf(description as Made), {});
+  const any = chooser();
+  for (let round = 0; round < 60; round += 1) {
+    const parts = any([
+      ["a", "b"],
+      [..."abcd漢字"],
+      ["aab", "漢", ",", "q", "thin"],
+      ["字", "漢漢", "😀", "e\u0301", "</s>", "w"],
+    ]);
+    const text = Array.from({ length: 900 }, () => any(parts)).join("");
+    const { ids } = library.encode(text, { add_special_tokens: false });
+    for (const max of [1, 7, 60, 400, 2000]) expect(tokens.plain(text, max), text).toEqual(ids.slice(0, max));
+  }
+});
+
+test("a text without spaces that has more pieces than a call has arguments is read", () => {
+  const text = "漢字thin".repeat(50_000);
+  const pieces = tokensOf("long word", unigram).plain(text, 16);
+  expect(pieces).toEqual(tokensOf("long word", unigram).plain(text.slice(0, 300), 16));
+  expect(pieces).toHaveLength(16);
+  // What has no number is one token, however much of it there is.
+  expect(tokensOf("long word", unigram).plain("ж".repeat(300_000), 16)).toEqual(
+    tokensOf("long word", unigram).plain("жж", 16),
+  );
 });

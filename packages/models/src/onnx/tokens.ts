@@ -4,11 +4,13 @@ import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
 import { beginningOf, cutOf, type Description } from "./beginning.ts";
+import { firstPieces, type PieceModel } from "./first-pieces.ts";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
   encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
   decode(ids: number[], options?: { skip_special_tokens?: boolean }): string;
+  readonly model: PieceModel;
 }
 
 /** Characters that ColBERT leaves out of documents. */
@@ -23,6 +25,8 @@ const SAMPLE = "a";
 export class Tokens {
   readonly #path: string;
   readonly #encoder: Encoder;
+  /** More pieces than these are not made of a text. */
+  #piecesMax = Number.POSITIVE_INFINITY;
   /** Tokens at most. */
   readonly max: number;
   readonly #cut: RegExp | undefined;
@@ -41,6 +45,9 @@ export class Tokens {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new ServiceError("BAD_REQUEST", `The tokenizer ${path} cannot be used: ${why}`, { cause });
     }
+    const { model } = this.#encoder;
+    const whole: PieceModel = Object.create(model, { encode: { value: model.encode.bind(model) } });
+    model.encode = (words) => firstPieces(whole, words, this.#piecesMax);
     this.#cut = cutOf(description);
     const own = description.truncation;
     this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
@@ -64,6 +71,7 @@ export class Tokens {
 
   /** The ids of a text; of one that has more than `max` perhaps of its beginning alone, which then has more, too. */
   #first(text: string, max: number, hasSpecial: boolean): number[] {
+    this.#piecesMax = max + ADDED_MAX;
     const beginning = this.#cut ? beginningOf(text, max, this.#cut) : text;
     const ids = this.#ids(beginning, hasSpecial);
     const isEnough = beginning.length === text.length || ids.length > max + ADDED_MAX;
