@@ -22,10 +22,12 @@ export type { MastraFilter } from "./store/mastra-filter.ts";
 /** `MastraVector` of `@mastra/core/vector`, as far as it is asked for anything here. */
 export type MastraVectorClass = abstract new (options: { readonly id: string }) => object;
 
-/** Which documents a store of Mastra has. Its one index has the name of the schema. */
+/** Which documents a store of Mastra has, as its one index. */
 export interface MastraVectorOptions<S extends AnySchema> extends StorePlace<S> {
   /** What Mastra knows the store by. */
   readonly id: string;
+  /** What Mastra calls the index; the schema's name by default. Mastra's memory says which it asks for. */
+  readonly indexName?: string;
   /** Which of the metadata is the text, `textField`; `text` by default, as Mastra's chunks are put. */
   readonly textMetadata?: string;
 }
@@ -81,7 +83,7 @@ interface Chosen extends Named {
 }
 
 const TOP_K = 10;
-const OPTIONS = ["id", "group", "schema", "textField", "vectorField", "metadataField", "textMetadata"];
+const OPTIONS = ["id", "group", "schema", "textField", "vectorField", "metadataField", "textMetadata", "indexName"];
 /** The metrics of vector fields, as Mastra has them; others have no name there. */
 const METRICS: Readonly<Record<string, string>> = {
   angular: "cosine",
@@ -112,9 +114,9 @@ export function mastraVector<Base extends MastraVectorClass, S extends AnySchema
   options: MastraVectorOptions<S>,
 ): InstanceType<Base> {
   refuseUnknown("mastraVector", options, OPTIONS);
-  const { id, textMetadata = "text", ...place } = options;
+  const { id, textMetadata = "text", indexName = options.schema.name, ...place } = options;
   checkPlace(place as unknown as StorePlace);
-  const index = new SchemaIndex({ place: place as unknown as StorePlace, textMetadata });
+  const index = new SchemaIndex({ place: place as unknown as StorePlace, textMetadata, indexName });
   const Store = storeClass(base as unknown as new (made: { readonly id: string }) => object, index);
   return new Store({ id }) as InstanceType<Base>;
 }
@@ -122,6 +124,7 @@ export function mastraVector<Base extends MastraVectorClass, S extends AnySchema
 interface Bound {
   readonly place: StorePlace;
   readonly textMetadata: string;
+  readonly indexName: string;
 }
 
 /** The class of stores: a member of Mastra's class, whatever is in it, that asks the index of a schema. */
@@ -226,7 +229,7 @@ class SchemaIndex {
   }
 
   async listIndexes(): Promise<string[]> {
-    return [this.#place.schema.name];
+    return [this.#bound.indexName];
   }
 
   async describeIndex({ indexName }: Named): Promise<object> {
@@ -265,10 +268,10 @@ class SchemaIndex {
 }
 
 /** Refuses another index, and vectors of words with weights. */
-function checkAsked({ place }: Bound, indexName: string, sparse?: unknown): void {
-  const { name } = place.schema;
-  if (indexName !== name) {
-    const message = `there is no index '${String(indexName).slice(0, 60)}': this store has the index '${name}', its schema`;
+function checkAsked({ indexName: own }: Bound, indexName: string, sparse?: unknown): void {
+  if (indexName !== own) {
+    const asked = String(indexName).slice(0, 60);
+    const message = `there is no index '${asked}': this store has the index '${own}'; \`indexName\` of mastraVector names it`;
     throw new BrookletError("INVALID_ARGUMENT", message);
   }
   if (sparse !== undefined)

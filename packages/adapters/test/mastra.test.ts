@@ -119,6 +119,48 @@ describe("the store of Mastra", () => {
     expect(found?.metadata).toEqual({ text: "Words", page: 3, at: 4 });
   });
 
+  test("is the index that Mastra's memory asks for, under a schema of any name", async () => {
+    // As @mastra/memory 1.31.0 asks for the messages of embeddings with two dimensions.
+    const index = "memory_messages_2";
+    const said = schema("said", {
+      content: text().optional(),
+      ...{ message_id: string(), thread_id: string(), resource_id: string().optional() },
+      ...{ rest: json().optional(), vec: vector(2, { metric: "angular" }) },
+    });
+    const database = await open({ schemas: [said] });
+    onTestFinished(() => database.close());
+    const place = { schema: said, textField: "content", vectorField: "vec", metadataField: "rest" } as const;
+    const options = {
+      ...place,
+      id: "alice",
+      group: database.group("alice"),
+      indexName: index,
+      textMetadata: "content",
+    };
+    const store = mastraVector(VectorOfMastra, options);
+    await store.createIndex({ indexName: index, dimension: 2, metadataIndexes: ["thread_id", "resource_id"] });
+    const message = (id: string, thread: string) => ({
+      ...{ message_id: id, thread_id: thread, resource_id: "u", role: "user", content: `Words of ${id}` },
+      created_at: "2026-11-29T08:57:56.353Z",
+    });
+    const metadata = [message("1", "a"), message("2", "a"), message("3", "b")];
+    const vectors = [
+      [1, 0],
+      [0, 1],
+      [1, 0],
+    ];
+    await store.upsert({ indexName: index, vectors, metadata });
+    const near = { indexName: index, queryVector: [1, 0], topK: 2 };
+    expect(
+      (await store.query({ ...near, filter: { resource_id: "u", thread_id: "b" } })).map((it) => it.metadata),
+    ).toEqual([metadata[2]]);
+    expect(await store.listIndexes()).toEqual([index]);
+    await store.deleteVectors({ indexName: index, filter: { message_id: { $in: ["1"] } } });
+    await store.deleteVectors({ indexName: index, filter: { thread_id: "b" } });
+    expect((await store.query(near)).map((it) => it.metadata)).toEqual([metadata[1]]);
+    await expect(store.query({ indexName: "said", queryVector: [1, 0] })).rejects.toThrow("there is no index 'said'");
+  });
+
   async function three() {
     const made = await chunks();
     const vectors = [
