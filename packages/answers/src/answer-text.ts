@@ -22,6 +22,9 @@ export interface AnswerPiece {
 const HELD_MAX = 2_048;
 const DEPTH_MAX = 8;
 const CITATION = /^\s*\d+(?:\s*[,;–-]\s*\d+)*\s*$/;
+/** A citation that the end of an answer cut off: whether its last number is whole is not known. */
+const CUT_CITATION = /^\[\s*\d+(?:\s*[,;–-]\s*\d*)*\s*$/;
+const CUT_CITATION_MAX = 100;
 /** A tag, a comment, a declaration, or an address in angle brackets. */
 const TAG_BEGIN = /^<[a-z/!?]/i;
 /** An address in angle brackets (CommonMark 0.31.2, 6.5). */
@@ -64,9 +67,10 @@ export class AnswerText {
   }
 
   async #take(isLast: boolean): Promise<AnswerPiece> {
-    const end = isLast ? this.#held.length : closedLength(this.#held);
+    const cut = isLast ? cutCitation(this.#held) : "";
+    const end = isLast ? this.#held.length - cut.length : closedLength(this.#held);
     const ready = this.#held.slice(0, end);
-    this.#held = this.#held.slice(end);
+    this.#held = isLast ? "" : this.#held.slice(end);
     const writer = new Writer(this.#isPassage, this.#last);
     await writer.write(ready, 0);
     const { text, cited, removed } = writer;
@@ -75,8 +79,15 @@ export class AnswerText {
     // A word too long to be kept back is two: no address comes together from the end of a piece and the begin of the next.
     const isWordCut = isOpen && ready !== "" && !UNSPACED_END.test(ready);
     const shown = this.#addresses.write(isWordCut ? `${text} ` : text, isOpen);
-    return { text: shown, cited, removed };
+    return { text: shown, cited, removed: cut === "" ? removed : [...removed, cut.trim()] };
   }
+}
+
+/** The citation, with the spaces before it, that a text ends in without closing it. */
+function cutCitation(text: string): string {
+  const at = text.lastIndexOf("[");
+  if (at < 0 || text.length - at > CUT_CITATION_MAX || !CUT_CITATION.test(text.slice(at))) return "";
+  return text.slice(text.slice(0, at).trimEnd().length);
 }
 
 /** How much of a text cannot be changed by what follows it but for an address at its end: up to a space before a word, and not within a construct. */

@@ -94,7 +94,7 @@ export async function* chat(model: LanguageModel, request: ChatRequest): AsyncGe
 
 async function* chatEvents(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): AsyncGenerator<ChatEvent> {
   const response = await openResponse(endpoint, request, watch);
-  const isStream = (response.headers.get("content-type") ?? "").includes("text/event-stream");
+  const isStream = /text\/event-stream/i.test(response.headers.get("content-type") ?? "");
   yield* isStream ? streamEvents(response, endpoint, watch) : wholeEvents(response, endpoint, watch);
 }
 
@@ -198,8 +198,10 @@ async function openResponse(endpoint: ChatEndpoint, request: ChatRequest, watch:
     const answer = await attemptResponse(endpoint, request, watch);
     if (answer instanceof Response) return answer;
     const isPassing = answer.failure === "unreachable" || PASSING.has(answer.status);
-    if (!isPassing || attempt >= attempts) throw answer;
-    await watch.pause(Math.min(WAITS.longestWaitMs, answer.retryAfterMs ?? waitMs(WAITS, attempt)));
+    const asked = answer.retryAfterMs ?? waitMs(WAITS, attempt);
+    // Who asks for more patience than there is would refuse again, and the caller would have waited for nothing.
+    if (!isPassing || attempt >= attempts || asked > WAITS.longestWaitMs) throw answer;
+    await watch.pause(asked);
   }
 }
 
@@ -295,6 +297,8 @@ async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: 
       watch.progress();
       isOver ||= event.data === "[DONE]";
       if (event.data === "[DONE]") break;
+      // Proxies keep a stream open with events of nothing.
+      if (event.data.trim() === "" && event.event !== "error") continue;
       events += 1;
       for (const said of saidBy(completionOf(event, endpoint).choices?.[0])) {
         isOver ||= said.type === "finish";
@@ -350,8 +354,10 @@ function completionOf({ event, data }: ServerEvent, endpoint: ChatEndpoint): Com
 }
 
 /** What a failure says of itself, without the key. */
-function failureIn({ error, message }: Completion, { apiKey = "" }: ChatEndpoint): string | undefined {
-  const said = typeof error === "string" ? error : (error || { message }).message;
+function failureIn({ error, message, detail }: Completion, { apiKey = "" }: ChatEndpoint): string | undefined {
+  const named = typeof error === "string" ? error : (error || { message }).message;
+  // As servers of FastAPI have it: a text, or a list of what is wrong with the request.
+  const said = named ?? (Array.isArray(detail) ? detail[0]?.msg : detail);
   return said === undefined || said === null ? undefined : withoutSecret(String(said), apiKey).slice(0, 200);
 }
 
@@ -382,11 +388,14 @@ interface Completion {
   readonly object?: unknown;
   readonly type?: unknown;
   readonly message?: unknown;
+  readonly detail?: unknown;
 }
 
 function parsedCompletion(json: string): Completion | undefined {
   try {
-    const value = JSON.parse(json) as Completion | null;
+    const parsed = JSON.parse(json) as Completion | null | readonly [Completion];
+    // Google's endpoints have their failures in a list.
+    const value = Array.isArray(parsed) ? (parsed[0] as Completion | undefined) : (parsed as Completion | null);
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;

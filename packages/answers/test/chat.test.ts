@@ -111,12 +111,34 @@ describe("a language model", () => {
   test.each([
     ['{"error":{"message":"at most 8192 tokens, secret-key"}}', ": at most 8192 tokens, …"],
     ['{"object":"error","message":"at most 8192 tokens"}', ": at most 8192 tokens"],
+    ['[{"error":{"code":400,"message":"at most 8192 tokens"}}]', ": at most 8192 tokens"],
+    ['{"detail":"at most 8192 tokens, secret-key"}', ": at most 8192 tokens, …"],
+    ['{"detail":[{"loc":["body","messages"],"msg":"at most 8192 tokens"}]}', ": at most 8192 tokens"],
+    ["[]", ""],
     ["<html>at most 8192 tokens</html>", ""],
     ["{}", ""],
   ])("that refuses for good is told with its reason, as in %s", async (body, expected) => {
     const server = await chatServer((_, response) => void response.writeHead(400).end(body));
     const error = await failure(all({ url: server.url, model: "m", apiKey: "secret-key" }));
     expect([error.failure, error.status, error.message.split("status 400")[1]]).toEqual(["refused", 400, expected]);
+  });
+
+  test("that asks for more patience than there is is not waited for", async () => {
+    const server = await chatServer((_, response) => void response.writeHead(429, { "retry-after": "60" }).end());
+    const error = await failure(all({ url: server.url, model: "m" }));
+    expect([error.failure, error.status, server.asked.length]).toEqual(["overloaded", 429, 1]);
+  });
+
+  test("may keep its stream open with comments and events of nothing", async () => {
+    const server = await chatServer((_, response) => {
+      const kept = [": kept", "data:", "data: ", "event: ping\r\ndata:"].map((line) => `${line}\r\n\r\n`);
+      response.writeHead(200, { "content-type": "Text/Event-Stream; charset=utf-8" });
+      response.end([...kept, chunk("yes").replaceAll("\n", "\r\n"), ...kept, END].join(""));
+    });
+    expect(await all({ url: server.url, model: "m" })).toEqual([
+      { type: "token", text: "yes" },
+      { type: "finish", reason: "stop" },
+    ]);
   });
 
   test("says texts in parts, and not what it thinks", async () => {
@@ -149,6 +171,7 @@ describe("a language model", () => {
   test.each([
     ["as vLLM does", 'data: {"object":"error","message":"out of memory","code":500}'],
     ["by the type of what it says", 'data: {"type":"error","message":"out of memory"}'],
+    ["in a list", 'data: [{"error":{"message":"out of memory"}}]'],
     ["by an event of that name", 'event: error\ndata: {"message":"out of memory"}'],
     ["in a text by an event of that name", "event: error\ndata: out of memory"],
   ])("that fails in the middle of a stream %s is told", async (_, event) => {
