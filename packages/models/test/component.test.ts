@@ -10,7 +10,7 @@ import { checkComponent, openComponent } from "../src/onnx/component.ts";
 import { shareOfCores, threadsOfModel } from "../src/onnx/session-threads.ts";
 import { signatureOf } from "../src/onnx/signature.ts";
 import { Tokens } from "../src/onnx/tokens.ts";
-import { constant, FLOAT, file, HALF, INT32, node, value } from "./onnx-file.ts";
+import { constant, FLOAT, file, INT32, node, value } from "./onnx-file.ts";
 import { tinyModel, tokenVector, typedModel, WIDTH } from "./tiny-model.ts";
 
 const files = tinyModel();
@@ -96,14 +96,14 @@ describe("what a model and its component do not agree on is told by its name", (
     ["one that it has not", { ...FILES, "transformer-attention-mask": "mask" }, files, "has no input 'mask'"],
     ["an output that it has not", { ...FILES, "transformer-output": "pooled" }, files, "has no output 'pooled'"],
     [
-      "integers of 32 bits",
+      "floats as ids",
       FILES,
-      typedModel({ input: INT32 }),
-      "takes 'input_ids' of int32; this embedder needs int64",
+      typedModel({ input: FLOAT }),
+      "takes 'input_ids' of float32; this embedder needs int64, int32",
     ],
     ["one text for a number of tokens", FILES, typedModel({ sizes: [1, 8] }), "takes 'input_ids' of 8 tokens only"],
     ["an input of another rank", FILES, typedModel({ sizes: ["tokens"] }), "takes 'input_ids' of the shape [?]; this"],
-    ["halves of floats", FILES, typedModel({ output: HALF }), "gives 'last_hidden_state' of float16; this embedder"],
+    ["whole numbers", FILES, typedModel({ output: INT32 }), "gives 'last_hidden_state' of int32; this embedder"],
     ["an output that is not pooled", { ...FILES, "pooling-strategy": "none" }, files, "needs 2 dimensions"],
     ["weights elsewhere", FILES, typedModel({ weights: "tiny.onnx_data" }), "tiny.onnx_data"],
     ["a file that is no model", FILES, none, `The model ${none.model} cannot be used: `],

@@ -7,7 +7,8 @@ import { testEmbedder } from "../src/contract.ts";
 import { deadlineIn, type Purpose } from "../src/embedder.ts";
 import { OnnxEmbedder } from "../src/onnx/onnx-embedder.ts";
 import type { Recipe, Reduction } from "../src/onnx/recipe.ts";
-import { tinyModel, tokenVector, WIDTH } from "./tiny-model.ts";
+import { DOUBLE, HALF, INT8, INT32 } from "./onnx-file.ts";
+import { tinyModel, tokenVector, typedModel, WIDTH } from "./tiny-model.ts";
 
 const files = tinyModel();
 const MEAN: Reduction = { kind: "pool", strategy: "mean", normalize: false };
@@ -58,6 +59,27 @@ describe("formulas", () => {
     const [one] = await embed(recipe(), ["Reset a password"]);
     expect([...(one?.values ?? [])]).toEqual(mean([2, 5, 6, 7, 3]));
   });
+  test.each([
+    ["halves of floats", { output: HALF }, (value: number) => Math.abs(value) / 2048],
+    ["floats of 64 bits", { output: DOUBLE }, () => 0],
+    ["bytes", { output: INT8 }, () => 1],
+    ["ids of 32 bits", { input: INT32 }, () => 0],
+  ] as const)("a model of %s gives the same, as exact as they are", async (_, types, error) => {
+    const first = recipe({ kind: "pool", strategy: "cls", normalize: false }, typedModel(types));
+    const last = recipe(MEAN, { ...typedModel(types), frame: { start: 7, end: 7 } });
+    const [cls] = await embed(first, ["Reset a password", "invoice"]);
+    const [word] = await embed(last, [""]);
+    for (const [values, expected] of [
+      [cls?.values, tokenVector(2)],
+      [word?.values, tokenVector(7)],
+    ] as const) {
+      expect(values).toHaveLength(WIDTH);
+      expected.forEach((value, index) => {
+        expect(Math.abs((values?.[index] ?? Number.NaN) - value)).toBeLessThanOrEqual(error(value));
+      });
+    }
+  });
+
   test("the first token, cut and then divided by its length", async () => {
     const [one] = await embed(recipe({ kind: "pool", strategy: "cls", normalize: true }), ["due"], "query", 3);
     const expected = tokenVector(2).slice(0, 3);

@@ -2,9 +2,11 @@
 
 /** Numbers of element types. */
 export const FLOAT = 1;
+export const INT8 = 3;
 export const INT32 = 6;
 export const INT64 = 7;
 export const HALF = 10;
+export const DOUBLE = 11;
 
 function varint(value: number): number[] {
   const bytes: number[] = [];

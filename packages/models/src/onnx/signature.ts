@@ -35,11 +35,16 @@ const EXTERNAL_DATA = 13;
 /** Element types by their numbers, those that models of texts are made with. */
 const ELEMENTS: Readonly<Record<number, string>> = {
   1: "float32",
+  3: "int8",
   6: "int32",
   7: "int64",
   10: "float16",
   11: "float64",
+  16: "bfloat16",
 };
+/** What ids may be, and what is made vectors of, as Vespa takes them. */
+const IDS: readonly string[] = ["int64", "int32"];
+const NUMBERS: readonly string[] = ["float32", "float16", "float64", "int8"];
 
 /** Bytes that hold the tag and the length of any field. */
 const HEAD_BYTES = 20;
@@ -55,7 +60,7 @@ export function expectFitting(recipe: Recipe, { inputs, outputs }: Signature): v
   const given = [inputIds, attentionMask, ...(tokenTypeIds ? [tokenTypeIds] : [])];
   for (const name of given) {
     const input = named("input", name, inputs);
-    expectTensor(`takes '${name}'`, input, "int64", 2);
+    expectTensor(`takes '${name}'`, input, IDS, 2);
     const [, length] = input.sizes ?? [];
     if (length === undefined) continue;
     throw unfit(
@@ -63,7 +68,7 @@ export function expectFitting(recipe: Recipe, { inputs, outputs }: Signature): v
     );
   }
   const isPooled = reduction.kind === "pool" && reduction.strategy === "none";
-  expectTensor(`gives '${recipe.output}'`, named("output", recipe.output, outputs), "float32", isPooled ? 2 : 3);
+  expectTensor(`gives '${recipe.output}'`, named("output", recipe.output, outputs), NUMBERS, isPooled ? 2 : 3);
   const more = inputs.find(({ name }) => !given.includes(name));
   if (more === undefined) return;
   const told = `an embedder of its kind gives ${given.join(", ")}`;
@@ -76,9 +81,9 @@ function named(what: string, name: string, offered: readonly ModelValue[]): Mode
   throw unfit(`The model has no ${what} '${name}'; it has ${offered.map((other) => other.name).join(", ")}`);
 }
 
-function expectTensor(told: string, { element, sizes }: ModelValue, wanted: string, rank: number): void {
-  if (element !== undefined && element !== wanted)
-    throw unfit(`The model ${told} of ${element}; this embedder needs ${wanted}`);
+function expectTensor(told: string, { element, sizes }: ModelValue, wanted: readonly string[], rank: number): void {
+  if (element !== undefined && !wanted.includes(element))
+    throw unfit(`The model ${told} of ${element}; this embedder needs ${wanted.join(", ")}`);
   // Without dimensions it is one of which nothing is said.
   if (sizes === undefined || sizes.length === 0 || sizes.length === rank) return;
   const shape = sizes.map((size) => size ?? "?").join(", ");

@@ -2,6 +2,7 @@
 import { ServiceError } from "@brooklet/wire";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import type { Embedding } from "../embedder.ts";
+import { floatsOf } from "./floats.ts";
 import type { Recipe, Reduction, SessionThreads, TextJob } from "./recipe.ts";
 import { type Output, pool, rows, weights } from "./reduction.ts";
 import { expectFitting, sessionValue } from "./signature.ts";
@@ -96,24 +97,34 @@ export class Transformer {
     const { inputIds, attentionMask, tokenTypeIds, output } = this.#recipe;
     const length = Math.max(1, ...prepared.map(({ ids }) => ids.length));
     const shape = [prepared.length, length];
-    const ids = new BigInt64Array(prepared.length * length);
-    const mask = new BigInt64Array(ids.length);
+    const ids = new Int32Array(prepared.length * length);
+    const mask = new Int32Array(ids.length);
     prepared.forEach((text, row) => {
       text.ids.forEach((id, column) => {
-        ids[row * length + column] = BigInt(id);
-        if (column < text.attended) mask[row * length + column] = 1n;
+        ids[row * length + column] = id;
+        if (column < text.attended) mask[row * length + column] = 1;
       });
     });
-    const feeds: Record<string, Tensor> = {
-      [inputIds]: new Tensor("int64", ids, shape),
-      [attentionMask]: new Tensor("int64", mask, shape),
+    const feeds = {
+      [inputIds]: this.#input(inputIds, ids, shape),
+      [attentionMask]: this.#input(attentionMask, mask, shape),
     };
-    if (tokenTypeIds) feeds[tokenTypeIds] = new Tensor("int64", new BigInt64Array(ids.length), shape);
+    if (tokenTypeIds) feeds[tokenTypeIds] = this.#input(tokenTypeIds, new Int32Array(ids.length), shape);
     const result = (await this.#session.run(feeds, [output]))[output];
-    if (result === undefined || !(result.data instanceof Float32Array)) {
-      throw new ServiceError("BAD_REQUEST", `The model's output '${output}' does not consist of 32-bit floats`);
-    }
-    return { values: result.data, shape: result.dims };
+    const values = result && floatsOf(result);
+    if (result === undefined || values === undefined)
+      throw new ServiceError(
+        "BAD_REQUEST",
+        `The model's output '${output}' consists of no numbers that vectors are made of`,
+      );
+    return { values, shape: result.dims };
+  }
+
+  /** Whole numbers as the model takes them. */
+  #input(name: string, values: Int32Array, shape: readonly number[]): Tensor {
+    const told = this.#session.inputMetadata.find((input) => input.name === name);
+    if (told?.isTensor === true && told.type === "int32") return new Tensor("int32", values, shape);
+    return new Tensor("int64", BigInt64Array.from(values, BigInt), shape);
   }
 
   #reduce(output: Output, index: number, tokens: number, job: TextJob): Embedding {
