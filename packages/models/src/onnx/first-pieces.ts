@@ -18,7 +18,7 @@ export interface UnigramModel extends PieceModel {
   readonly unk_score: number;
 }
 
-export function isUnigram(model: PieceModel): model is UnigramModel {
+function isUnigram(model: PieceModel): model is UnigramModel {
   return "trie" in model && "unk_score" in model;
 }
 
