@@ -107,8 +107,8 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.dropShard(made);
   }
 
-  override async alarm(): Promise<void> {
-    await this.#named?.ring();
+  override async alarm(rung?: AlarmInvocationInfo): Promise<void> {
+    await this.#named?.ring(rung?.retryCount);
   }
 
   /** Folds and settles what was written, as the alarm does when its time has come. */

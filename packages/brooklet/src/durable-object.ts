@@ -65,11 +65,13 @@ export interface OpenInOptions {
 export interface ObjectDatabase extends Client {
   /** What the core thinks of the schemas, and serves nevertheless. */
   readonly warnings: readonly string[];
-  /** Whether something was written since it rested: then have an alarm call `rest()`, some seconds after the last write. */
+  /** Whether something was written since it rested, or may have expired: then have an alarm call `rest()`, some seconds after the last write. */
   readonly isRestless: boolean;
+  /** When `rest()` has something to do, also where nothing more is written: documents that expire are removed by it. Nothing: never. */
+  readonly restsAt: Date | undefined;
   /**
-   * Folds what was written into segments, and drops what was removed. Long tails are folded without it; what is removed leaves the
-   * database only so. Whether there was anything to do.
+   * Folds what was written into segments, drops what was removed, and removes documents that have expired. Long tails are folded without it; what
+   * is removed leaves the database only so. Whether there was anything to do.
    */
   rest(): Promise<boolean>;
   /** A moment to which the object can be restored: now. Everything that was acknowledged is in it; nothing is copied. */
@@ -204,6 +206,9 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
       warnings: deployed.warnings,
       get isRestless(): boolean {
         return objects.isRestless;
+      },
+      get restsAt(): Date | undefined {
+        return objects.restsAtMs === undefined ? undefined : new Date(objects.restsAtMs);
       },
       rest: async () => {
         closed.throwIfAborted();

@@ -1,8 +1,9 @@
 /** A database in an object, over a stand-in of its storage: opened more than once, and again where that failed. */
-import { expect, test } from "vitest";
-import { int, openIn, schema, text } from "../src/durable-object.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { int, openIn, schema, text, timestamp } from "../src/durable-object.ts";
 import { StandInStorage } from "./object-storage.ts";
 
+const HOUR_MS = 3_600_000;
 const note = schema("note", { body: text(), n: int() });
 
 test("databases of one storage lose nothing that the others wrote, and close apart", async () => {
@@ -76,4 +77,33 @@ test.each([
     await database.group("me").put(note, "1", { body: "red", n: 1 });
     await database.close();
   }
+});
+
+test("documents expire in an object whose alarm is set for when it has to rest", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const token = schema("token", { name: text(), endsAt: timestamp() }, { expires: { after: "1h", of: "endsAt" } });
+  const storage = new StandInStorage();
+  const first = await openIn(storage, { schemas: [token] });
+  expect(first.restsAt).toBe(undefined);
+  const beganMs = Date.now();
+  await first.group("me").put(token, "1", { name: "red", endsAt: new Date(beganMs + 9 * HOUR_MS) });
+  // Soon after the write.
+  expect(first.restsAt?.getTime()).toBeLessThanOrEqual(beganMs + 60_000);
+  await first.close();
+  let rests = 0;
+  for (let isThere = true; isThere; rests += 1) {
+    // The object lost its memory before its alarm rang.
+    const next = await openIn(storage, { schemas: [token] });
+    expect(next.isRestless).toBe(true);
+    await next.rest();
+    expect(next.isRestless).toBe(false);
+    isThere = (await next.group("me").get(token, "1")) !== undefined;
+    const { restsAt } = next;
+    expect(restsAt === undefined).toBe(!isThere);
+    await next.close();
+    if (restsAt !== undefined) vi.setSystemTime(restsAt);
+    expect(rests).toBeLessThan(20);
+  }
+  expect(Math.abs(Date.now() - beganMs - 10 * HOUR_MS)).toBeLessThanOrEqual(HOUR_MS / 10 + 60_000);
 });

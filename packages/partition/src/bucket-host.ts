@@ -310,6 +310,12 @@ export class BucketHost {
     return this.#maintenance.rest(this.#bucketFor(key), key);
   }
 
+  /** Whether a partition was not gone through since schemas were removed of which it may have documents. */
+  mayHoldErased(key: string): boolean {
+    const { number, application } = this.#bucketFor(key).store.state(key);
+    return number !== 0 && application < this.#unseen.erasedFrom;
+  }
+
   #sweep(): void {
     this.#maintenance.sweep();
     for (const number of this.#unseen.next()) {

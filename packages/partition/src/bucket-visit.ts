@@ -234,7 +234,7 @@ class Walk {
   readonly #key: string | undefined;
   readonly #isShard: boolean;
   readonly #isFirstOnly: boolean;
-  readonly #nowSeconds: number = Math.floor(Date.now() / 1_000);
+  readonly #nowSeconds: number;
   /** Partitions whose names are read at a time: a page of one document seldom needs more than a few. */
   readonly #atOnce: number;
   #partitions: { readonly number: number; readonly key: string }[] = [];
@@ -251,6 +251,7 @@ class Walk {
     this.#key = step.key;
     this.#isShard = step.isShard === true;
     this.#isFirstOnly = step.isFirstOnly === true;
+    this.#nowSeconds = step.nowSeconds ?? Math.floor(Date.now() / 1_000);
     this.#position = step.from;
     this.#atOnce = Math.min(VISIT_PARTITIONS, step.documentsMax + SPARE_PARTITIONS);
     this.#find();

@@ -77,6 +77,8 @@ export interface VisitStep {
   readonly isEventual?: boolean;
   /** The key is the name of a shard, and only that is visited. No cluster is asked so. */
   readonly isShard?: boolean;
+  /** The moment that selections take for now, seconds since the epoch, where it is another. No cluster is asked so. */
+  readonly nowSeconds?: number;
 }
 
 /** What a step of a visit came to. */

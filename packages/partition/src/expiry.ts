@@ -24,7 +24,8 @@ export interface ExpiryOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-const REMOVE: MassOperation = { kind: "remove", rawPath: "/document/v1/", body: new Uint8Array() };
+/** What is done to a document that has expired. */
+export const REMOVE: MassOperation = { kind: "remove", rawPath: "/document/v1/", body: new Uint8Array() };
 const MS_PER_SECOND = 1_000;
 
 /** The expiry of one cluster. */
@@ -68,21 +69,14 @@ export class Expiry {
         this.#dueMs.delete(name);
         continue;
       }
-      const { selection, intervalSeconds } = garbageCollection;
+      const { intervalSeconds } = garbageCollection;
       const intervalMs = intervalSeconds * MS_PER_SECOND;
       const now = clock.now();
       const due = this.#dueMs.get(name) ?? now + Math.min(EXPIRY_FIRST_MS, intervalMs);
       this.#dueMs.set(name, due);
       if (now < due) continue;
       this.#dueMs.set(name, now + intervalMs);
-      const visit = {
-        types: [name],
-        namespace: "",
-        selection,
-        fieldSet: "[id]",
-        tensorFormat: "",
-        format: "json",
-      } as const;
+      const visit = visitOfExpired(name, garbageCollection);
       for (let bucket = 0; bucket < this.#options.buckets; bucket += 1) {
         // What is wrong with one bucket keeps nothing in the others.
         await this.#throughBucket(visit, bucket).catch(this.#options.onProblem);
@@ -105,4 +99,9 @@ export class Expiry {
 }
 
 /** Bytes of ids in one page. */
-const EXPIRY_PAGE_BYTES: number = 1 << 20;
+export const EXPIRY_PAGE_BYTES: number = 1 << 20;
+
+/** The documents of a type that have expired. */
+export function visitOfExpired(type: string, { selection }: { readonly selection: string }): Visit {
+  return { types: [type], namespace: "", selection, fieldSet: "[id]", tensorFormat: "", format: "json" };
+}

@@ -89,7 +89,7 @@ export class Maintenance {
       if (job === undefined) throw attention.retries.get(key)?.error ?? closedError();
       await this.#hasten(job);
     }
-    this.#sweepErased(attention);
+    await this.#eraseOthers(attention);
     await this.idle();
   }
 
@@ -166,7 +166,7 @@ export class Maintenance {
       // What is damaged keeps nothing else from being done.
       this.#attempt(attention, () => this.#sweepTails(attention));
       this.#attempt(attention, () => this.#sweepUnsettled(attention));
-      this.#attempt(attention, () => this.#sweepErased(attention));
+      this.#attempt(attention, () => void this.#eraseOthers(attention).catch(this.#options.onProblem));
       this.#attempt(attention, () => this.#sweepApplication(attention));
       this.#attempt(attention, () => attention.erasedBlocks.drop());
       this.#attempt(attention, () => this.#sweepLog(attention));
@@ -452,7 +452,7 @@ export class Maintenance {
   }
 
   /** Deletes the segments of schemas that were removed: many partitions at a time, and no compaction meanwhile. */
-  #sweepErased(attention: Attention): void {
+  async #eraseOthers(attention: Attention): Promise<void> {
     const { bucket } = attention;
     const { stored } = this;
     if (stored === undefined || attention.erased === stored) return;
@@ -466,10 +466,12 @@ export class Maintenance {
         await this.#options.turn();
       }
     };
-    this.alone(erase).catch((error: unknown) => {
+    try {
+      await this.alone(erase);
+    } catch (error) {
       attention.erased = undefined;
-      this.#options.onProblem(error);
-    });
+      throw error;
+    }
   }
 
   #sweepLog(attention: Attention): void {

@@ -5,6 +5,7 @@
 import {
   DirectoryStore,
   durableObject,
+  isUnsettled,
   type ObjectSqlStorage,
   OnePartitionStore,
   RegistryStore,
@@ -53,6 +54,8 @@ export class Platform {
   failure: (Failure & { readonly of?: Called; times: number }) | undefined;
   /** What the platform throws in place of writing to the database of a group. */
   refusal: Error | undefined;
+  /** What the platform throws in place of setting the alarm of a group. */
+  alarmRefusal: Error | undefined;
   /** How many calls of objects the platform still lets gateways make; nothing: as many as they want. */
   subrequests: number | undefined;
 
@@ -85,13 +88,33 @@ export class Platform {
     });
   }
 
-  /** Rings the alarm of a group as if its time had come. Whether it was set. */
-  async ring(key: PartitionKey): Promise<boolean> {
+  /** Rings the alarm of a group as if its time had come, and again where that fails, as often as a platform does. Whether it was set. */
+  async ring(key: PartitionKey, tries = 1): Promise<boolean> {
     const machine = this.#machine(key);
     if (machine.alarmMs === undefined) return false;
-    machine.alarmMs = undefined;
-    await this.#group(key).ring();
-    return true;
+    for (let retries = 0; ; retries += 1) {
+      machine.alarmMs = undefined;
+      try {
+        await this.#group(key).ring(retries);
+        return true;
+      } catch (error) {
+        if (retries + 1 >= tries) {
+          if (tries === 1) throw error;
+          return true;
+        }
+      }
+    }
+  }
+
+  /** Has a group's alarm never ring, as when all that a platform tries have failed. */
+  loseAlarm(key: PartitionKey): void {
+    this.#machine(key).alarmMs = undefined;
+  }
+
+  /** Whether there is anything to fold or to settle in an object. */
+  isUnsettled(key: PartitionKey): boolean {
+    const { sql, transactionSync } = this.#machine(key).storage;
+    return isUnsettled(durableObject({ sql, transactionSync }), "brooklet");
   }
 
   /** Folds and settles a group, as its alarm does when nothing was written for a while. */
@@ -185,6 +208,7 @@ export class Platform {
       alarm: {
         get: async () => machine.alarmMs,
         set: async (atMs) => {
+          if (this.alarmRefusal !== undefined) throw this.alarmRefusal;
           machine.alarmMs = atMs;
           machine.billed.written += 1;
         },

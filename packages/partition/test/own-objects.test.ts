@@ -1,6 +1,6 @@
 /** Groups of one database of somebody's own: which of them are in memory, and that no two of one table are. */
 import { Core, instantiate } from "@brooklet/core";
-import { durableObject } from "@brooklet/store";
+import { durableObject, isUnsettled } from "@brooklet/store";
 import { expect, test } from "vitest";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import type { GroupCalls } from "../src/objects/object-calls.ts";
@@ -110,4 +110,24 @@ test("what was written before the object lost its memory rests with the next one
   const last = await opened(storage);
   expect([last.objects.isRestless, await last.objects.rest()]).toEqual([false, false]);
   expect([await last.get("alice", "0"), await last.get("alice", "1")]).toEqual([200, 404]);
+});
+
+test("a group that cannot rest keeps no other from it", async () => {
+  const storage = newStorage();
+  const { exec } = storage.sql;
+  let refused: string | undefined;
+  const sql = {
+    exec: (...asked: Parameters<typeof exec>) => {
+      if (refused !== undefined && asked[0].includes(refused) && !asked[0].startsWith("SELECT"))
+        throw new Error("the disk is away");
+      return exec(...asked);
+    },
+  };
+  const { objects, put } = await opened({ ...storage, sql });
+  for (const group of ["alice", "bob"]) await put(group, "1");
+  refused = `brooklet_${Buffer.from("g:alice").toString("hex")}`;
+  await expect(objects.rest()).rejects.toThrow("the disk is away");
+  const isUnsettledGroup = (group: string): boolean =>
+    isUnsettled(durableObject(storage), `brooklet_${Buffer.from(`g:${group}`).toString("hex")}`);
+  expect([isUnsettledGroup("alice"), isUnsettledGroup("bob"), objects.isRestless]).toEqual([true, false, true]);
 });

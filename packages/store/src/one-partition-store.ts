@@ -102,7 +102,7 @@ export function storedPartition(sql: Sql): { readonly key: string; readonly note
 }
 
 /** Whether there is anything in a table to fold or to settle: a tail, or segments with documents that were removed since. */
-export function isUnsettled(sql: Sql, table: string): boolean {
+export function isUnsettled(sql: Sql, table: string = TABLE): boolean {
   if (sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", table).length === 0) return false;
   const [head] = sql.all<Row>(statementsOn(table).read, ABOUT, ABOUT);
   if (head !== undefined && readHead(head.bytes).operations.length > 0) return true;

@@ -22,25 +22,25 @@ import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import {
   filling,
-  movingHalf,
   objectName,
   offspring,
   recordOfErased,
   recordToFill,
-  SHARD_BITS_MAX,
   type ShardRecord,
   StaleAttempt,
   serves,
   WHOLE,
 } from "../shards/shard.ts";
 import { ShardGuard } from "../shards/shard-guard.ts";
-import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
 import { Fence } from "./fence.ts";
 import type { GroupObjectOptions, Served } from "./group-options.ts";
+import { isRestless, type RestingObject, restGroup } from "./group-rest.ts";
+import { isDivisible, splitObject } from "./group-split.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, stepEnd, waitingOf } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import { ObjectExpiry } from "./object-expiry.ts";
 import { endedOutcome, failedReply, isClosed } from "./object-failure.ts";
 import { steadyPort } from "./platform-failure.ts";
 import { RestAlarm } from "./rest-alarm.ts";
@@ -68,7 +68,7 @@ export class GroupObject implements GroupCalls {
   constructor(options: GroupObjectOptions) {
     this.#options = { ...options, port: steadyPort(options.port) };
     this.#admission = new ObjectAdmission(options.admission);
-    this.#alarm = new RestAlarm(options.alarm);
+    this.#alarm = new RestAlarm(options.alarm, options.onProblem);
     this.#fence = new Fence(this.#options.port, (application) => this.#ready(application));
   }
 
@@ -162,6 +162,7 @@ export class GroupObject implements GroupCalls {
     if (this.#copies !== number) throw new StaleAttempt(attempt);
     // None other is taken until this one is stored.
     this.#copies = undefined;
+    await this.#alarm.set();
     await host.shard(this.#key).append(operations);
     // A later attempt counts its own.
     if (this.#served?.host !== host) throw new StaleAttempt(attempt);
@@ -197,7 +198,7 @@ export class GroupObject implements GroupCalls {
       await port.group(objectName(this.#key, number)).dropShard(made);
   }
 
-  /** Gives half of its documents to a new shard. Whether it did; if it was tried in vain, it is tried again later. */
+  /** Gives half of its documents to a new shard. Whether it did. */
   async split(): Promise<boolean> {
     this.#splitting ??= this.#split().finally(() => {
       this.#splitting = undefined;
@@ -209,29 +210,15 @@ export class GroupObject implements GroupCalls {
     // Not after an erasure, which waits for the end of this.
     const { host } = this.#opened();
     const guard = this.#guardOf(host);
-    const { record } = guard;
-    // A shard that nobody asked for yet may be one that its parent knows nothing of.
-    const isKnown = this.number === 0 || this.#isKnown;
-    if (!isKnown || !record.isOpen || record.isErased === true || record.bits >= SHARD_BITS_MAX) return false;
-    const name = objectName(this.#key, movingHalf(record).number);
+    if (!this.#isDivisible(guard)) return false;
     const { port, onProblem } = this.#options;
-    const child: SplitChild = {
-      prepare: (shard, attempt) => port.group(name).prepareShard(shard, attempt, this.#application),
-      copy: (attempt, number, operations) => port.group(name).copyShard(attempt, number, operations, this.#application),
-      open: (attempt) => port.group(name).openShard(attempt),
-    };
-    try {
-      // Attempts are told apart by time: one of a group that was erased is older than any of the group after it.
-      await split(
-        host.shard(this.#key).splitting(guard),
-        child,
-        Math.max(Date.now(), record.attempt + 1, record.made + 1),
-      );
-      return true;
-    } catch (error) {
-      onProblem(error);
-      return false;
-    }
+    const application = (): number => this.#application;
+    return await splitObject({ key: this.#key, host, guard, port, application, onProblem });
+  }
+
+  /** A shard that nobody asked for yet may be one that its parent knows nothing of. */
+  #isDivisible({ record }: ShardGuard): boolean {
+    return (this.number === 0 || this.#isKnown) && isDivisible(record);
   }
 
   async erase(): Promise<Erasure> {
@@ -249,6 +236,8 @@ export class GroupObject implements GroupCalls {
     const { host } = this.#opened();
     const record = this.#record(host);
     if (record !== undefined) {
+      // It goes on from here though nobody asks again.
+      await this.#alarm.set();
       this.#keep(host, { ...record, isErased: true });
       await this.#dropOffspring(record);
     }
@@ -273,28 +262,35 @@ export class GroupObject implements GroupCalls {
   }
 
   /** What is done when the alarm rings: the partition is folded and settled, unless more was written a moment ago. */
-  async ring(): Promise<void> {
-    if (!(await this.#alarm.isEarly())) await this.rest();
+  ring(retries = 0): Promise<void> {
+    return this.#alarm.ring(() => this.rest(), retries);
   }
 
   /** Folds and settles the partition now. */
   async rest(): Promise<void> {
     this.#rests += 1;
     try {
-      await this.#alarm.rest(async () => {
-        const { host } = await this.#ready(0);
-        await host.rest(this.#key);
-        if (host.shard(this.#key).bytes >= (this.#options.shardBytes ?? Number.POSITIVE_INFINITY)) await this.split();
-      });
+      await this.#alarm.rest(async () => restGroup(this.#resting(await this.#ready(0)), () => this.split()));
     } finally {
       this.#rests -= 1;
     }
   }
 
+  #resting({ host, expiry }: Served): RestingObject {
+    const guard = this.#guardOf(host);
+    return { ...this.#options, host, expiry, guard, isDivisible: this.#isDivisible(guard) };
+  }
+
+  /** Has the alarm set of what did not rest though it should have: the one that was set for it may have failed for good. */
+  #watch(served: Served): Promise<void> {
+    served.isWatched = true;
+    return this.#alarm.watch(() => isRestless(this.#resting(served), this.number > 0));
+  }
+
   /** Whether nothing is under way in it, for a caller or by itself: then it can be put out of memory. */
   get isIdle(): boolean {
-    const isAtWork = this.#rests > 0 || this.#erasing !== undefined || this.#served?.host.isIdle === false;
-    return !isAtWork && this.#admission.isIdle;
+    const isAtRest = this.#rests === 0 && this.#erasing === undefined && this.#served?.host.isIdle !== false;
+    return isAtRest && this.#admission.isIdle;
   }
 
   get #key(): PartitionKey {
@@ -341,6 +337,7 @@ export class GroupObject implements GroupCalls {
     try {
       served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
+      if (!served.isWatched) await this.#watch(served);
       if (this.#isSplit) return movedReply(this.#guard?.record, this.#application);
       const result = await work.call(this, served, query, waiting);
       // What was found while half of it was given away is not of all documents.
@@ -380,6 +377,7 @@ export class GroupObject implements GroupCalls {
 
   async #written<Result>(served: Served, work: (host: BucketHost) => Promise<Result>): Promise<Result> {
     await this.#list(served);
+    await this.#alarm.writing();
     const result = await work(served.host);
     await this.#alarm.written();
     return result;
@@ -398,6 +396,7 @@ export class GroupObject implements GroupCalls {
     try {
       served = await this.#ready(waiting.application);
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
+      if (!served.isWatched) await this.#watch(served);
       const result = await work(served);
       return hasMoved(result)
         ? movedReply(this.#guard?.record, this.#application)
@@ -446,8 +445,7 @@ export class GroupObject implements GroupCalls {
 
   /** Has the core of the isolate made: whatever an object is asked may be the first that is asked there. Nothing: it is. */
   #opening(): Promise<void> | undefined {
-    const { isolate, port } = this.#options;
-    return isolate.open?.(() => port.registry().secret());
+    return this.#options.isolate.open?.(() => this.#options.port.registry().secret());
   }
 
   /** The host, with the application that is here. */
@@ -457,6 +455,8 @@ export class GroupObject implements GroupCalls {
     if (isolate.report !== undefined && this.#application !== isolate.number) {
       this.#application = isolate.number;
       this.#served.host.activate(isolate.number, isolate.report);
+      this.#served.isWatched = false;
+      this.#served.expiry = new ObjectExpiry(isolate.report.schemas);
     }
     return this.#served;
   }
@@ -479,7 +479,7 @@ export class GroupObject implements GroupCalls {
     this.#application = 0;
     const record = this.#record(host);
     this.#guard = record === undefined ? undefined : new ShardGuard(record);
-    return { host, queries: new OpenQueries(host), isListed: false };
+    return { host, queries: new OpenQueries(host), isListed: false, isWatched: false, expiry: new ObjectExpiry([]) };
   }
 
   /** Has the group listed, before anything of it is stored. */

@@ -7,6 +7,7 @@ import type { Surroundings } from "../surroundings.ts";
 import type { DeployedCore } from "./isolate.ts";
 import type { ObjectAdmissionLimits } from "./object-admission.ts";
 import type { ObjectPort } from "./object-calls.ts";
+import type { ObjectExpiry } from "./object-expiry.ts";
 
 /** The platform's alarm of an object. */
 export interface Alarm {
@@ -46,4 +47,8 @@ export interface Served {
   readonly queries: OpenQueries;
   /** The group that is stored here was listed, and it was asked what may be written. */
   isListed: boolean;
+  /** What did not rest was looked for since the object has this memory, and this application. */
+  isWatched: boolean;
+  /** What its application does not keep for good. */
+  expiry: ObjectExpiry;
 }

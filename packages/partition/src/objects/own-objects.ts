@@ -8,6 +8,7 @@ import type { Surroundings } from "../surroundings.ts";
 import { GroupObject } from "./group-object.ts";
 import type { DeployedCore } from "./isolate.ts";
 import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "./object-calls.ts";
+import { REST_MS } from "./rest-alarm.ts";
 
 /** Groups that are held in memory: about 40 KB each beside their tails. */
 const GROUPS_HELD = 256;
@@ -31,8 +32,8 @@ export class OwnObjects implements ObjectPort {
   readonly #directory: DirectoryStore;
   readonly #registry: RegistryStore;
   readonly #groups = new Map<string, GroupObject>();
-  /** Those that were written since they rested. */
-  readonly #restless = new Set<string>();
+  /** Those that were written since they rested, or have documents that expire, and when they have something to do. */
+  readonly #restless = new Map<string, number>();
   /** It was looked for what was written before all this was in memory: an object may lose that at any time. */
   #hasLooked = false;
 
@@ -79,34 +80,46 @@ export class OwnObjects implements ObjectPort {
     };
   }
 
-  /** Folds and settles what was written. Whether there was anything. */
+  /** Folds and settles what was written, and removes what has expired. Whether there was anything. Throws the first failure, once all others have rested. */
   async rest(): Promise<boolean> {
     this.#look();
-    const keys = [...this.#restless];
+    const keys = [...this.#restless.keys()].filter((key) => this.#isDue(key));
+    const failures: unknown[] = [];
     for (const key of keys) {
       this.#restless.delete(key);
       try {
         await this.#group(key).rest();
       } catch (error) {
-        this.#restless.add(key);
-        throw error;
+        this.#restless.set(key, 0);
+        failures.push(error);
       }
     }
+    if (failures.length > 0) throw failures[0];
     return keys.length > 0;
   }
 
-  /** Whether something was written that did not rest since. */
+  /** Whether something was written that did not rest since, or may have expired. */
   get isRestless(): boolean {
+    return (this.restsAtMs ?? Number.POSITIVE_INFINITY) <= soonMs();
+  }
+
+  /** When there is something to do at rest; nothing: never, unless more is written. */
+  get restsAtMs(): number | undefined {
     this.#look();
-    return this.#restless.size > 0;
+    return this.#restless.size === 0 ? undefined : Math.min(...this.#restless.values());
+  }
+
+  #isDue(key: string): boolean {
+    return (this.#restless.get(key) ?? Number.POSITIVE_INFINITY) <= soonMs();
   }
 
   #look(): void {
     if (this.#hasLooked) return;
     this.#hasLooked = true;
+    const expires = this.#options.core.report?.schemas.some(({ garbageCollection }) => garbageCollection !== undefined);
     for (let from = 0, more = true; more; ) {
       const some = this.#directory.from(from, LISTED);
-      for (const { key } of some) if (this.#isUnsettled(key)) this.#restless.add(key);
+      for (const { key } of some) if (expires || this.#isUnsettled(key)) this.#restless.set(key, 0);
       [from, more] = [(some.at(-1)?.number ?? 0) + 1, some.length === LISTED];
     }
   }
@@ -145,7 +158,7 @@ export class OwnObjects implements ObjectPort {
       if (this.#groups.size < GROUPS_HELD || looks === 0) return;
       looks -= 1;
       this.#groups.delete(key);
-      if (!group.isIdle || this.#restless.has(key)) this.#groups.set(key, group);
+      if (!group.isIdle || this.#isDue(key)) this.#groups.set(key, group);
     }
   }
 
@@ -159,8 +172,8 @@ export class OwnObjects implements ObjectPort {
       table,
       removeAll: async () => connection.run(`DROP TABLE IF EXISTS ${table}`),
       alarm: {
-        get: async () => (this.#restless.has(key) ? 0 : undefined),
-        set: async () => void this.#restless.add(key),
+        get: async () => this.#restless.get(key),
+        set: async (atMs) => void this.#restless.set(key, atMs),
         clear: async () => void this.#restless.delete(key),
       },
       port: this,
@@ -169,6 +182,11 @@ export class OwnObjects implements ObjectPort {
       onProblem,
     });
   }
+}
+
+/** What has to be done by then is done at a rest that comes now. */
+function soonMs(): number {
+  return Date.now() + REST_MS;
 }
 
 /** The table of a group: its key in hexadecimal digits, so that no name of a group can be read as anything else. */

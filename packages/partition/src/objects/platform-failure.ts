@@ -4,7 +4,7 @@ import { SPENT } from "../failure.ts";
 import type { ObjectPort } from "./object-calls.ts";
 
 /** What a failure of the platform means: too much at a time, an object that was moved meanwhile, or a call too many. */
-function platformFailure(error: unknown, writes: boolean): unknown {
+export function platformFailure(error: unknown, writes: boolean): unknown {
   if (isOverloaded(error))
     return unavailable("OVERLOADED", "The object that was asked has too much to do; try again later", error);
   if (isUsedUp(error)) return unavailable("OVERLOADED", SPENT, error);

@@ -9,8 +9,6 @@ export interface SentNote {
   tags?: string[];
 }
 
-const REST_MS = 5_000;
-
 /** The notes of one user, in an object of their own: nothing of anybody else is in reach. */
 export class Notes extends DurableObject {
   #opened?: ObjectDatabase;
@@ -24,7 +22,7 @@ export class Notes extends DurableObject {
   async write(id: string, { title, body, tags = [] }: SentNote): Promise<{ id: string }> {
     const mine = (await this.#database()).group("me");
     await mine.put(note, id, { title, body, tags, writtenAt: new Date() });
-    if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(Date.now() + REST_MS);
+    await this.#wake();
     return { id };
   }
 
@@ -33,8 +31,16 @@ export class Notes extends DurableObject {
     return { totalCount, hits: hits.map(({ id, fields: { title, body } }) => ({ id, title, body })) };
   }
 
-  /** Folds what was written, some seconds after it came. */
+  /** Has the alarm ring when the database has something to do: some seconds after a write, and when documents may have expired. */
+  async #wake(): Promise<void> {
+    const { restsAt } = await this.#database();
+    const at = await this.ctx.storage.getAlarm();
+    if (restsAt !== undefined && (at === null || at > restsAt.getTime())) await this.ctx.storage.setAlarm(restsAt);
+  }
+
+  /** Folds what was written, and removes what has expired. */
   override async alarm(): Promise<void> {
     await (await this.#database()).rest();
+    await this.#wake();
   }
 }
