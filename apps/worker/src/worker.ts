@@ -1,4 +1,5 @@
 /** The edge deployment: the gateway in a Worker, each group in a Durable Object of its own. */
+import { isServiceError } from "@brooklet/core";
 import { createGateway, type Gateway } from "@brooklet/gateway";
 import { ObjectCluster } from "@brooklet/partition/objects";
 import { embeddersOf } from "./embedders.ts";
@@ -50,9 +51,8 @@ async function gatewayOf(env: Env): Promise<Gateway> {
 }
 
 async function answer(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
-  const gateway = ready ?? (await gatewayOf(env).catch(onProblem));
-  // What is wrong with a key or a variable is the operator's to know, and stands in the log.
-  if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
+  const gateway = ready ?? (await gatewayOf(env).catch(refusal));
+  if (gateway instanceof Response) return gateway;
   const rawTarget = request.headers.get(TARGET_HEADER);
   if (rawTarget === null) return gateway.respond(request, targetOf(request.url), context);
   if (!isTargetOf(rawTarget, request.url)) {
@@ -60,6 +60,17 @@ async function answer(request: Request, env: Env, context: ExecutionContext): Pr
     return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
   }
   return gateway.respond(request, rawTarget, context);
+}
+
+/** The answer where the gateway could not be opened: what may be asked again is told as that. */
+function refusal(error: unknown): Response {
+  if (isServiceError(error) && error.status === 503) {
+    const { code, message, status, outcome } = error;
+    return Response.json({ code, message, outcome }, { status });
+  }
+  onProblem(error);
+  // What is wrong with a key or a variable is the operator's to know, and stands in the log.
+  return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
 }
 
 /** The Worker. */

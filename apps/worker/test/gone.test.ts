@@ -21,6 +21,7 @@ interface HeldRegistry {
   hold(): Promise<void>;
   held(): Promise<boolean>;
   release(): Promise<void>;
+  endNext(times: number): Promise<void>;
 }
 
 let workerd: Miniflare;
@@ -55,6 +56,17 @@ async function figure(name: string): Promise<number> {
   const line = told.split("\n").find((one) => one.startsWith(`brooklet_${name} `));
   return Number(line?.split(" ").at(-1));
 }
+
+test("the first request of an isolate is told to ask again where the registry was moved", async () => {
+  // Once more than it is asked again.
+  await objectOf<HeldRegistry>(workerd, "REGISTRY", "registry").endNext(2);
+  const answer = await fetch(new URL("/ApplicationStatus", url));
+  expect(await answer.json()).toMatchObject({ code: "UNAVAILABLE", outcome: "not_applied" });
+  expect(answer.status).toBe(503);
+  const next = await fetch(new URL("/ApplicationStatus", url));
+  await next.arrayBuffer();
+  expect(next.status).not.toBe(500);
+});
 
 test("a Worker opens though who asked first went away meanwhile", async () => {
   const registry = objectOf<HeldRegistry>(workerd, "REGISTRY", "registry");

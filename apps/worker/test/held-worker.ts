@@ -28,7 +28,10 @@ async function reply<Result>(ok: Result): Promise<ObjectReply<Result>> {
   return { ok, application: 0 };
 }
 
-/** A registry that can be held. */
+/** How often the registry still ends before it tells its secret: as one that the platform moves. What is in memory of the object is lost with it. */
+let ends = 0;
+
+/** A registry that can be held, or ends. */
 export class Registry extends Served {
   #released: Promise<void> | undefined;
   #release: () => void = () => undefined;
@@ -50,7 +53,15 @@ export class Registry extends Served {
     this.#release();
   }
 
+  async endNext(times: number): Promise<void> {
+    ends = times;
+  }
+
   override async secret(): Promise<Uint8Array> {
+    if (ends > 0) {
+      ends -= 1;
+      this.ctx.abort("moved by a test");
+    }
     await this.#wait();
     return super.secret();
   }
