@@ -121,7 +121,7 @@ export class BucketHost {
       enter,
       tailBytesMax,
     } = options;
-    const { turn } = options.surroundings;
+    const { turn, foldTogether } = options.surroundings;
     this.#options = options;
     this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
@@ -130,6 +130,7 @@ export class BucketHost {
       keepRemovesSeconds,
       turn,
       onProblem,
+      ...(foldTogether && { foldTogether }),
       ...(hold && { hold }),
       ...(enter && { enter }),
       ...(tailBytesMax !== undefined && { tailBytesMax }),

@@ -37,6 +37,15 @@ export const SWEEP_MS = 1_000;
 /** How many of a bucket in one look. */
 export const SWEEP_PARTITIONS = 64;
 
+/** Partitions that are folded in one commit, at most … */
+export const TOGETHER_PARTITIONS = 16;
+/** … each with a tail of so many bytes at most … */
+export const TOGETHER_TAIL_BYTES: number = 64 << 10;
+/** … on segments of so many … */
+export const TOGETHER_SEGMENT_BYTES: number = 256 << 10;
+/** … until so many bytes of new segments are held: with the last of them they are less than 4 MiB. */
+export const TOGETHER_BYTES: number = 3 << 20;
+
 /** One slice of maintenance: about what a request waits for it. */
 export const SLICE_MS = 4;
 

@@ -1,17 +1,20 @@
 /**
  * Work that no request waits for: tails are folded into segments, segments rewritten after a deployment, logs moved to
- * their files. One compaction at a time in a thread, in slices, so that requests run in between.
+ * their files. One compaction at a time in a thread, in slices, so that requests run in between; small ones of a bucket are committed
+ * together.
  */
 
-import { type Change, type CompactReason, ResultRoom, type ShardBits } from "@brooklet/core";
-import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
+import { type Change, ResultRoom, type ShardBits } from "@brooklet/core";
+import type { Bucket, PartitionState } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closedError } from "./failure.ts";
 import * as limits from "./limits.ts";
 import type { Attention } from "./maintenance/attention.ts";
+import { Compactor } from "./maintenance/compactor.ts";
 import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
+import { Jobs } from "./maintenance/jobs.ts";
 import type { MaintenanceOptions } from "./maintenance/maintenance-options.ts";
 import { FoldTally, isLong } from "./maintenance/tail.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -24,12 +27,13 @@ const RESTING_SWEEPS = Math.ceil(limits.RESTING_MS / limits.SWEEP_MS);
 /** The maintenance of the buckets of one thread. */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
+  readonly #compactor: Compactor;
   /** Where segments that are to be committed stand until they are: there are those of one partition at a time. */
   readonly room: ResultRoom = new ResultRoom();
   readonly #attention = new Map<Bucket, Attention>();
   /** What was compacted since somebody asked for it. */
   readonly folded: Folded = new Folded();
-  #queue: Job[] = [];
+  readonly #queue = new Jobs();
   /** What was folded and rewritten since the start. */
   readonly tally: FoldTally = new FoldTally();
   /** Work that is done alone, and waited for. */
@@ -40,6 +44,10 @@ export class Maintenance {
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
+    const { folded } = this;
+    const isStopped = (): boolean => this.#stopped;
+    const checkpoint = (attention: Attention): void => this.#checkpoint(attention, false);
+    this.#compactor = new Compactor({ ...options, folded, isStopped, checkpoint });
   }
 
   /** Takes a bucket into care from its first use on, reads included: an earlier process may have left long tails. */
@@ -50,9 +58,7 @@ export class Maintenance {
   /** Does nothing more for a bucket that was let go of. */
   forget(bucket: Bucket): void {
     this.#attention.delete(bucket);
-    const gone = this.#queue.filter((job) => job.bucket === bucket);
-    this.#queue = this.#queue.filter((job) => job.bucket !== bucket);
-    for (const job of gone) job.settle(closedError());
+    for (const job of this.#queue.takeOf(bucket)) job.settle(closedError());
   }
 
   /** Notes a committed write; folds the tail if it is long. Never fails: the write is done. */
@@ -76,7 +82,7 @@ export class Maintenance {
   fold(bucket: Bucket, key: string): Promise<void> {
     const attention = this.#of(bucket);
     const job = this.#schedule(attention, key);
-    if (job !== undefined) return this.#hasten(job);
+    if (job !== undefined) return this.#queue.hasten(job);
     return Promise.reject(attention.retries.get(key)?.error ?? closedError());
   }
 
@@ -87,7 +93,7 @@ export class Maintenance {
     for (const reason of ["fold", "settle"] as const) {
       const job = this.#schedule(attention, key, reason);
       if (job === undefined) throw attention.retries.get(key)?.error ?? closedError();
-      await this.#hasten(job);
+      await this.#queue.hasten(job);
     }
     await this.#eraseOthers(attention);
     await this.idle();
@@ -95,7 +101,7 @@ export class Maintenance {
 
   /** Partitions that wait to be folded. */
   get queued(): number {
-    return this.#queue.length;
+    return this.#queue.count;
   }
 
   /** Whether nothing is begun any more. */
@@ -118,7 +124,7 @@ export class Maintenance {
 
   /** Commits the segments that a load wrote for a partition. */
   commit(bucket: Bucket, key: string, change: Change, startMs: number): void {
-    this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs });
+    this.#compactor.put(this.#of(bucket), key, { reason: "fold", startMs, change }, { wholly: false });
   }
 
   /**
@@ -136,13 +142,14 @@ export class Maintenance {
       const startMs = clock.now();
       const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: 0, kept };
       const task = this.#options.engine.compact(placeOf(store.state(key)), "split", bounds, this.room);
-      const isSame = (): boolean => !this.#stopped && this.#same(bucket, store) && bucket.application === application;
+      const isSame = (): boolean =>
+        !this.#stopped && bucket.isOpen && bucket.store === store && bucket.application === application;
       const pace = { sliceMs: limits.SLICE_MS, turn: this.#options.turn, stop: () => !isSame() };
       const change = await driveInSlices(task, sourceOf(store, key), pace);
       if (!isSame()) throw closedError();
       const note = noteOf();
       if (change === undefined) bucket.change((it) => it.note(key, note), 1);
-      else this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs, note });
+      else this.#compactor.put(this.#of(bucket), key, { reason: "fold", startMs, change }, { wholly: false, note });
       committed();
     });
   }
@@ -243,48 +250,83 @@ export class Maintenance {
     const retry = attention.retries.get(key);
     if (this.#stopped || (retry !== undefined && clock.now() < retry.atMs)) return undefined;
     const job = jobOf(attention.bucket, key, reason);
+    // What failed may fail again, and what is committed with it fails as well.
+    job.isAlone = retry !== undefined;
     attention.jobs.set(key, job);
-    this.#queue.push(job);
+    this.#queue.add(job);
     this.#running ??= this.#run();
     return job;
   }
 
-  /** Has what somebody waits for done next: what nobody does may be thousands. */
-  #hasten(job: Job): Promise<void> {
-    const at = this.#queue.indexOf(job);
-    if (at > 0) this.#queue.unshift(...this.#queue.splice(at, 1));
-    return job.done;
-  }
-
   async #run(): Promise<void> {
     await this.#options.turn();
-    while (this.#awaited.length > 0 || this.#queue.length > 0) {
+    while (this.#awaited.length > 0 || this.#queue.count > 0) {
       // One of each in turn, so that a feed does not keep long tails from being folded.
       const awaited = this.#awaited.shift();
       if (awaited !== undefined) await this.#entered(awaited);
       await this.#options.turn();
-      const job = this.#queue.shift();
+      const job = this.#queue.take();
       if (job === undefined) continue;
-      const attention = this.#of(job.bucket);
       const startMs = clock.now();
-      try {
-        const isChanged = !this.#stopped && (await this.#compactHeld(attention, job));
-        this.tally.done(startMs);
-        attention.retries.delete(job.key);
-        attention.jobs.delete(job.key);
-        // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
-        if (isChanged && isLong(job.bucket.store.state(job.key))) this.#schedule(attention, job.key);
-        job.settle();
-      } catch (error) {
-        this.tally.failed += 1;
-        attention.jobs.delete(job.key);
-        this.#postpone(attention, job.key, error);
-        this.#options.onProblem(error);
-        job.settle(error);
-      }
+      if (this.#mayBeTogether(job)) await this.#foldTogether(job);
+      else await this.#foldAlone(job);
+      this.tally.took(startMs);
       await this.#options.turn();
     }
     this.#running = undefined;
+  }
+
+  /** Whether others may be committed with a job. Where partitions come and go, or share the core's memory, each is alone in its bucket. */
+  #mayBeTogether(job: Job): boolean {
+    const { hold, enter, foldTogether } = this.#options;
+    return !this.#stopped && hold === undefined && enter === undefined && foldTogether?.isSmall(job) === true;
+  }
+
+  async #foldTogether(first: Job): Promise<void> {
+    const attention = this.#of(first.bucket);
+    const { turn, onProblem } = this.#options;
+    await this.#options.foldTogether?.fold(attention, first, {
+      compactor: this.#compactor,
+      turn,
+      onProblem,
+      take: (placeIn) => (this.#stopped || this.#awaited.length > 0 ? undefined : this.#queue.takeOne(placeIn)),
+      done: (job, isChanged) => this.#jobDone(attention, job, isChanged),
+      failed: (job, error) => this.#jobFailed(attention, job, error),
+      apart: (job) => {
+        if (this.#attention.get(job.bucket) === attention) this.#queue.addAlone(job);
+        else job.settle(closedError());
+      },
+    });
+    // Of many that wait the next are looked for at once: a sweep takes few, so that it is short.
+    if (attention.tailCursor > 0) this.#attempt(attention, () => this.#lookAtTails(attention));
+  }
+
+  async #foldAlone(job: Job): Promise<void> {
+    const attention = this.#of(job.bucket);
+    try {
+      this.#jobDone(attention, job, !this.#stopped && (await this.#compactHeld(attention, job)));
+    } catch (error) {
+      this.#jobFailed(attention, job, error);
+    }
+  }
+
+  #jobDone(attention: Attention, job: Job, isChanged: boolean): void {
+    this.tally.folds += 1;
+    attention.retries.delete(job.key);
+    attention.jobs.delete(job.key);
+    // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
+    this.#attempt(attention, () => {
+      if (isChanged && isLong(job.bucket.store.state(job.key))) this.#schedule(attention, job.key);
+    });
+    job.settle();
+  }
+
+  #jobFailed(attention: Attention, job: Job, error: unknown): void {
+    this.tally.failed += 1;
+    attention.jobs.delete(job.key);
+    this.#postpone(attention, job.key, error);
+    this.#options.onProblem(error);
+    job.settle(error);
   }
 
   async #compactHeld(attention: Attention, job: Job): Promise<boolean> {
@@ -317,70 +359,13 @@ export class Maintenance {
 
   /** Makes one change of a compaction. Returns whether that was all, or nothing. */
   async #compactSome(attention: Attention, job: Job): Promise<"nothing" | "some" | "all"> {
-    const { bucket } = attention;
-    const { key } = job;
-    const store = bucket.store;
-    const state = store.state(key);
-    if (state.number === 0) return "nothing";
-    const reason: CompactReason = state.application === bucket.application ? job.reason : "schema";
-    const startMs = clock.now();
-    const application = bucket.application;
-    const forgetBeforeMicros = (Date.now() - this.#options.keepRemovesSeconds * 1_000) * 1_000;
-    const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: Math.max(forgetBeforeMicros, 0) };
-    // A partition that was erased and made anew has another number.
-    const isSame = (): boolean =>
-      !this.#stopped && this.#same(bucket, store) && store.state(key).number === state.number;
-    const task = this.#options.engine.compact(placeOf(state), reason, bounds, this.room);
-    const pace = { sliceMs: limits.SLICE_MS, turn: this.#options.turn, stop: () => !isSame() };
-    const change = await driveInSlices(task, sourceOf(store, key), pace);
-    if (!isSame()) return "nothing";
-    const hasMore = change?.hasMore === true;
-    // A deployment in between: what was written is of the application before, and stays marked so.
-    const wholly = reason === "schema" && !hasMore && application === bucket.application;
-    if (change !== undefined) {
-      this.#commit(attention, key, change, { reason, wholly, startMs });
-      return hasMore ? "some" : "all";
-    }
-    if (wholly) bucket.change((it) => it.markCurrent(key), 0);
-    this.#compacted(attention, key, { reason, startMs, change });
-    return "nothing";
-  }
-
-  #commit(
-    attention: Attention,
-    key: string,
-    change: Change,
-    { reason, wholly, startMs, note }: { reason: CompactReason; wholly: boolean; startMs: number; note?: string },
-  ): void {
-    const { bucket } = attention;
-    const bytes = change.newSegments.flatMap(({ blocks }) => blocks).reduce((sum, block) => sum + block.length, 0);
-    // What is only deleted has to leave the log as well.
-    bucket.change((it) => it.commit(key, change, wholly, note), Math.max(bytes, 1));
-    this.#compacted(attention, key, { reason, startMs, change });
-    if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
-  }
-
-  /** Notes what a compaction left to be done. */
-  #compacted(
-    { bucket, unsettled }: Attention,
-    key: string,
-    { reason, startMs, change }: { reason: CompactReason; startMs: number; change: Change | undefined },
-  ): void {
-    this.folded.add(bucket, key);
-    if (reason === "settle") {
-      if (change?.hasMore !== true) unsettled.delete(key);
-    } else if (change !== undefined) {
-      // What is removed has to go in time. All else waits for the last of a feed's loads: joining what the next ones
-      // would be joined with again is work for nothing.
-      if (unsettled.get(key)?.hasDead === true) return;
-      unsettled.delete(key);
-      unsettled.set(key, { sinceMs: startMs, hasDead: change.liveness.length > 0 });
-    }
-  }
-
-  /** Whether the bucket is still the one the work began with, not opened anew after a failure. */
-  #same(bucket: Bucket, store: Partitions): boolean {
-    return bucket.isOpen && bucket.store === store;
+    const { firstFreeSegment } = job.bucket.store;
+    const compacted = await this.#compactor.compute(job, { firstFreeSegment, room: this.room });
+    if (compacted === undefined) return "nothing";
+    this.#compactor.commit(attention, compacted);
+    const { change } = compacted;
+    if (change === undefined) return "nothing";
+    return change.hasMore ? "some" : "all";
   }
 
   #postpone(attention: Attention, key: string, error: unknown): void {
@@ -392,6 +377,12 @@ export class Maintenance {
     const { bucket, sweeps } = attention;
     sweeps.push(bucket.store.lastOperation);
     if (sweeps.length > RESTING_SWEEPS) sweeps.shift();
+    this.#lookAtTails(attention);
+  }
+
+  /** Queues those of some tails that are worth folding. */
+  #lookAtTails(attention: Attention): void {
+    const { bucket, sweeps } = attention;
     const quietSince = (count: number): number => sweeps[sweeps.length - count] ?? 0;
     if (attention.jobs.size >= limits.SWEEP_PARTITIONS) return;
     const page = bucket.store.withTail(attention.tailCursor, limits.SWEEP_PARTITIONS);

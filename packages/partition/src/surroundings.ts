@@ -1,4 +1,5 @@
 /** What a platform gives to those who serve partitions: turns, and somebody who looks after what nobody asks for. */
+import type { FoldTogether } from "./maintenance/together.ts";
 
 /** A platform's turns and timers. */
 export interface Surroundings {
@@ -11,6 +12,8 @@ export interface Surroundings {
    * wakes its partitions otherwise, by an alarm, does nothing here.
    */
   readonly every: (milliseconds: number, work: () => void) => () => void;
+  /** Folds small partitions of a bucket together, where a bucket has many; nothing: each is folded alone. */
+  readonly foldTogether?: FoldTogether;
   /** Milliseconds of a monotonic clock that is the same in all threads of a process. */
   readonly sharedMs: () => number;
 }

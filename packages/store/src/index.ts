@@ -28,6 +28,7 @@ export type {
   Partitions,
   StoredBlock,
   StoredChange,
+  StoredCompaction,
   StoredManifest,
   StoredSegment,
   TailEntry,

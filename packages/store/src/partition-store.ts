@@ -19,12 +19,14 @@ import {
   type Partitions,
   type StoredBlock,
   type StoredChange,
+  type StoredCompaction,
   type StoredManifest,
   type TailEntry,
   type TailKey,
 } from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
+import { StoredBlocks } from "./stored-blocks.ts";
 import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "./tables.ts";
 
 /** How a store behaves. */
@@ -41,12 +43,8 @@ export interface PartitionStoreOptions extends BucketIdentity {
 export const ERASED = 0;
 /** Blocks deleted in one statement at most: short ones are many. */
 const DROP_BLOCKS = 64;
-const BATCH = 16;
-const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
-const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY id";
-/** Blocks in a row from which on one pass over them is cheaper than to look each up. */
-const RUN_MIN = 4;
-const READ_BATCH = `SELECT id, bytes FROM block WHERE id IN (${Array(BATCH).fill("?").join(", ")})`;
+/** Blocks of a partition that is not small any more: to measure more of them takes longer than a request is to wait for it. */
+const FEW_BLOCKS = 128;
 
 /** The partitions of one bucket. */
 export class PartitionStore implements Partitions {
@@ -54,6 +52,7 @@ export class PartitionStore implements Partitions {
   readonly #sql: Sql;
   readonly #known: KnownPartitions;
   readonly #heads: Heads;
+  readonly #blocks: StoredBlocks;
   readonly #buckets: number;
   #application: number;
   #nextPartition: number;
@@ -64,6 +63,7 @@ export class PartitionStore implements Partitions {
 
   constructor(sql: Sql, options: PartitionStoreOptions) {
     this.#sql = sql;
+    this.#blocks = new StoredBlocks(sql);
     this.#application = options.application;
     this.#buckets = options.buckets;
     this.#notes = new Notes(sql);
@@ -144,39 +144,11 @@ export class PartitionStore implements Partitions {
 
   /** Blocks in the order asked for. */
   read(blocks: readonly StoredBlock[]): Uint8Array[] {
-    const found = new Map<number, Uint8Array>();
-    const ids = blocks.map(({ segment, block }) => segment * BLOCKS_PER_SEGMENT + block);
-    const single: number[] = [];
-    for (let from = 0, to = 1; from < ids.length; from = to, to += 1) {
-      while (to < ids.length && ids[to] === (ids[from] ?? 0) + to - from) to += 1;
-      if (to - from < RUN_MIN) single.push(...ids.slice(from, to));
-      else for (const [id, bytes] of this.#readRun(ids[from] ?? 0, to - from)) found.set(id, bytes);
-    }
-    for (let from = 0; from < single.length; from += BATCH) {
-      for (const [id, bytes] of this.#readSome(single.slice(from, from + BATCH))) found.set(id, bytes);
-    }
-    return ids.map((id) => {
-      const bytes = found.get(id);
-      if (bytes === undefined) {
-        const place = `block ${id % BLOCKS_PER_SEGMENT} of segment ${Math.floor(id / BLOCKS_PER_SEGMENT)}`;
-        throw new StoreError("damaged", `${place} is missing`);
-      }
-      return bytes;
-    });
+    return this.#blocks.read(blocks);
   }
 
   deliver(blocks: readonly StoredBlock[], receiver: BlockReceiver): void {
-    const { blobs } = this.#sql;
-    const idOf = ({ segment, block }: StoredBlock): number => segment * BLOCKS_PER_SEGMENT + block;
-    const lengths = blocks.map((block) => blobs?.lengthOf(idOf(block)));
-    const others = this.read(blocks.filter((_, index) => lengths[index] === undefined));
-    let next = 0;
-    blocks.forEach((block, index) => {
-      const length = lengths[index];
-      if (length === undefined) receiver.give(others[next++] as Uint8Array);
-      else if (!receiver.fill(length, (room) => blobs?.read(idOf(block), room) === true))
-        for (const bytes of this.read([block])) receiver.give(bytes);
-    });
+    this.#blocks.deliver(blocks, receiver);
   }
 
   /** Appends to tails, all in one transaction, making the partitions that do not exist. */
@@ -215,27 +187,43 @@ export class PartitionStore implements Partitions {
    * it does not exist. The layout changes with it.
    */
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
-    const nextSegment = Math.max(this.#nextSegment, ...change.newSegments.map((segment) => segment.number + 1));
+    this.#compact([{ key, change, wholly }], note);
+    if (note !== undefined) this.#notes.written(key, note);
+  }
+
+  commitAll(compactions: readonly StoredCompaction[]): void {
+    this.#compact(compactions);
+  }
+
+  /** Puts changes in place, all or none of them. `note` is of the only one. */
+  #compact(compactions: readonly StoredCompaction[], note?: string): void {
+    const segments = compactions.flatMap(({ change }) => change?.newSegments ?? []);
+    const nextSegment = Math.max(this.#nextSegment, ...segments.map(({ number }) => number + 1));
     this.#transact(() => {
-      const known = this.#known.find(key) ?? this.#create(key);
-      const { number } = known.state;
-      this.#known.demandAll(known);
+      for (const compaction of compactions) this.#put(compaction, note);
+      this.#setAbout("next_operation", this.#nextOperation);
+      this.#setAbout("next_segment", nextSegment);
+      this.#changed();
+    });
+    this.#nextSegment = nextSegment;
+    for (const { key } of compactions) this.#known.forget(key);
+  }
+
+  #put({ key, change, wholly }: StoredCompaction, note: string | undefined): void {
+    const known = this.#known.find(key) ?? this.#create(key);
+    const { number } = known.state;
+    this.#known.demandAll(known);
+    if (change !== undefined) {
       this.#sql.run("DELETE FROM operation WHERE partition = ? AND number <= ?", number, change.folded);
       for (const segment of change.removedSegments) this.#removeSegment(number, segment);
       for (const { segment, liveness } of change.liveness) {
         this.#sql.run("UPDATE segment SET liveness = ? WHERE number = ? AND partition = ?", liveness, segment, number);
       }
       for (const segment of change.newSegments) this.#addSegment(number, segment);
-      this.#setAbout("next_operation", this.#nextOperation);
-      this.#setAbout("next_segment", nextSegment);
-      const application = wholly ? this.#application : known.state.application;
-      if (note !== undefined) this.#notes.write(number, note);
-      this.#markWritten({ number, key, application }, note);
-      this.#changed();
-    });
-    if (note !== undefined) this.#notes.written(key, note);
-    this.#nextSegment = nextSegment;
-    this.#known.forget(key);
+    }
+    const application = wholly ? this.#application : known.state.application;
+    if (note !== undefined) this.#notes.write(number, note);
+    this.#markWritten({ number, key, application }, note);
   }
 
   /** Puts a partition as another bucket had it, with its numbers, into this one, which has none of its key or its numbers. */
@@ -276,6 +264,14 @@ export class PartitionStore implements Partitions {
     });
     this.#notes.written(key, note);
     this.#known.forget(key);
+  }
+
+  isWithin(key: string, bytes: number): boolean {
+    const statement =
+      "SELECT length(block.bytes) AS bytes FROM segment JOIN block ON block.id >= segment.number * ? AND block.id < (segment.number + 1) * ? WHERE segment.partition = ? LIMIT ?";
+    const parameters = [BLOCKS_PER_SEGMENT, BLOCKS_PER_SEGMENT, this.state(key).number, FEW_BLOCKS];
+    const blocks = this.#sql.all<{ bytes: number }>(statement, ...parameters);
+    return blocks.length < FEW_BLOCKS && blocks.reduce((sum, block) => sum + block.bytes, 0) <= bytes;
   }
 
   storedBytes(key: string): number {
@@ -443,20 +439,6 @@ export class PartitionStore implements Partitions {
     const was = `change ${reached.changes} and operation ${reached.operation}`;
     const reason = "its log was removed, or an earlier file was put in its place";
     throw new StoreError("damaged", `the bucket is at ${is}, and was at ${was}: ${reason}`);
-  }
-
-  #readRun(first: number, count: number): (readonly [id: number, bytes: Uint8Array])[] {
-    const rows = this.#sql.all<{ id: number; bytes: Uint8Array }>(READ_RUN, first, first + count - 1);
-    return rows.map(({ id, bytes }) => [id, bytes]);
-  }
-
-  #readSome(ids: readonly number[]): (readonly [id: number, bytes: Uint8Array])[] {
-    const first = ids[0];
-    if (first === undefined) return [];
-    if (ids.length === 1)
-      return this.#sql.all<{ bytes: Uint8Array }>(READ_ONE, first).map(({ bytes }) => [first, bytes]);
-    const padded = [...ids, ...Array<number>(BATCH - ids.length).fill(first)];
-    return this.#sql.all<{ id: number; bytes: Uint8Array }>(READ_BATCH, ...padded).map(({ id, bytes }) => [id, bytes]);
   }
 
   #addSegment(partition: number, segment: StoredChange["newSegments"][number]): void {

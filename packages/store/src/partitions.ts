@@ -47,6 +47,15 @@ export interface StoredChange {
   })[];
 }
 
+/** What compaction makes of a partition. */
+export interface StoredCompaction {
+  readonly key: string;
+  /** Nothing: there is nothing to change. */
+  readonly change: StoredChange | undefined;
+  /** Everything in it is as the deployed application wants it. */
+  readonly wholly: boolean;
+}
+
 /** One operation to append to the tail of a partition. */
 export interface TailEntry {
   readonly key: string;
@@ -86,6 +95,10 @@ export interface Partitions {
    * layout changes with it. `wholly`: everything in it is as the deployed application wants it. `note`: what is noted of it then.
    */
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void;
+  /** Puts the results of compaction of several partitions in place, all or none of them. Nothing: each has to be committed alone. */
+  commitAll?(compactions: readonly StoredCompaction[]): void;
+  /** Whether the segments of a partition are so few bytes at most, in few blocks; no more of them is looked at. */
+  isWithin?(key: string, bytes: number): boolean;
   /** Notes that everything in a partition was written with the deployed application. */
   markCurrent(key: string): void;
   /** What its host noted of a partition; nothing: nothing. */

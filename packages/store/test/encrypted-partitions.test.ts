@@ -27,7 +27,7 @@ function folder(): string {
   return path;
 }
 
-function made(): { readonly plain: Partitions; readonly encrypted: Partitions; readonly keys: GroupKeys } {
+function made(): { readonly plain: PartitionStore; readonly encrypted: EncryptedPartitions; readonly keys: GroupKeys } {
   const [one, other] = [openSql(":memory:"), openSql(":memory:")];
   for (const sql of [one, other]) {
     createTables(sql, IDENTITY);
@@ -95,6 +95,31 @@ test("whatever is done to both, both tell the same", () => {
       );
       for (const hasRoom of [true, false])
         expect(delivered(encrypted, asked, hasRoom)).toEqual(delivered(plain, asked, hasRoom));
+    } else if (kind === 9 && random(3) === 0) {
+      const [first, keys] = [plain.firstFreeSegment, GROUPS.filter((one) => plain.state(one).number > 0)];
+      const all = keys.map((one, at) => {
+        const blocks = [bytes(), bytes()];
+        const segment = {
+          number: first + at,
+          schema: "note",
+          documents: 1,
+          header: bytes(),
+          liveness: bytes(),
+          blocks,
+        };
+        live.set(first + at, one);
+        const change = {
+          folded: plain.state(one).lastOperation,
+          removedSegments: [],
+          liveness: [],
+          newSegments: [segment],
+        };
+        return { key: one, change: at === 2 ? undefined : change, wholly: true };
+      });
+      if (all.length === 3) live.delete(first + 2);
+      for (const store of [plain, encrypted]) store.commitAll(all);
+      const asked = [...live.keys()].map((segment) => ({ segment, block: 0 }));
+      expect(delivered(encrypted, asked, true)).toEqual(delivered(plain, asked, true));
     } else if (kind === 8 && random(4) === 0) {
       for (const store of [plain, encrypted]) store.erase(key);
       for (const [segment, of] of live) if (of === key) live.delete(segment);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { hasErased } from "../src/leftovers.ts";
 import { PartitionStore } from "../src/partition-store.ts";
+import type { StoredChange } from "../src/partitions.ts";
 import type { StoreError } from "../src/store-error.ts";
 import { checkTables, createTables } from "../src/tables.ts";
 import { openSql } from "./open.ts";
@@ -111,4 +112,51 @@ test("who opens the tables after an erasure goes on with it, and gives no number
   expect(hasErased(sql)).toBe(false);
   expect(sql.all("SELECT id FROM block")).toEqual([]);
   expect(second.manifest("g:b", 0, 0).operations).toHaveLength(1);
+});
+
+test("changes of several partitions are committed together, all or none of them", () => {
+  const sql = openSql(":memory:");
+  createTables(sql, IDENTITY);
+  const open = (application: number): PartitionStore => new PartitionStore(sql, { ...IDENTITY, application });
+  const keys = ["g:a", "g:b", "g:c"];
+  open(1).append(keys.map((key) => ({ key, bytes: Uint8Array.of(1) })));
+  const store = open(2);
+  const free = store.firstFreeSegment;
+  const changeOf = (key: string, number: number): StoredChange => {
+    const bytes = { header: Uint8Array.of(7), liveness: Uint8Array.of(), blocks: [Uint8Array.of(number)] };
+    const segment = { number, schema: "note", documents: 1, ...bytes };
+    return { folded: store.state(key).lastOperation, removedSegments: [], liveness: [], newSegments: [segment] };
+  };
+  const shown = (of: PartitionStore): unknown =>
+    keys.map((key) => {
+      const { segments = [], operations } = of.manifest(key, 0, 0);
+      return [of.state(key).application, segments.map(({ number }) => number), operations.length];
+    });
+  const of = (numbers: readonly number[]): Parameters<PartitionStore["commitAll"]>[0] => [
+    { key: "g:a", change: changeOf("g:a", numbers[0] ?? 0), wholly: true },
+    { key: "g:b", change: undefined, wholly: true },
+    { key: "g:c", change: changeOf("g:c", numbers[1] ?? 0), wholly: false },
+  ];
+  const before = shown(store);
+  expect(() => store.commitAll(of([free, free]))).toThrow();
+  expect([shown(store), shown(open(2)), store.firstFreeSegment]).toEqual([before, before, free]);
+  store.commitAll(of([free, free + 1]));
+  const after = [
+    [2, [free], 0],
+    [2, [], 1],
+    [1, [free + 1], 0],
+  ];
+  // The heads tell what is stored then: who opens it anew reads the same.
+  expect([shown(store), shown(open(2))]).toEqual([after, after]);
+  expect([store.firstFreeSegment, open(2).firstFreeSegment]).toEqual([free + 2, free + 2]);
+});
+
+test("a partition is small when its segments have few bytes, in few blocks", () => {
+  const store = stored();
+  expect([2 * BLOCKS * 2, 2 * BLOCKS * 2 - 1].map((bytes) => store.isWithin("g:a", bytes))).toEqual([true, false]);
+  const bytes = { header: Uint8Array.of(), liveness: Uint8Array.of() };
+  const blocks = Array.from({ length: 200 }, () => Uint8Array.of(1));
+  const newSegments = [{ number: 3, schema: "mail", documents: 1, ...bytes, blocks }];
+  store.commit("g:b", { folded: 0, removedSegments: [], liveness: [], newSegments }, true);
+  expect([store.isWithin("g:b", 1_000), store.isWithin("g:none", 0)]).toEqual([false, true]);
 });

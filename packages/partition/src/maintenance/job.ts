@@ -8,6 +8,10 @@ export interface Job {
   readonly reason: "fold" | "settle";
   readonly done: Promise<void>;
   readonly settle: (error?: unknown) => void;
+  /** Somebody waits for it. */
+  isAwaited: boolean;
+  /** It is done by itself: with others it came to nothing. */
+  isAlone: boolean;
 }
 
 /** A job that nobody has done yet. */
@@ -18,5 +22,5 @@ export function jobOf(bucket: Bucket, key: string, reason: Job["reason"]): Job {
   });
   // Most jobs have nobody waiting for them; their failure was told to the operator.
   done.catch(() => undefined);
-  return { bucket, key, reason, done, settle };
+  return { bucket, key, reason, done, settle, isAwaited: false, isAlone: false };
 }

@@ -1,5 +1,6 @@
 /** How the buckets of a thread are maintained. */
 import type { Engine } from "@brooklet/core";
+import type { FoldTogether } from "./together.ts";
 
 /** How maintenance is done. */
 export interface MaintenanceOptions {
@@ -17,6 +18,8 @@ export interface MaintenanceOptions {
    * what it gives is called.
    */
   readonly enter?: (isOver: () => boolean) => Promise<() => void>;
+  /** Folds small partitions together; nothing: each is folded alone. */
+  readonly foldTogether?: FoldTogether;
   /** Told of every failure, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
 }

@@ -22,9 +22,8 @@ export class FoldTally {
   foldMs = 0;
   failed = 0;
 
-  /** One is done that began at a time of this thread's clock. */
-  done(startMs: number): void {
-    this.folds += 1;
+  /** What began at a time of this thread's clock is over. */
+  took(startMs: number): void {
     this.foldMs += clock.now() - startMs;
   }
 }

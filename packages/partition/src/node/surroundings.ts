@@ -1,4 +1,5 @@
 /** Node's turns and timers; Bun and Deno have the same. */
+import { foldTogether } from "../maintenance/together.ts";
 import type { Surroundings } from "../surroundings.ts";
 
 /** What a process gives. */
@@ -12,6 +13,7 @@ export const nodeSurroundings: Surroundings = {
     timer.unref();
     return () => clearInterval(timer);
   },
+  foldTogether,
   sharedMs: () => {
     const [seconds, nanoseconds] = process.hrtime();
     return seconds * 1_000 + nanoseconds / 1_000_000;

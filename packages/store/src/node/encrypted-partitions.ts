@@ -3,6 +3,7 @@
  * to its place: what is put at another's is not opened. Heads follow what is stored, which is what is encrypted.
  */
 import { forgetLeftKeys, leftKeys, noteLeftKey } from "../leftovers.ts";
+import type { PartitionStore } from "../partition-store.ts";
 import type {
   BlockReceiver,
   NumberedKey,
@@ -10,6 +11,7 @@ import type {
   Partitions,
   StoredBlock,
   StoredChange,
+  StoredCompaction,
   StoredManifest,
   StoredSegment,
   TailEntry,
@@ -35,14 +37,14 @@ export function placeOf(partition: string, segment: number, block: number): stri
 /** The partitions of one bucket. */
 export class EncryptedPartitions implements Partitions {
   readonly #sql: Sql;
-  readonly #inner: Partitions;
+  readonly #inner: PartitionStore;
   readonly #keys: GroupKeys;
   readonly #partitionOf = new Map<number, string>();
   #room = Buffer.alloc(0);
   /** There may be keys of erased partitions left, also by a process before this one. */
   #hasLeftKeys = true;
 
-  constructor(sql: Sql, inner: Partitions, keys: GroupKeys) {
+  constructor(sql: Sql, inner: PartitionStore, keys: GroupKeys) {
     [this.#sql, this.#inner, this.#keys] = [sql, inner, keys];
   }
 
@@ -125,6 +127,19 @@ export class EncryptedPartitions implements Partitions {
 
   commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
     this.#destroyLeftKeys();
+    this.#inner.commit(key, this.#sealed(key, change), wholly, note);
+  }
+
+  commitAll(compactions: readonly StoredCompaction[]): void {
+    this.#destroyLeftKeys();
+    const sealed = compactions.map(({ change, ...one }) => ({
+      ...one,
+      change: change && this.#sealed(one.key, change),
+    }));
+    this.#inner.commitAll(sealed);
+  }
+
+  #sealed(key: string, change: StoredChange): StoredChange {
     const own = this.#keys.made(key);
     const sealed = (segment: number, block: number, bytes: Uint8Array): Uint8Array =>
       encrypt(own, placeOf(key, segment, block), bytes);
@@ -138,7 +153,7 @@ export class EncryptedPartitions implements Partitions {
       segment: one.segment,
       liveness: sealed(one.segment, LIVENESS, one.liveness),
     }));
-    this.#inner.commit(key, { ...change, newSegments, liveness }, wholly, note);
+    return { ...change, newSegments, liveness };
   }
 
   markCurrent(key: string): void {
@@ -151,6 +166,10 @@ export class EncryptedPartitions implements Partitions {
 
   note(key: string, note: string): void {
     this.#inner.note(key, note);
+  }
+
+  isWithin(key: string, bytes: number): boolean {
+    return this.#inner.isWithin(key, bytes);
   }
 
   storedBytes(key: string): number {

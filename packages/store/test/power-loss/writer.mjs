@@ -53,6 +53,19 @@ const KEYS = ["g:a", "g:b", "g:c", "g:d"];
 const states = new Map(KEYS.map((key) => [key, { epoch: 0, count: 0 }]));
 const say = (mark, key) => writeSync(1, `${mark} ${key} ${states.get(key).epoch}:${states.get(key).count}\n`);
 
+/** All of a partition as one segment. */
+function changeOf(store, key, step, number) {
+  const { epoch, count } = states.get(key);
+  const bytes = { header: bytesOf(epoch, count), liveness: bytesOf(1, 1) };
+  const blocks = [bytesOf(epoch, count), new Uint8Array(40_000).fill(step)];
+  return {
+    folded: store.state(key).lastOperation,
+    removedSegments: store.manifest(key, 0, 0).segments.map((segment) => segment.number),
+    liveness: [],
+    newSegments: [{ number, schema: "note", documents: count, ...bytes, blocks }],
+  };
+}
+
 function run(directory, count) {
   const open = [0, 1].map((bucket) => {
     const sql = directory.openBucket(bucket);
@@ -71,28 +84,22 @@ function run(directory, count) {
       while (store.dropErased(1 << 20));
       say("=", key);
     } else if (what < 10 && now.count > 0) {
-      const { lastOperation } = store.state(key);
-      const segment = {
-        number: store.firstFreeSegment,
-        schema: "note",
-        documents: now.count,
-        header: bytesOf(now.epoch, now.count),
-      };
-      const blocks = [bytesOf(now.epoch, now.count), new Uint8Array(40_000).fill(step)];
-      const removed = store.manifest(key, 0, 0).segments.map(({ number }) => number);
       say("+", key);
-      store.commit(
-        key,
-        {
-          folded: lastOperation,
-          removedSegments: removed,
-          liveness: [],
-          newSegments: [{ ...segment, liveness: bytesOf(1, 1), blocks }],
-        },
-        true,
-      );
+      store.commit(key, changeOf(store, key, step, store.firstFreeSegment), true);
       say("=", key);
-    } else if (what < 14) sql.checkpoint(what < 12);
+    } else if (what < 16) {
+      // Those of a bucket, in one commit.
+      const keys = KEYS.filter((other, index) => index % 2 === at % 2 && states.get(other).count > 0);
+      for (const one of keys) say("+", one);
+      const first = store.firstFreeSegment;
+      const all = keys.map((one, index) => ({
+        key: one,
+        change: changeOf(store, one, step, first + index),
+        wholly: true,
+      }));
+      if (all.length > 0) store.commitAll(all);
+      for (const one of keys) say("=", one);
+    } else if (what < 20) sql.checkpoint(what < 18);
     else {
       const entries = Array.from({ length: 1 + random(3) }, (_, index) => ({
         key,
