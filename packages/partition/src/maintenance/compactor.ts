@@ -2,7 +2,7 @@
  * Computes what a partition is compacted to, in slices, and commits it. In between it is looked at again: what was computed of a
  * partition that is another by then is not committed. Which partitions, and when, is decided elsewhere.
  */
-import type { Change, CompactReason, ResultRoom } from "@brooklet/core";
+import type { Change, CompactReason, Engine, ResultRoom } from "@brooklet/core";
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "../clock.ts";
 import { driveInSlices } from "../drive.ts";
@@ -11,7 +11,6 @@ import { placeOf, sourceOf } from "../place.ts";
 import type { Attention } from "./attention.ts";
 import type { Folded } from "./folded.ts";
 import type { Job } from "./job.ts";
-import type { MaintenanceOptions } from "./maintenance-options.ts";
 
 /** What compacting a partition came to, and is not committed. */
 export interface Compacted {
@@ -43,7 +42,12 @@ interface Done {
 }
 
 /** How it is done. */
-export interface CompactorOptions extends MaintenanceOptions {
+export interface CompactorOptions {
+  readonly engine: Engine;
+  /** How long it is known that a document was removed. */
+  readonly keepRemovesSeconds: number;
+  /** Gives everyone else a turn. */
+  readonly turn: () => Promise<void>;
   /** Takes note of what was compacted. */
   readonly folded: Folded;
   /** Whether nothing is to be done any more. */
@@ -71,17 +75,10 @@ export class Compactor {
     const { engine, turn, keepRemovesSeconds } = this.#options;
     const forgetBeforeMicros = Math.max((Date.now() - keepRemovesSeconds * 1_000) * 1_000, 0);
     // A partition that was erased and made anew has another number.
-    const isSame = (): boolean => this.#opens(bucket, store) && store.state(key).number === state.number;
+    const isSame = (): boolean => this.opens(bucket, store) && store.state(key).number === state.number;
     const task = engine.compact(placeOf(state), reason, { firstFreeSegment, forgetBeforeMicros }, room);
     const change = await driveInSlices(task, sourceOf(store, key), { sliceMs: SLICE_MS, turn, stop: () => !isSame() });
     return isSame() ? { job, store, state, reason, application, startMs, change } : undefined;
-  }
-
-  /** Whether a partition is still what it was when it was read, but for operations that came since. */
-  isCurrent({ job: { bucket, key }, store, state }: Compacted): boolean {
-    if (!this.#opens(bucket, store)) return false;
-    const { number, layout } = store.state(key);
-    return number === state.number && layout === state.layout;
   }
 
   /** Commits what one partition is compacted to. */
@@ -92,20 +89,8 @@ export class Compactor {
     if (change !== undefined) this.put(attention, key, { ...compacted, change }, { wholly });
     else {
       if (wholly) bucket.change((it) => it.markCurrent(key), 0);
-      this.#done(attention, key, compacted);
+      this.done(attention, key, compacted);
     }
-  }
-
-  /** Commits what several partitions of a bucket are compacted to, all or none of them. */
-  commitAll(attention: Attention, all: readonly Compacted[]): void {
-    const { bucket } = attention;
-    const stored = all
-      .map((one) => ({ key: one.job.key, change: one.change, wholly: isWhole(one) }))
-      .filter(({ change, wholly }) => change !== undefined || wholly);
-    const bytes = all.reduce((sum, { change }) => sum + bytesOf(change), 0);
-    if (stored.length > 0) bucket.change((it) => it.commitAll?.(stored), Math.max(bytes, 1));
-    for (const one of all) this.#done(attention, one.job.key, one);
-    if (bucket.logBytes >= LOG_BYTES) this.#options.checkpoint(attention);
   }
 
   /** Puts a change of a partition in place. `wholly`: everything in it is as the deployed application wants it then. */
@@ -118,12 +103,17 @@ export class Compactor {
     const { bucket } = attention;
     // What is only deleted has to leave the log as well.
     bucket.change((it) => it.commit(key, done.change, wholly, note), Math.max(bytesOf(done.change), 1));
-    this.#done(attention, key, done);
-    if (bucket.logBytes >= LOG_BYTES) this.#options.checkpoint(attention);
+    this.done(attention, key, done);
+    this.committed(attention);
+  }
+
+  /** Moves the log of a bucket to its file if it is long. */
+  committed(attention: Attention): void {
+    if (attention.bucket.logBytes >= LOG_BYTES) this.#options.checkpoint(attention);
   }
 
   /** Notes what a compaction left to be done. */
-  #done({ bucket, unsettled }: Attention, key: string, { reason, startMs, change }: Done): void {
+  done({ bucket, unsettled }: Attention, key: string, { reason, startMs, change }: Done): void {
     this.#options.folded.add(bucket, key);
     if (reason === "settle") {
       if (change?.hasMore !== true) unsettled.delete(key);
@@ -137,7 +127,7 @@ export class Compactor {
   }
 
   /** Whether the bucket is still the one the work began with, not opened anew after a failure. */
-  #opens(bucket: Bucket, store: Partitions): boolean {
+  opens(bucket: Bucket, store: Partitions): boolean {
     return !this.#options.isStopped() && bucket.isOpen && bucket.store === store;
   }
 }
@@ -149,6 +139,6 @@ export function bytesOf(change: Change | undefined): number {
 }
 
 /** Whether a partition is all as the application wants it. If one was deployed meanwhile it is not, and stays marked so. */
-function isWhole({ job: { bucket }, reason, application, change }: Compacted): boolean {
+export function isWhole({ job: { bucket }, reason, application, change }: Compacted): boolean {
   return reason === "schema" && change?.hasMore !== true && application === bucket.application;
 }

@@ -4,7 +4,7 @@
  */
 import { TOGETHER_BYTES, TOGETHER_PARTITIONS, TOGETHER_SEGMENT_BYTES, TOGETHER_TAIL_BYTES } from "../limits.ts";
 import type { Attention } from "./attention.ts";
-import { bytesOf, type Compacted, type Compactor } from "./compactor.ts";
+import { bytesOf, type Compacted, type Compactor, isWhole } from "./compactor.ts";
 import type { Job } from "./job.ts";
 
 /** What becomes of the jobs, and which there are. */
@@ -62,7 +62,7 @@ function commit(attention: Attention, held: readonly Compacted[], options: Toget
   const { compactor, done, failed, apart } = options;
   const current = held.filter((one) => {
     try {
-      if (compactor.isCurrent(one)) return true;
+      if (isCurrent(compactor, one)) return true;
       apart(one.job);
     } catch (error) {
       failed(one.job, error);
@@ -72,7 +72,7 @@ function commit(attention: Attention, held: readonly Compacted[], options: Toget
   const [only] = current;
   if (only === undefined) return;
   try {
-    if (current.length > 1) compactor.commitAll(attention, current);
+    if (current.length > 1) commitAll(compactor, attention, current);
     else compactor.commit(attention, only);
   } catch (error) {
     if (current.length === 1) failed(only.job, error);
@@ -86,6 +86,24 @@ function commit(attention: Attention, held: readonly Compacted[], options: Toget
     if (change?.hasMore === true) apart(job);
     else done(job, change !== undefined);
   }
+}
+
+/** Whether a partition is still what it was when it was read, but for operations that came since. */
+function isCurrent(compactor: Compactor, { job: { bucket, key }, store, state }: Compacted): boolean {
+  if (!compactor.opens(bucket, store)) return false;
+  const { number, layout } = store.state(key);
+  return number === state.number && layout === state.layout;
+}
+
+/** Commits what several partitions of a bucket are compacted to, all or none of them. */
+function commitAll(compactor: Compactor, attention: Attention, all: readonly Compacted[]): void {
+  const stored = all
+    .map((one) => ({ key: one.job.key, change: one.change, wholly: isWhole(one) }))
+    .filter(({ change, wholly }) => change !== undefined || wholly);
+  const bytes = all.reduce((sum, { change }) => sum + bytesOf(change), 0);
+  if (stored.length > 0) attention.bucket.change((it) => it.commitAll?.(stored), Math.max(bytes, 1));
+  for (const one of all) compactor.done(attention, one.job.key, one);
+  compactor.committed(attention);
 }
 
 /**
