@@ -60,8 +60,8 @@ const INSIDE = {
   "@brooklet/store": ["siphash"],
   brooklet: ["better-sqlite3", "better-sqlite3/package.json", "@brooklet/partition/node", "@brooklet/wire/json-bytes"],
 };
-/** What these may take of Node or elsewhere when they are asked for something that nobody here asks for. */
-const NOT_INSIDE = ["bindings", "fs", "path", "util"];
+/** What these take of Node, or may take elsewhere when they are asked for something that nobody here asks for. */
+const NOT_INSIDE = ["bindings", "fs", "path", "util", "node:*"];
 /** How they take it: `require` of a module of Node reads all that it has, and what `fs` has are streams and promises, which are made then. */
 const REQUIRE = "const require = (id) => process.getBuiltinModule(id);";
 /** Imports and exports of names, as Rollup writes them. */

@@ -220,12 +220,18 @@ describe("a feed in bulk", () => {
     onTestFinished(() => void vi.useRealTimers());
     const { state, fetch } = flaky(() => 200);
     let posts = 0;
+    let ask = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
     const busy: Fetch = async (to, init) => {
       posts += init.method === "POST" ? 1 : 0;
       const isRefused = init.method === "POST" && posts === 1;
+      if (isRefused) ask();
       return isRefused ? new Response("{}", { status: 429, headers: { "retry-after": "7" } }) : await fetch(to, init);
     };
     const fed = connect({ url, fetch: busy, retry: AT_ONCE }).group("a").feed(note, puts(3)).then();
+    await asked;
     await vi.advanceTimersByTimeAsync(6_999);
     expect(posts).toBe(1);
     await vi.advanceTimersByTimeAsync(10);

@@ -51,3 +51,4 @@ export type {
 } from "./search.ts";
 export { ServiceError, type ServiceErrorOptions } from "./service-error.ts";
 export { suggestion } from "./suggestion.ts";
+export { nextTurn } from "./turn.ts";

@@ -2,7 +2,7 @@
  * Operations of a feed, many in one request (`POST /brooklet/v1/feed`), where the server has that. They gather until
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
-import { causeOf, type FeedLine, pause, type UnsharedBytes, waitMs } from "@brooklet/wire";
+import { causeOf, type FeedLine, nextTurn, pause, type UnsharedBytes, waitMs } from "@brooklet/wire";
 import { JsonBytes } from "@brooklet/wire/json-bytes";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "../error.ts";
 import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "../exchange.ts";
@@ -88,7 +88,7 @@ export class BulkSender {
   #requests = 0;
   /** The server has told of operations, and did not stay away since: one that is away now is restarted. */
   #isThere = false;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  #timer: ReturnType<typeof nextTurn> | undefined;
 
   /** `cluster`: the only content cluster that is written. */
   constructor(options: ExchangeOptions, { signal, cluster }: Pick<FeedOptions, "signal" | "cluster">) {
@@ -108,10 +108,10 @@ export class BulkSender {
       json.text("\n");
     });
     // Whoever has more at once adds it before the timer comes.
-    this.#timer ??= setTimeout(() => {
+    this.#timer ??= nextTurn(() => {
       this.#timer = undefined;
       this.#flush();
-    }, 0);
+    });
     if (isFull(this.#batches[0])) this.#flush();
   }
 

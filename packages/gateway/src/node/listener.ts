@@ -5,7 +5,10 @@
 import http from "node:http";
 import http2 from "node:http2";
 import { Socket } from "node:net";
+// A listener that closes goes by the real time, whatever clock a test puts in its place: so do the sockets.
+import { performance } from "node:perf_hooks";
 import type { Duplex } from "node:stream";
+import { clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from "node:timers";
 import { ServiceError } from "@brooklet/wire";
 import { echo } from "../echo.ts";
 import { plainFailure } from "../failure.ts";

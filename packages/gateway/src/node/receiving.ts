@@ -3,6 +3,7 @@
  * on as long as it likes, and is given up when nothing more of it comes, counted only while it is waited for. One clock
  * serves all requests of a listener, whose protocol has none that tells the two apart.
  */
+import { clearInterval, setInterval } from "node:timers";
 import { ServiceError } from "@brooklet/wire";
 import type { ConnectionLimits } from "./connection-limits.ts";
 

@@ -3,6 +3,7 @@
  * of a listener: a timer for each would cost as much as a small answer itself.
  */
 import type { Writable } from "node:stream";
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "node:timers";
 import type { ConnectionLimits } from "./connection-limits.ts";
 
 /** The limits of sending (L-send). */

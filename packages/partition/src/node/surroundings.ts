@@ -1,4 +1,8 @@
-/** Node's turns and timers; Bun and Deno have the same. */
+/**
+ * Node's turns and timers; Bun and Deno have the same. A turn is Node's own, also where a test has put another clock in the place of the
+ * global timers, or jsdom has taken `setImmediate` away: work goes on while such a clock stands still. What waits for a time goes by that clock.
+ */
+import { setImmediate } from "node:timers";
 import { foldTogether } from "../maintenance/together.ts";
 import type { Surroundings } from "../surroundings.ts";
 
@@ -9,8 +13,9 @@ export const nodeSurroundings: Surroundings = {
   },
   turn: () => new Promise((resolve) => setImmediate(resolve)),
   every: (milliseconds, work) => {
-    const timer = setInterval(work, milliseconds);
-    timer.unref();
+    const timer: NodeJS.Timeout | number = setInterval(work, milliseconds);
+    // A page's are numbers, and so are those of jsdom.
+    if (typeof timer === "object") timer.unref();
     return () => clearInterval(timer);
   },
   foldTogether,

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { clearTimeout, setTimeout } from "node:timers";
 import { StoreError } from "../store-error.ts";
 
 /** What is told: plain values. */
