@@ -72,8 +72,8 @@ export interface BucketHostOptions {
   /** How many buckets there are in all; every key belongs to one of them. */
   readonly buckets: number;
   readonly openBucket: (bucket: number) => SqlConnection;
-  /** Makes what keeps the partitions of an open bucket; many in tables by default. */
-  readonly partitions?: PartitionsOf;
+  /** Makes what keeps the partitions of an open bucket. */
+  readonly partitions: PartitionsOf;
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
   /** Whether those that nobody asks for are looked into for what is gone; so by default. */
@@ -396,7 +396,7 @@ export class BucketHost {
     if (bucket === undefined) {
       const identity = { bucket: number, buckets };
       const open = (): SqlConnection => this.#opened(number);
-      const how = { schedule: surroundings.schedule, reserve, ...(partitions && { partitions }) };
+      const how = { schedule: surroundings.schedule, reserve, partitions };
       bucket = new Bucket({ ...identity, open, application: this.#application, ...how });
       this.#open.set(number, bucket);
       this.#maintenance.attend(bucket);

@@ -1,6 +1,6 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
 import { asPackage, encodeQuery, type Load, type PackageBytes, type Query, ServiceError } from "@brooklet/core";
-import { bucketOf, type PartitionsOf, type Reserve, type StoredApplication } from "@brooklet/store";
+import { bucketOf, type PartitionsOf, partitionsInTables, type Reserve, type StoredApplication } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import {
@@ -115,7 +115,7 @@ export class LocalCluster implements Cluster {
   #deploying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalClusterOptions) {
-    const { storage, makeEngine, keepRemovesSeconds, onProblem, surroundings, partitions, gate } = options;
+    const { storage, makeEngine, keepRemovesSeconds, onProblem, surroundings, gate } = options;
     this.#gate = gate ?? OPEN_GATE;
     const application = storage.readApplication();
     this.#options = options;
@@ -129,7 +129,7 @@ export class LocalCluster implements Cluster {
       surroundings,
       // Buckets behind a gate are opened by who uses them.
       ...(gate && { hold: (key) => gate.hold(key), isSwept: false }),
-      ...(partitions && { partitions }),
+      partitions: options.partitions ?? partitionsInTables,
       reserve: options.reserve,
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem: onProblem ?? (() => undefined),

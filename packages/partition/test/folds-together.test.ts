@@ -1,6 +1,6 @@
 /** Small partitions of a bucket that wait to be folded together: one commit for several, and none of them pays for another. */
 import { join } from "node:path";
-import { Bucket, type SqlConnection, StoreError } from "@brooklet/store";
+import { Bucket, partitionsInTables, type SqlConnection, StoreError } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import { FOLD_OPERATIONS, TOGETHER_BYTES, TOGETHER_PARTITIONS, TOGETHER_SEGMENT_BYTES } from "../src/limits.ts";
 import { Maintenance } from "../src/maintenance.ts";
@@ -42,7 +42,7 @@ function setting(): Setting {
   });
   const schedule = (work: () => void): void => void setImmediate(work);
   const open = (): SqlConnection => counted(storage.openBucket(0));
-  const bucket = new Bucket({ bucket: 0, buckets: 2, application: 1, open, schedule });
+  const bucket = new Bucket({ bucket: 0, buckets: 2, application: 1, open, partitions: partitionsInTables, schedule });
   const turn = async (): Promise<void> => {
     await new Promise((resolve) => setImmediate(resolve));
     made.meanwhile();

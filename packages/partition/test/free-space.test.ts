@@ -1,7 +1,7 @@
 /** A bucket of which half was deleted gives its space back when it rests, and not before. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { Bucket, type StoredChange } from "@brooklet/store";
+import { Bucket, partitionsInTables, type StoredChange } from "@brooklet/store";
 import { expect, test } from "vitest";
 import { FreeSpace } from "../src/upkeep/free-space.ts";
 import { directory, folder } from "./setting.ts";
@@ -10,7 +10,13 @@ test("half of a bucket is deleted, and its file is soon less than 1.3 times what
   const path = join(folder(), "data");
   const storage = directory(path);
   const identity = { bucket: 0, buckets: storage.buckets };
-  const bucket = new Bucket({ ...identity, open: () => storage.openBucket(0), application: 1, schedule: setImmediate });
+  const bucket = new Bucket({
+    ...identity,
+    open: () => storage.openBucket(0),
+    partitions: partitionsInTables,
+    application: 1,
+    schedule: setImmediate,
+  });
   const size = (): number => statSync(join(path, "buckets/000.sqlite")).size;
   const commit = (change: Partial<StoredChange>): void => {
     const none = { folded: 0, liveness: [], removedSegments: [], newSegments: [] };

@@ -1,7 +1,7 @@
 /** Searches of several partitions: the built core over real SQLite, in this thread and over the messages of threads. */
 
 import { Core, encodeQuery, instantiate, NO_FLOOR } from "@brooklet/core";
-import { memoryStorage } from "@brooklet/store";
+import { memoryStorage, partitionsInTables } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import { BucketHost } from "../src/bucket-host.ts";
 import { serveBuckets } from "../src/bucket-server.ts";
@@ -48,6 +48,7 @@ function startThread(
       engine: makeEngine(),
       buckets,
       openBucket,
+      partitions: partitionsInTables,
       application: undefined,
       surroundings: nodeSurroundings,
       onProblem,
@@ -154,7 +155,15 @@ test("a thread in the middle of a bucket is told", async () => {
   const openBucket = (bucket: number): ReturnType<typeof openSql> => storage.openBucket(bucket);
   const onProblem = (): void => undefined;
   const surroundings = nodeSurroundings;
-  const options = { engine: makeEngine(), buckets: 1, openBucket, application: undefined, surroundings, onProblem };
+  const options = {
+    engine: makeEngine(),
+    buckets: 1,
+    openBucket,
+    partitions: partitionsInTables,
+    application: undefined,
+    surroundings,
+    onProblem,
+  };
   const host = new BucketHost(options);
   onTestFinished(() => host.close());
   host.deploy({ number: 1, bytes: packageOf({ note: SCHEMA }) });

@@ -3,7 +3,7 @@
  * each is acknowledged after it. After a failure that leaves the outcome open the database is closed and opened anew
  * through recovery; nothing is retried. Which bucket a partition belongs to is decided elsewhere.
  */
-import { PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
+import type { PartitionStoreOptions } from "./partition-store.ts";
 import type { Partitions, TailEntry } from "./partitions.ts";
 import type { Reserve } from "./reserve.ts";
 import type { SqlConnection } from "./sql.ts";
@@ -13,14 +13,12 @@ import type { BucketIdentity } from "./tables.ts";
 /** Makes what keeps the partitions of an open database. */
 export type PartitionsOf = (connection: SqlConnection, options: PartitionStoreOptions) => Partitions;
 
-const IN_TABLES: PartitionsOf = (connection, options) => new PartitionStore(connection, options);
-
 /** How a bucket is opened and paced. */
 export interface BucketOptions extends BucketIdentity {
   /** Opens the database; its tables are there and checked. Called again after a failure. */
   readonly open: () => SqlConnection;
-  /** The partitions in it; many in tables by default. */
-  readonly partitions?: PartitionsOf;
+  /** The partitions in it. No default: who keeps one in a database need not load what keeps many. */
+  readonly partitions: PartitionsOf;
   /** Number of the deployed application. */
   readonly application: number;
   /** Runs work when the writes that arrived with this one are queued as well. */
@@ -99,7 +97,7 @@ export class Bucket {
   }
 
   #opened(): { readonly connection: SqlConnection; readonly store: Partitions } {
-    const { bucket, buckets, open, partitions = IN_TABLES } = this.#options;
+    const { bucket, buckets, open, partitions } = this.#options;
     const connection = this.#withReserve(() => open());
     try {
       const identity = { bucket, buckets, application: this.#application };

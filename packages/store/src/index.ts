@@ -20,7 +20,7 @@ export {
   writeBlocks,
   writeNextNumbers,
 } from "./partition-rows.ts";
-export { PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
+export { PartitionStore, type PartitionStoreOptions, partitionsInTables } from "./partition-store.ts";
 export type {
   BlockReceiver,
   NumberedKey,

@@ -46,6 +46,11 @@ const DROP_BLOCKS = 64;
 /** Blocks of a partition that is not small any more: to measure more of them takes longer than a request is to wait for it. */
 const FEW_BLOCKS = 128;
 
+/** The partitions of an open bucket, many in tables. */
+export function partitionsInTables(sql: Sql, options: PartitionStoreOptions): PartitionStore {
+  return new PartitionStore(sql, options);
+}
+
 /** The partitions of one bucket. */
 export class PartitionStore implements Partitions {
   readonly #incarnation = nextIncarnation();

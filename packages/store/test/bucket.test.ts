@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
+import { partitionsInTables } from "../src/partition-store.ts";
 import type { SqlConnection } from "../src/sql.ts";
 import { StoreError } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
@@ -35,7 +36,7 @@ function faulty(): { open: () => SqlConnection; fail: (error: StoreError) => voi
 }
 
 function bucketOn(open: () => SqlConnection): Bucket {
-  return new Bucket({ ...IDENTITY, open, application: 1, schedule: setImmediate });
+  return new Bucket({ ...IDENTITY, open, partitions: partitionsInTables, application: 1, schedule: setImmediate });
 }
 
 test("writes of one turn are one transaction", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
 import { DiskReserve } from "../src/node/disk-reserve.ts";
+import { partitionsInTables } from "../src/partition-store.ts";
 import type { Reserve } from "../src/reserve.ts";
 import type { SqlConnection } from "../src/sql.ts";
 import { StoreError } from "../src/store-error.ts";
@@ -49,7 +50,14 @@ class Device implements Reserve {
         return work();
       });
     const open = (): SqlConnection => ({ ...this.#sql, transaction, close: () => undefined });
-    return new Bucket({ ...IDENTITY, open, application: 1, schedule: setImmediate, reserve });
+    return new Bucket({
+      ...IDENTITY,
+      open,
+      partitions: partitionsInTables,
+      application: 1,
+      schedule: setImmediate,
+      reserve,
+    });
   }
 }
 

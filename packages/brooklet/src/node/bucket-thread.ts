@@ -4,7 +4,7 @@ import { Core, instantiate, setModule } from "@brooklet/core";
 import { BucketHost } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { serveBuckets, type ThreadCall } from "@brooklet/partition/threads";
-import type { BucketIdentity, SqlConnection } from "@brooklet/store";
+import { type BucketIdentity, partitionsInTables, type SqlConnection } from "@brooklet/store";
 import { DiskReserve, encryptedBuckets, openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import type { BucketThreadData } from "./threads.ts";
@@ -46,7 +46,7 @@ serveBuckets({
       buckets,
       owns: (bucket) => bucket % threads === thread,
       openBucket: (bucket) => (encrypted?.openBucket ?? open)({ bucket, buckets }),
-      ...(encrypted && { partitions: encrypted.partitions }),
+      partitions: encrypted?.partitions ?? partitionsInTables,
       application,
       surroundings: nodeSurroundings,
       ...(reserve && { reserve: DiskReserve.of(reserve) }),
