@@ -1,7 +1,7 @@
 /** A thread of buckets over the stand-in for the core. Groups named `crash` and `exit` end it. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { betterSqlite3 } from "@brooklet/store";
+import { betterSqlite3, partitionsInTables } from "@brooklet/store";
 import { openBucket } from "@brooklet/store/node";
 import Database from "better-sqlite3";
 import { BucketHost } from "../dist/index.js";
@@ -24,7 +24,7 @@ serveBuckets({
   },
   makeHost: (onProblem) => {
     const open = (bucket) => openBucket(directory, { bucket, buckets }, openSql);
-    const stored = { buckets, openBucket: open, application };
+    const stored = { buckets, openBucket: open, partitions: partitionsInTables, application };
     return new BucketHost({ engine: new FakeEngine(), ...stored, surroundings: nodeSurroundings, onProblem });
   },
   cancelled,
