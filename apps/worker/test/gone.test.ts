@@ -3,7 +3,7 @@ import net from "node:net";
 import { fileURLToPath } from "node:url";
 import { bool, connect, int, schema, text } from "brooklet";
 import type { Miniflare } from "miniflare";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { workerModules } from "../../../tools/worker.mjs";
 import { addressOf, FIRST } from "../src/node/workerd.ts";
 import { objectOf, startModules } from "./objects.ts";
@@ -58,12 +58,16 @@ async function figure(name: string): Promise<number> {
 }
 
 test("the first request of an isolate is told to ask again where the registry was moved", async () => {
+  // One that nobody asked yet.
+  const fresh = startModules(await workerModules(WORKER), ["GROUP", "DIRECTORY", "REGISTRY"]);
+  onTestFinished(() => fresh.dispose());
+  const status = new URL("/ApplicationStatus", await addressOf(fresh, FIRST));
   // Once more than it is asked again.
-  await objectOf<HeldRegistry>(workerd, "REGISTRY", "registry").endNext(2);
-  const answer = await fetch(new URL("/ApplicationStatus", url));
+  await objectOf<HeldRegistry>(fresh, "REGISTRY", "registry").endNext(2);
+  const answer = await fetch(status);
   expect(await answer.json()).toMatchObject({ code: "UNAVAILABLE", outcome: "not_applied" });
   expect(answer.status).toBe(503);
-  const next = await fetch(new URL("/ApplicationStatus", url));
+  const next = await fetch(status);
   await next.arrayBuffer();
   expect(next.status).not.toBe(500);
 });
