@@ -25,7 +25,7 @@ const bearer = (token: string): { authorization: string } => ({ authorization: `
 const tokenOf = async (groups: readonly string[], verbs: readonly Verb[] = ALL): Promise<{ authorization: string }> =>
   bearer(await groupToken(KEY, { groups, verbs, ttl: "5m" }));
 const search = (body: object, headers: object): Promise<Answered> =>
-  ask("POST", "/search/", { yql: YQL, ...body }, { ...headers });
+  ask("POST", "/search/", { yql: YQL, timeout: "60s", ...body }, { ...headers });
 const get = (group: string, headers: object): Promise<Answered> => ask("GET", pathOf(group), undefined, { ...headers });
 
 /** A token of any header and claims, signed with a secret. */
