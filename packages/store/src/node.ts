@@ -42,7 +42,7 @@ export {
   lookAtDirectory,
 } from "./node/directory-look.ts";
 export { DiskReserve, RESERVE_BYTES, type SharedReserve } from "./node/disk-reserve.ts";
-export { makeFolders, writeDurably } from "./node/durable-files.ts";
+export { makeFolders, syncDirectory, writeDurably } from "./node/durable-files.ts";
 export {
   type EncryptedBuckets,
   encryptedBuckets,

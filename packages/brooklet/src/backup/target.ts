@@ -25,7 +25,7 @@ import {
   type TaggedObjects,
   type WriteOutcome,
 } from "@brooklet/object-store";
-import { makeFolders } from "@brooklet/store/node";
+import { makeFolders, syncDirectory } from "@brooklet/store/node";
 import { s3At } from "../node/s3-address.ts";
 import { LIST } from "./manifest.ts";
 
@@ -128,7 +128,7 @@ function folderLease(folder: string): ReplacedObject {
         if ((error as NodeJS.ErrnoException).code === "EEXIST") return "taken";
         throw error;
       }
-      syncFolder(folder);
+      syncDirectory(folder);
       // Whoever came late makes one that others made, replaced and removed.
       const isLatest = Math.max(...numbers()) === number;
       for (const other of numbers())
@@ -176,7 +176,7 @@ function writeWhole(path: string, bytes: Uint8Array, holds: () => boolean = () =
   } finally {
     rmSync(fresh, { force: true });
   }
-  syncFolder(folder);
+  syncDirectory(folder);
   return true;
 }
 
@@ -199,15 +199,7 @@ function writeNew(path: string, bytes: Uint8Array): void {
 function makeFolder(folder: string): void {
   const first = makeFolders(folder, 0o700);
   for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made))
-    syncFolder(dirname(made));
-}
-
-/** Makes the names in a folder durable. Windows has no such call and needs none. */
-function syncFolder(path: string): void {
-  if (process.platform === "win32") return;
-  const folder = openSync(path, "r");
-  fsyncSync(folder);
-  closeSync(folder);
+    syncDirectory(dirname(made));
 }
 
 function bucketTarget(text: string, environment: NodeJS.ProcessEnv): BackupTarget {

@@ -65,15 +65,22 @@ export function writeDurably(directory: string, name: string, content: Uint8Arra
 
 /** Puts what a file has on stable storage. */
 export function syncFile(path: string): void {
-  const file = openSync(path, "r+");
-  fsyncSync(file);
-  closeSync(file);
+  sync(path, "r+");
 }
 
 /** Makes the names in a directory durable. Windows has no such call and needs none. */
 export function syncDirectory(path: string): void {
-  if (process.platform === "win32") return;
-  const directory = openSync(path, "r");
-  fsyncSync(directory);
-  closeSync(directory);
+  if (process.platform !== "win32") sync(path, "r");
+}
+
+function sync(path: string, flags: "r" | "r+"): void {
+  const opened = openSync(path, flags);
+  try {
+    fsyncSync(opened);
+  } catch (error) {
+    // Of what is open the system does not say where it is.
+    throw Object.assign(error as Error, { path });
+  } finally {
+    closeSync(opened);
+  }
 }
