@@ -50,6 +50,11 @@ export class Additions {
     return this.#names;
   }
 
+  /** The lists of this backup. */
+  get pages(): readonly string[] {
+    return Array.from({ length: Math.ceil(this.#names.length / PAGE) }, (_, page) => this.#pageName(page));
+  }
+
   /** Bytes that were added. */
   get storedBytes(): number {
     return this.#storedBytes;
@@ -80,6 +85,10 @@ export class Additions {
     const first = Math.floor(this.#names.length / PAGE);
     this.#names.push(...names);
     for (let page = first; page * PAGE < this.#names.length; page += 1)
-      await this.#objects.write(`unfinished/${this.#id}-${page}`, this.#names.slice(page * PAGE, (page + 1) * PAGE));
+      await this.#objects.write(this.#pageName(page), this.#names.slice(page * PAGE, (page + 1) * PAGE));
+  }
+
+  #pageName(page: number): string {
+    return `unfinished/${this.#id}-${page}`;
   }
 }

@@ -105,7 +105,7 @@ async function make(options: BackupOptions, lease: Lease): Promise<BackupReport>
   // Who erases a group from here on is told that this one may have it.
   noteBackup(directory, { ...entry, target: objects.target.name });
   try {
-    return await complete(options, entry, list, additions);
+    return await complete(options, entry, list, additions, lease);
   } catch (error) {
     await giveUp(options, entry, additions, lease).catch(() => undefined);
     throw error;
@@ -117,6 +117,7 @@ async function complete(
   entry: BackupEntry,
   list: readonly BackupEntry[],
   additions: Additions,
+  lease: Lease,
 ): Promise<BackupReport> {
   const { directory, objects } = options;
   const of = createHash("sha256").update(secretIn(directory)).update("backup").digest("hex").slice(0, 16);
@@ -141,8 +142,12 @@ async function complete(
     buckets: buckets.map(({ part }) => part),
     contents: additions.contents,
   };
+  // What is ended here leaves it, as it does the objects that it names.
+  await additions.list([manifestName(entry.id)]);
   await objects.write(manifestName(entry.id), manifest);
   options.signal?.throwIfAborted();
+  // Whoever took over while it was being written knows nothing of it.
+  await lease.demand();
   additions.isListed = true;
   const all = await objects.relist<BackupEntry>((now) => [...now, entry]);
   const own = new Set([manifestName(entry.id), ...objectsOf(manifest)]);
@@ -176,7 +181,7 @@ async function giveUp(
   lease: Lease,
 ): Promise<void> {
   // Their names are given once: who took over has none of them, and may have removed the list of them before they were there.
-  if (!additions.isListed) for (const name of additions.own) await lease.target.remove(name);
+  if (!additions.isListed) for (const name of [...additions.own, ...additions.pages]) await lease.target.remove(name);
   // What else is here now another counts on.
   await lease.demand();
   // It is another list now, though it says the same: one that was taken over from cannot list any more what is removed here.
