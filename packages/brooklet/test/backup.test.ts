@@ -238,6 +238,37 @@ test("who erases a group while a backup is made is told of that backup", async (
   expect((await database.group("bob").erase()).backups?.map((backup) => backup.id)).toEqual([id]);
 });
 
+test("who erases a group in a restored directory is told of the backups that it was made of, and of those since", async () => {
+  const [data, stranger, path] = [await filled(), await filled(), join(folder(), "restored")];
+  const target = folderTarget(folder());
+  const objects = new BackupObjects(target, KEY);
+  const of = { objects, openSql: openDatabase, isSealed };
+  const first = await backUp({ ...of, directory: data });
+  await backUp({ ...of, directory: stranger });
+  const second = await backUp({ ...of, directory: data });
+  const gone = await backUp({ ...of, directory: data });
+  await target.remove(manifestName(gone.id));
+  const later = await backUp({ ...of, directory: data });
+  const manifest = (await objects.value<Manifest>(manifestName(later.id))) as Manifest;
+  await objects.write(manifestName(later.id), { ...manifest, version: 99 });
+  await restore({ ...of, path, id: first.id });
+  const told = async (group: string): Promise<readonly string[] | undefined> => {
+    const database = await open({ path, schemas: [note] });
+    const { backups } = await database.group(group).erase();
+    await database.close();
+    return backups?.map(({ id }) => id);
+  };
+  // Of one that cannot be read nobody knows that it has not.
+  expect(await told("alice")).toEqual([first.id, second.id, later.id]);
+  await objects.write(manifestName(later.id), manifest);
+  await objects.relist<{ id: string }>((list) => list.filter(({ id }) => id !== second.id));
+  const own = await backUp({ ...of, directory: path });
+  expect(await told("bob")).toEqual([first.id, later.id, own.id]);
+  const again = await backUp({ ...of, directory: path });
+  await restore({ ...of, path: join(folder(), "again"), id: again.id });
+  expect((await backUp({ ...of, directory: path })).kept).toBe(again.segments);
+});
+
 test("what is changed in a target, or encrypted with another key, is not restored, and leaves nothing", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), KEY);

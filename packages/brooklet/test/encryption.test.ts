@@ -298,6 +298,37 @@ describe("brooklet key rotate", () => {
     });
   });
 
+  test("is followed by backups that store nothing again, and by those of what was restored of them", async () => {
+    process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+    const data = await filled();
+    const [kept, keys, restored] = [folder(), join(folder(), "keys"), join(folder(), "restored")];
+    const backedUp = async (directory: string): Promise<{ id: string; segments: number; kept: number }> => {
+      const { code, told } = await command("backup", directory, kept, "--keys-to", keys, "--json");
+      expect([code, told]).toEqual([0, expect.stringContaining('"id"')]);
+      return JSON.parse(told);
+    };
+    const first = await backedUp(data);
+    process.env["BROOKLET_NEW_ENCRYPTION_KEY"] = OTHER;
+    expect((await rotated(data)).code).toBe(0);
+    process.env["BROOKLET_ENCRYPTION_KEY"] = OTHER;
+    const second = await backedUp(data);
+    expect([first.segments > 0, second.kept]).toEqual([true, first.segments]);
+    expect((await command("restore", kept, restored, "--keys", keys)).code).toBe(0);
+    const own = await backedUp(restored);
+    expect((await backedUp(restored)).kept).toBe(own.segments);
+    for (const id of [second.id, own.id]) {
+      const path = join(folder(), "again");
+      expect((await command("restore", kept, path, "--keys", keys, "--backup", id)).code).toBe(0);
+      const database = await opened(path, OTHER);
+      expect([await stepsOf(database, "alice"), await stepsOf(database, "bob")]).toEqual([410, 410]);
+      await database.close();
+    }
+    const database = await opened(restored, OTHER);
+    const { backups } = await database.group("alice").erase();
+    expect(backups?.map(({ id }) => id).slice(0, 3)).toEqual([first.id, second.id, own.id]);
+    await database.close();
+  });
+
   test("a command that is killed at any of its calls to the device is followed by a server that ends the change", {
     timeout: 900_000,
   }, async () => {

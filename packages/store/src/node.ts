@@ -12,13 +12,9 @@ export { BucketMoment, type BucketRows, fillBucket, type SegmentRow } from "./no
 export {
   applicationIn,
   BUCKETS_DEFAULT,
-  backupsOf,
   bucketsIn,
   DataDirectory,
-  forgetBackups,
-  type KnownBackup,
   MODELS_FOLDER,
-  noteBackup,
   type OpenSql,
   openBucket,
   type RestoredDirectory,
@@ -52,3 +48,4 @@ export {
 } from "./node/encryption.ts";
 export { KEY_BYTES, KEYS_FOLDER } from "./node/group-keys.ts";
 export { type KeyRotation, type RotatedKeys, rotateKey } from "./node/key-rotation.ts";
+export { backupsOf, forgetBackups, type KnownBackup, noteBackup } from "./node/noted-backups.ts";

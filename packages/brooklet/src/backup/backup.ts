@@ -358,6 +358,24 @@ async function missingOf({ target }: BackupObjects, list: readonly BackupEntry[]
   return list.map(({ id }) => id).filter((id) => !there.has(manifestName(id)));
 }
 
+/** The backups of a list that have anything of a directory; of one that cannot be read nobody knows that it has not. */
+export async function thoseOf(
+  objects: BackupObjects,
+  list: readonly BackupEntry[],
+  directory: string,
+): Promise<readonly BackupEntry[]> {
+  const found: BackupEntry[] = [];
+  for (const entry of list) {
+    try {
+      if ((await manifestOf(objects, entry.id))?.directory === directory) found.push(entry);
+    } catch (error) {
+      if (!(error instanceof UnreadManifest)) throw error;
+      found.push(entry);
+    }
+  }
+  return found;
+}
+
 /** A manifest that has to be there. */
 export async function demand(objects: BackupObjects, id: string): Promise<Manifest> {
   const manifest = await manifestOf(objects, id);

@@ -5,7 +5,7 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { type BucketRows, fillBucket, type IsSealed, type OpenSql, restoreDirectory } from "@brooklet/store/node";
-import { demand } from "./backup.ts";
+import { demand, thoseOf } from "./backup.ts";
 import { BackupFailure } from "./backup-failure.ts";
 import { demandSealed, withoutPartitions } from "./bucket-backup.ts";
 import { largeGroups } from "./large-groups.ts";
@@ -85,7 +85,7 @@ export async function restore({
   if (entry === undefined)
     throw new BackupFailure(`${objects.target.name}: there is no backup${id === undefined ? "" : ` ${id}`}`);
   const manifest = await demand(objects, entry.id);
-  const { application, buckets } = manifest;
+  const { application, buckets, directory } = manifest;
   if ((manifest.encrypted === true) !== (encryption !== undefined))
     throw new BackupFailure(manifest.encrypted === true ? WITHOUT_KEYS : WITH_KEYS);
   const groups = largeGroups(
@@ -97,6 +97,8 @@ export async function restore({
   await restoreDirectory(path, openSql, {
     buckets: buckets.length,
     ...(encryption && { encryption }),
+    // Whoever erases a group there is told that these have it.
+    backups: (await thoseOf(objects, list, directory)).map((one) => ({ ...one, target: objects.target.name })),
     application: application === undefined ? undefined : await objects.read(application),
     fill: async (sql, identity) => {
       onProgress?.(`bucket ${identity.bucket + 1} of ${buckets.length}`);

@@ -36,6 +36,7 @@ import { isThere, makeDirectory, syncDirectory, syncFile, writeDurably } from ".
 import { copyKeys } from "./encryption.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
+import { BACKUPS, backupsOf, type KnownBackup, noteBackups } from "./noted-backups.ts";
 
 export type { OpenSql } from "../sql.ts";
 
@@ -46,9 +47,6 @@ const LOCK = "lock.sqlite";
 const APPLICATION = "application";
 const SECRET = "secret";
 const BUCKETS = "buckets";
-/** What earlier releases noted, of all targets. */
-const BACKUPS = "backups.json";
-const BACKUPS_OF_TARGET = /^backups-[0-9a-f]{16}\.json$/;
 /** A folder in the directory that is not ours: models are downloaded to it, also before there is anything else. */
 export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
@@ -61,6 +59,8 @@ export interface RestoredDirectory {
   readonly buckets: number;
   /** As `applicationIn` gave it. */
   readonly application: Uint8Array | undefined;
+  /** Those that have what it is made of. */
+  readonly backups?: readonly KnownBackup[];
   /** What it is encrypted with, and a copy of the keys of its groups. */
   readonly encryption?: { readonly key: Uint8Array; readonly keys: string };
   /** Fills an empty bucket; what it throws ends the restoration, and leaves nothing at its path. */
@@ -205,52 +205,6 @@ export function secretIn(directory: string): Uint8Array {
   return new Uint8Array(readFileSync(join(directory, SECRET)));
 }
 
-/** A backup that was made of a directory, as far as who erases has to know. */
-export interface KnownBackup extends StoredBackup {
-  readonly target: string;
-}
-
-/** The backups that were made of a directory, until a backup has found them gone: one whose time is over is there until the next one removes it. */
-export function backupsOf(directory: string): readonly KnownBackup[] {
-  const targets = new Set(readdirSync(directory).filter((name) => BACKUPS_OF_TARGET.test(name)));
-  const before = notedIn(directory, BACKUPS).filter(({ target }) => !targets.has(backupsName(target)));
-  const all = [...before, ...[...targets].flatMap((name) => notedIn(directory, name))];
-  return all.sort((one, other) => one.takenAt.localeCompare(other.takenAt));
-}
-
-/**
- * Notes a backup that is made of a directory, which may be in use: before anything is read for it. Each target has a file of its own, to which
- * one backup is made at a time: those to several may be made at once.
- */
-export function noteBackup(directory: string, backup: KnownBackup): void {
-  writeBackups(directory, backup.target, [...backupsIn(directory, backup.target), backup]);
-}
-
-/** Forgets backups in a target that are not there. */
-export function forgetBackups(directory: string, target: string, isThere: (id: string) => boolean): void {
-  const known = backupsIn(directory, target);
-  const kept = known.filter(({ id }) => isThere(id));
-  if (kept.length < known.length) writeBackups(directory, target, kept);
-}
-
-function backupsIn(directory: string, target: string): readonly KnownBackup[] {
-  return backupsOf(directory).filter((backup) => backup.target === target);
-}
-
-function notedIn(directory: string, name: string): readonly KnownBackup[] {
-  const path = join(directory, name);
-  if (!existsSync(path)) return [];
-  return (JSON.parse(readFileSync(path, "utf8")) as { readonly backups: readonly KnownBackup[] }).backups;
-}
-
-function writeBackups(directory: string, target: string, backups: readonly KnownBackup[]): void {
-  writeDurably(directory, backupsName(target), Buffer.from(`${JSON.stringify({ backups })}\n`));
-}
-
-function backupsName(target: string): string {
-  return `backups-${createHash("sha256").update(target).digest("hex").slice(0, 16)}.json`;
-}
-
 /** How many buckets a directory has, which may be in use. Throws a `StoreError` if it is no data directory. */
 export function bucketsIn(directory: string): number {
   const path = join(directory, DESCRIPTOR);
@@ -271,7 +225,7 @@ export function applicationIn(directory: string): Uint8Array | undefined {
 export async function restoreDirectory(
   path: string,
   openSql: OpenSql,
-  { buckets, application, encryption, fill }: RestoredDirectory,
+  { buckets, application, backups = [], encryption, fill }: RestoredDirectory,
 ): Promise<void> {
   const target = resolve(path);
   if (lstatSync(target, { throwIfNoEntry: false }) !== undefined)
@@ -295,6 +249,7 @@ export async function restoreDirectory(
       }
     }
     if (application !== undefined) writeDurably(fresh, APPLICATION, Buffer.from(application));
+    noteBackups(fresh, backups);
     directory.readApplication();
   } catch (error) {
     directory?.close();
