@@ -151,6 +151,15 @@ test("only what is new is stored, and what is too old is removed", async () => {
     );
 });
 
+test("a backup that is kept until a year of five digits is kept", async () => {
+  const of = { directory: await filled(), openSql: openDatabase, isSealed };
+  const objects = new BackupObjects(folderTarget(folder()), undefined);
+  const first = await backUp({ ...of, objects, keepDays: 4_000_000 });
+  const second = await backUp({ ...of, objects });
+  expect(second.removed).toEqual([]);
+  expect((await backupsIn(objects)).map(({ id }) => id)).toEqual([first.id, second.id]);
+});
+
 test("what was stored of a group that is erased is gone with the last backup that has it, though others have its neighbours", async () => {
   const [data, kept] = [join(folder(), "data"), folder()];
   // All in one bucket, so that what is stored of them is one object.

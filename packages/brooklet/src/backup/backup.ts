@@ -314,7 +314,9 @@ async function unlistExpired(
   now: string,
   additions: Additions,
 ): Promise<string[]> {
-  const isOver = ({ expiresAt }: BackupEntry): boolean => expiresAt !== undefined && expiresAt < now;
+  // As times: the text of a year with more than four digits is before all others.
+  const isOver = ({ expiresAt }: BackupEntry): boolean =>
+    expiresAt !== undefined && new Date(expiresAt) < new Date(now);
   const expired = list.filter(isOver);
   if (expired.length === 0) return [];
   // What is taken from the list is to go: nobody can tell what of it one has that cannot be read.

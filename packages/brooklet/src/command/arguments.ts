@@ -3,24 +3,34 @@ import { type Command, InvalidArgumentError } from "commander";
 
 const PORT_MAX = 65_535;
 
+const WHOLE_MAX = 999_999_999;
+/** Longer than anything is kept; the day is one that a clock can say. */
+const DAYS_MAX = 1_000_000;
+
 /** A whole number from 0 on. */
 export function whole(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Give an integer that is not negative.");
+  return between(text, 0, WHOLE_MAX, "an integer");
 }
 
 /** A whole number from 1 on. */
 export function positive(text: string): number {
-  const value = whole(text);
-  if (value > 0) return value;
-  throw new InvalidArgumentError("Give a positive integer.");
+  return between(text, 1, WHOLE_MAX, "an integer");
+}
+
+/** For how many days something is kept. */
+export function days(text: string): number {
+  return between(text, 1, DAYS_MAX, "an integer");
 }
 
 /** A port. */
 export function port(text: string): number {
-  const value = whole(text);
-  if (value <= PORT_MAX) return value;
-  throw new InvalidArgumentError(`Give a port from 0 to ${PORT_MAX}.`);
+  return between(text, 0, PORT_MAX, "a port");
+}
+
+function between(text: string, min: number, max: number, what: string): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (value >= min && value <= max) return value;
+  throw new InvalidArgumentError(`Give ${what} from ${min} to ${max}.`);
 }
 
 /** The address of a server: paths are put behind it, so that it ends without a slash. */

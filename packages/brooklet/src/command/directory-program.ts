@@ -1,6 +1,6 @@
 /** The commands about a data directory, what it keeps of who did what, and the machine that it is on. */
 import { type Command, Option } from "commander";
-import { address, port, positive } from "./arguments.ts";
+import { address, days, port } from "./arguments.ts";
 import type { runAuditGroup, runAuditVerify } from "./audit.ts";
 import type { runBackup, runBackups, runRestore } from "./backup.ts";
 import type { runCheck, runRepair } from "./check.ts";
@@ -62,7 +62,7 @@ function addBackup(program: Command, surroundings: Surroundings): void {
     .argument("<dir>", "the data directory")
     .argument("<target>", target)
     .option("--keys-to <dir>", "of an encrypted directory: copy the keys of its groups there, apart from the backup")
-    .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", positive)
+    .option("--keep-days <count>", "days after which the next backup removes this one (default: never)", days)
     .option("--take-over", "begin though another backup to this target did not end, because its process was killed")
     .option("--json", "print the result as JSON")
     .addHelpText("after", "\nBROOKLET_BACKUP_KEY or BROOKLET_BACKUP_KEY_FILE: what it is encrypted with (AES-256-GCM).")

@@ -1,6 +1,6 @@
 /** The commands about an object store that servers share. */
 import type { Command } from "commander";
-import { positive } from "./arguments.ts";
+import { days } from "./arguments.ts";
 import type { runFork, runRemove, runSnapshot, runSnapshots } from "./snapshot.ts";
 import type { Surroundings } from "./surroundings.ts";
 
@@ -18,7 +18,7 @@ export function addStoreCommands(program: Command, surroundings: Surroundings): 
       "keep what a store is now, which may be served meanwhile; nothing is copied but what would be replaced",
     )
     .argument("<store>", STORE)
-    .option("--keep-days <count>", "days after which it is removed (default: never)", positive)
+    .option("--keep-days <count>", "days after which it is removed (default: never)", days)
     .option("--json", "print the result as JSON")
     .action(async (address: string, options: Parameters<typeof runSnapshot>[1]) =>
       (await import("./snapshot.ts")).runSnapshot(address, options, surroundings),
