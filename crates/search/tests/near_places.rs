@@ -1,7 +1,7 @@
 //! Terms that stand in very many places of one document: what they take is bounded, and a search rests between documents.
 mod host;
 
-use host::Host;
+use host::{Answer, Host};
 
 const SCHEMA: &str = "schema note { document note {
     field body type string { indexing: index }
@@ -86,6 +86,49 @@ fn documents_are_ranked_by_a_bounded_number_of_places() {
     assert!(message.contains("in more than 4194304 places of one document (L-places)"), "{message}");
 }
 
+/// Marked texts are looked through some at a time, in one field or the elements of another.
+#[test]
+fn a_search_rests_within_a_long_text_that_it_marks() {
+    let schema = "schema note { document note {
+        field long type string { indexing: summary | index
+            match { max-length: 4000000 }
+            summary: dynamic }
+        field bold type array<string> { indexing: summary | index
+            bolding: on }
+        field number type int { indexing: summary }
+    }
+        document-summary none { summary number {} }
+        document-summary long { summary long { dynamic } }
+        document-summary bold { summary bold { bolding: on } }
+    }";
+    let mut host = Host::with_schema("note", schema);
+    let text = format!("{}a c", "b b ".repeat(400_000));
+    host.put("id:n:note:g=alice:1", &format!(r#"{{"long":"{text}","bold":["c","{text}","c"]}}"#)).unwrap();
+    for folded in [false, true] {
+        if folded {
+            host.compact("g:alice", 1);
+        }
+        let ask = |summary: &str| {
+            let yql = "select * from note where long contains 'c' and bold contains 'c'";
+            let parameters = [("yql", yql), ("ranking", "unranked"), ("presentation.summary", summary)];
+            let (answer, steps) = host.search_stepwise("g:alice", &parameters);
+            (answer.json["root"]["children"][0]["fields"].clone(), steps)
+        };
+        // The first of them asks for blocks, too.
+        for summary in ["none", "long", "bold"] {
+            ask(summary);
+        }
+        let (_, few) = ask("none");
+        let (fields, of_long) = ask("long");
+        assert!(fields["long"].as_str().unwrap().ends_with(" b b a <hi>c</hi>"), "{fields}");
+        assert!(of_long > few, "{of_long} steps, and {few} without the text");
+        let (fields, of_bold) = ask("bold");
+        assert_eq!(fields["bold"][0], "<hi>c</hi>");
+        assert_eq!(fields["bold"][1], text.replace('c', "<hi>c</hi>").as_str());
+        assert!(of_bold > few, "{of_bold} steps, and {few} without the texts");
+    }
+}
+
 #[test]
 fn a_search_rests_between_long_documents() {
     const DOCUMENTS: usize = 10;
@@ -116,6 +159,48 @@ fn a_search_rests_between_long_documents() {
     let (hits, of_snippets) = steps("long contains 'a'", "unranked", "default");
     assert!(of_snippets > few, "{of_snippets} steps, and {few} without summaries");
     assert!(hits.iter().all(|hit| hit["fields"]["long"].as_str().unwrap().contains("<hi>a</hi>")), "{hits:?}");
+}
+
+#[test]
+fn a_search_rests_between_long_documents_of_groups() {
+    const DOCUMENTS: usize = 10;
+    let mut host = Host::with_schema("note", SCHEMA);
+    let text = vec!["a b"; WORDS].join(" ");
+    for number in 0..DOCUMENTS {
+        host.put(&format!("id:n:note:g=alice:{number}"), &format!(r#"{{"long":"{text}"}}"#)).unwrap();
+    }
+    host.compact("g:alice", 1);
+    let parameters = |class: &str| {
+        let groups = format!("all(max({DOCUMENTS}) each(output(summary({class}))))");
+        [
+            ("ranking", "unranked".to_owned()),
+            ("yql", format!("select * from note where long contains 'a' limit 0 | {groups}")),
+        ]
+    };
+    let alone = |class: &str| {
+        let parameters = parameters(class);
+        host.search_stepwise("g:alice", &parameters.each_ref().map(|(name, value)| (*name, value.as_str())))
+    };
+    // A part tells what the first documents show: others may come before its own.
+    let as_part = |class: &str| {
+        let [ranking, yql] = parameters(class);
+        let parameters = [(ranking.0, &*ranking.1), (yql.0, &*yql.1), ("streaming.selection", "true")];
+        let query = host.query(&parameters, "", "");
+        let (part, steps) = host.search_part_stepwise("g:alice", &query);
+        (host.answer_late(&query, &[part], 0.0), steps)
+    };
+    let check = |ask: &dyn Fn(&str) -> (Answer, usize)| {
+        // The first of them asks for blocks, too.
+        ask("default");
+        let (_, few) = ask("none");
+        let (answer, of_snippets) = ask("default");
+        assert!(of_snippets > few, "{of_snippets} steps, and {few} without summaries");
+        let hits = answer.json["root"]["children"][0]["children"][0]["children"].as_array().unwrap();
+        assert_eq!(hits.len(), DOCUMENTS);
+        assert!(hits.iter().all(|hit| hit["fields"]["long"].as_str().unwrap().contains("<hi>a</hi>")), "{hits:?}");
+    };
+    check(&alone);
+    check(&as_part);
 }
 
 #[test]

@@ -113,6 +113,8 @@ impl Grouping {
                 reads.relax();
                 Ok(Want::Pause)
             }
+            // Nothing is missing where a step has worked enough, and what it holds is needed again.
+            Err(Halt::Missing) if reads.missing() == 0 => Ok(Want::Pause),
             Err(Halt::Missing) => Ok(Want::Blocks(reads.take_missing())),
             Err(Halt::Rejected(rejection)) => Err(rejection),
         }
@@ -225,7 +227,7 @@ impl Grouping {
         Ok(())
     }
 
-    /// Reads what hits show.
+    /// Reads what hits show, as far as a step comes.
     fn fill(
         &mut self,
         planned: &[PlannedGrouping],
@@ -234,9 +236,13 @@ impl Grouping {
     ) -> Result<(), Halt> {
         let StageState::Fill { request, hits, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
-        let end = (*next + HITS_BATCH).min(hits.len());
-        let (mut gaps, mut more) = (Gaps::default(), 0);
-        for HitAt { table, list, group, at } in &hits[*next..end] {
+        let mut end = (*next + HITS_BATCH).min(hits.len());
+        let (mut gaps, mut more, mut rests) = (Gaps::default(), 0, false);
+        for (number, HitAt { table, list, group, at }) in hits.iter().enumerate().take(end).skip(*next) {
+            if reads.rests() {
+                (end, rests) = (number, true);
+                break;
+            }
             let class = planned[*request].templates[*table].hits[*list].summary.as_deref();
             let hit = &mut groups.tables[*table].hits[*list][*group as usize].hits[*at];
             if hit.fields.is_some() {
@@ -252,21 +258,32 @@ impl Grouping {
         groups.take(more)?;
         gaps.check()?;
         *next = end;
+        if rests {
+            return Err(Halt::Missing);
+        }
         if end == hits.len() {
             self.step = StageState::Firsts { request: *request, next: 0 };
         }
         Ok(())
     }
 
-    /// Reads what the first documents may show.
+    /// Reads what the first documents may show, as far as a step comes.
     #[inline(never)]
     fn fill_firsts(&mut self, found: &mut dyn SearchedViews, reads: &mut Reads) -> Result<(), Halt> {
         let StageState::Firsts { request, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
         let classes = classes(&groups.templates);
-        let end = if classes.is_empty() { groups.firsts.len() } else { (*next + HITS_BATCH).min(groups.firsts.len()) };
-        let (mut gaps, mut more) = (Gaps::default(), 0);
-        for first in groups.firsts[*next..end].iter_mut().filter(|first| first.fields.len() < classes.len()) {
+        let firsts = groups.firsts.len();
+        let mut end = if classes.is_empty() { firsts } else { (*next + HITS_BATCH).min(firsts) };
+        let (mut gaps, mut more, mut rests) = (Gaps::default(), 0, false);
+        for (number, first) in groups.firsts.iter_mut().enumerate().take(end).skip(*next) {
+            if first.fields.len() >= classes.len() {
+                continue;
+            }
+            if reads.rests() {
+                (end, rests) = (number, true);
+                break;
+            }
             let (schema, (view, ordinal)) = (first.schema as usize, first.place);
             let mut fields = Vec::with_capacity(classes.len());
             let id = shown_id(&first.id);
@@ -282,6 +299,9 @@ impl Grouping {
         groups.take(more)?;
         gaps.check()?;
         *next = end;
+        if rests {
+            return Err(Halt::Missing);
+        }
         if end == groups.firsts.len() {
             self.step = collect(*request + 1, 0);
         }

@@ -4,7 +4,7 @@ use brooklet_query::annotations::Typed;
 use brooklet_schema::{Field, MatchMode, Normalizing, SummaryField};
 use brooklet_text::Variety;
 
-use super::snippet::{Highlighter, Marks};
+use super::snippet::{Highlighter, Highlighting, Marks};
 use crate::plan::SchemaPlan;
 
 /// What is looked for in the texts of a field.
@@ -33,14 +33,38 @@ pub(super) fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter 
     Highlighter::new(&of.item, normalizing, substring, &in_index).understanding(&variety, segments)
 }
 
-/// A value with its marks.
-pub(super) fn highlight(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: Marks) -> Value {
-    match value {
-        Value::String(text) if dynamic => Value::String(highlighter.dynamic(text, marks)),
-        Value::String(text) => Value::String(highlighter.embolden(text, marks)),
-        Value::Array(elements) => {
-            Value::Array(elements.iter().map(|element| highlight(element, highlighter, dynamic, marks)).collect())
-        }
-        other => other.clone(),
+/// How far the marks of a value came.
+#[derive(Default)]
+pub(super) struct Marking {
+    /// The elements that have theirs.
+    elements: Vec<Value>,
+    /// The element that gets them.
+    element: Option<Box<Marking>>,
+    text: Option<Highlighting>,
+}
+
+impl Marking {
+    /// The value with its marks; nothing while there is too little work left: another call with the value goes on.
+    pub(super) fn highlight(
+        &mut self,
+        value: &Value,
+        highlighter: &Highlighter,
+        dynamic: bool,
+        marks: Marks,
+        work: &mut usize,
+    ) -> Option<Value> {
+        Some(match value {
+            Value::String(text) if dynamic => Value::String(highlighter.dynamic(text, marks, &mut self.text, work)?),
+            Value::String(text) => Value::String(highlighter.embolden(text, marks, &mut self.text, work)?),
+            Value::Array(elements) => {
+                while let Some(element) = elements.get(self.elements.len()) {
+                    let marking = self.element.get_or_insert_with(Default::default);
+                    self.elements.push(marking.highlight(element, highlighter, dynamic, marks, work)?);
+                    self.element = None;
+                }
+                Value::Array(std::mem::take(&mut self.elements))
+            }
+            other => other.clone(),
+        })
     }
 }

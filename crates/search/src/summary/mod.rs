@@ -5,43 +5,42 @@ mod elements;
 mod field_markup;
 mod highlighted;
 pub(crate) mod places;
+mod shown_field;
 pub(crate) mod snippet;
 mod sources;
 mod tokens;
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
+use brooklet_document::json::{nearest_name, render_tensor};
 use brooklet_document::{Document, Format, Value, ValueWriter};
 use brooklet_kernel::sort;
 use brooklet_rank::{Program, Value as Feature};
-use brooklet_schema::{Field, SummaryField, SummaryTransform};
+use brooklet_schema::SummaryTransform;
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Gaps, Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
 
 use crate::deployed::DeployedSchema;
-use crate::deployed::compile::selection_text;
 use crate::found::model_runs::WantedRuns;
 use crate::markup::Markup;
 use crate::plan::listing::listing;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::Ranker;
-use crate::ranking::document::query_places;
 use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
 use class_fields::{DOCUMENT_ID, shown_fields};
-use elements::{is_empty, only, selected_elements};
+use elements::selected_elements;
 use field_markup::text_field;
-use highlighted::{highlight, highlighter};
-use snippet::Highlighter;
+use highlighted::Marking;
+use shown_field::{FieldContent, How, ShownField, render_of, selecting, shown_field};
 pub(crate) use snippet::Marks;
-use sources::{SEPARATOR, parts_of_field, pieces, top_of, value_of, with_parts};
-use tokens::tokens;
+use sources::top_of;
 
 const MATCH_FEATURES: &str = "matchfeatures";
+
+/// Bytes of texts that a step looks through at least where it goes on with a hit.
+const WORK_LEAST: usize = 1 << 17;
 
 /// Names in a field list that are no fields of a schema.
 const SPECIAL: [&str; 5] = [DOCUMENT_ID, "sddocname", "matchfeatures", "summaryfeatures", "rankfeatures"];
@@ -86,26 +85,6 @@ pub(crate) fn report_selections(of: &SchemaPlan, named: &[String], issues: &mut 
     }
 }
 
-/// A field as a hit shows it.
-struct ShownField {
-    field: SummaryField,
-    how: How,
-}
-
-/// What is done to the value of a field.
-enum How {
-    AsItIs,
-    Highlighted(Highlighter, bool),
-    /// Only the elements that matched.
-    Matched,
-    /// Only the elements that the summary feature with this index selects; all if the profile does not list it.
-    Selected(Option<usize>),
-    /// The words of a text in this field.
-    Tokens(Field),
-    /// How far the nearest place of the value is from these places of the query.
-    Distance(Vec<(f64, f64)>),
-}
-
 /// What summaries of one schema need, made once.
 pub(crate) struct Summarizer {
     presentation: Presentation,
@@ -122,13 +101,17 @@ pub(crate) struct Summarizer {
     summary_features: bool,
     /// What computes all features, if they are shown.
     listing: Option<(Rc<SchemaPlan>, Ranker)>,
+    /// The view and ordinal of a document whose texts are too long for a step, and its content as far as that came.
+    begun: Option<((usize, u32), Content)>,
 }
 
 /// What is shown of one hit, read and computed.
 struct Content {
     document: Document,
-    /// For each field the elements it shows, if it shows only some.
-    elements: Vec<Option<BTreeSet<u32>>>,
+    fields: Vec<FieldContent>,
+    /// How many of them have their marks, and how far those of the next one came.
+    marked: usize,
+    marking: Marking,
     /// Names of the objects of features, names of the features, their values.
     features: Vec<(&'static str, Vec<String>, Vec<Feature>)>,
 }
@@ -175,10 +158,12 @@ impl Summarizer {
             summary_features: !of.profile.summary_features.is_empty()
                 && if named.is_empty() { !omits } else { listed("summaryfeatures") },
             listing: lists.then(|| listing(of, now)).transpose()?,
+            begun: None,
         })
     }
 
-    /// Writes the `fields` object of a hit; nothing if it would be empty.
+    /// Writes the `fields` object of a hit; nothing if it would be empty. Where its texts are too long for a step it rests,
+    /// with nothing missing, and goes on when it is asked for the same hit again.
     pub(crate) fn fields(
         &mut self,
         format: Format,
@@ -188,9 +173,58 @@ impl Summarizer {
         ranker: &mut Ranker,
         reads: &mut Reads,
     ) -> Result<Option<Vec<u8>>, Halt> {
-        let content = self.content(of, id, spot, ranker, reads)?;
+        let place = (spot.view, spot.ordinal);
+        let begun = self.begun.take().filter(|(begun, _)| *begun == place);
+        // Whatever else a step does again for a hit, it comes further with the texts.
+        let work_least = if begun.is_some() { WORK_LEAST } else { 0 };
+        let mut content = match begun {
+            Some((_, content)) => content,
+            None => self.content(of, id, spot, ranker, reads)?,
+        };
+        let work = reads.work_left();
+        *work = work_least.max(*work);
+        if !self.mark(&mut content, work) {
+            self.begun = Some((place, content));
+            return Err(Halt::Missing);
+        }
+        Ok(self.write(format, of, id, &content))
+    }
+
+    /// The same for who cannot go on later: it does not rest.
+    pub(crate) fn fields_at_once(
+        &mut self,
+        format: Format,
+        of: &SchemaPlan,
+        id: &str,
+        spot: Spot<'_>,
+        ranker: &mut Ranker,
+        reads: &mut Reads,
+    ) -> Result<Option<Vec<u8>>, Halt> {
+        let mut content = self.content(of, id, spot, ranker, reads)?;
+        let mut work = usize::MAX;
+        self.mark(&mut content, &mut work);
+        Ok(self.write(format, of, id, &content))
+    }
+
+    /// Marks the fields that are shown so. Returns whether there was enough work left for all of them.
+    fn mark(&self, content: &mut Content, work: &mut usize) -> bool {
+        let Content { document, fields, marked, marking, .. } = content;
+        for (shown, field) in self.fields.iter().zip(fields).skip(*marked) {
+            if let How::Highlighted(highlighter, dynamic) = &shown.how
+                && let Some(value) = shown.value(document)
+            {
+                let marks = self.presentation.marks;
+                let Some(value) = marking.highlight(&value, highlighter, *dynamic, marks, work) else { return false };
+                field.marked = Some(shown.joined(value, *dynamic, marks));
+            }
+            *marked += 1;
+        }
+        true
+    }
+
+    fn write(&self, format: Format, of: &SchemaPlan, id: &str, content: &Content) -> Option<Vec<u8>> {
         if self.presentation.is_markup {
-            return Ok(Some(self.markup(of, id, &content)));
+            return Some(self.markup(of, id, content));
         }
         let presentation = &self.presentation;
         let mut any = false;
@@ -206,8 +240,8 @@ impl Summarizer {
                 out.string(id);
                 any = true;
             }
-            for (shown, elements) in self.fields.iter().zip(&content.elements) {
-                any |= shown.write(elements.as_ref(), &content.document, id, of, presentation, out);
+            for (shown, field) in self.fields.iter().zip(&content.fields) {
+                any |= shown.write(field, &content.document, id, of, presentation, out);
             }
             for (name, names, values) in &content.features {
                 out.key(name);
@@ -216,7 +250,7 @@ impl Summarizer {
             }
             out.end_object();
         });
-        Ok(any.then_some(written))
+        any.then_some(written)
     }
 
     /// The fields as markup: what the match tells, the type, then the fields in their order, then what else was computed.
@@ -238,10 +272,10 @@ impl Summarizer {
         if self.with_id {
             text_field(DOCUMENT_ID, id, &mut out);
         }
-        for (shown, elements) in self.fields.iter().zip(&content.elements) {
+        for (shown, field) in self.fields.iter().zip(&content.fields) {
             if shown.is_id() {
                 text_field(&shown.field.name, id, &mut out);
-            } else if let Some(value) = shown.shown_value(elements.as_ref(), &content.document, &self.presentation) {
+            } else if let Some(value) = shown.shown_value(field, &content.document) {
                 field_markup::field(&shown.field.name, &value, &mut out);
             }
         }
@@ -272,14 +306,15 @@ impl Summarizer {
         };
         let matched: Vec<_> = self.fields.iter().map(|shown| shown.matched_elements_of(of, spot, reads)).collect();
         let (document, summary_features) = (document?, summary_features?);
-        let mut elements = Vec::with_capacity(self.fields.len());
+        let mut fields = Vec::with_capacity(self.fields.len());
         for (shown, matched) in self.fields.iter().zip(matched) {
-            elements.push(match shown.how {
+            let elements = match shown.how {
                 How::Selected(Some(index)) => {
                     Some(summary_features.get(index).map(selected_elements).unwrap_or_default())
                 }
                 _ => matched?,
-            });
+            };
+            fields.push(FieldContent { elements, marked: None });
         }
         let mut features = Vec::new();
         let profile = &of.profile;
@@ -295,7 +330,7 @@ impl Summarizer {
         if let Some((plan, values)) = rank_features? {
             features.push(("rankfeatures", names(&plan.profile.match_features), values));
         }
-        Ok(Content { document, elements, features })
+        Ok(Content { document, fields, marked: 0, marking: Marking::default(), features })
     }
 
     /// The stored fields the summary shows. Without any nothing is read, and of attributes alone only their columns are.
@@ -331,154 +366,6 @@ fn attribute_values(
     }
     gaps.check()?;
     Ok(fields)
-}
-
-impl ShownField {
-    /// The elements that are shown because they matched; nothing if it is not that which decides.
-    fn matched_elements_of(
-        &self,
-        of: &SchemaPlan,
-        spot: Spot<'_>,
-        reads: &mut Reads,
-    ) -> Result<Option<BTreeSet<u32>>, Halt> {
-        match (&self.how, self.field.sources.first()) {
-            (How::Matched, Some(source)) => elements::matched_elements(of, source, spot, reads).map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// Writes the field, if it has a value.
-    fn write(
-        &self,
-        elements: Option<&BTreeSet<u32>>,
-        document: &Document,
-        id: &str,
-        of: &SchemaPlan,
-        presentation: &Presentation,
-        out: &mut dyn ValueWriter,
-    ) -> bool {
-        if self.is_id() {
-            out.key(&self.field.name);
-            out.string(id);
-            return true;
-        }
-        let Some(value) = self.shown_value(elements, document, presentation) else { return false };
-        out.key(&self.field.name);
-        match &*value {
-            Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
-                out.string(&String::from_utf8_lossy(bytes));
-            }
-            value => write_value(value, &render_of(presentation), out),
-        }
-        true
-    }
-
-    /// Whether it shows the id of the document.
-    fn is_id(&self) -> bool {
-        self.field.sources.iter().any(|source| source == DOCUMENT_ID)
-    }
-
-    /// The value that is shown, with only the elements that are.
-    fn shown_value<'a>(
-        &self,
-        elements: Option<&BTreeSet<u32>>,
-        document: &'a Document,
-        presentation: &Presentation,
-    ) -> Option<Cow<'a, Value>> {
-        let value = self.value(document, presentation)?;
-        let value = match elements {
-            Some(elements) => Cow::Owned(only(&value, elements)),
-            None => value,
-        };
-        (!is_empty(&value)).then_some(value)
-    }
-
-    /// The value of the source. All values of several sources are pieces of one text.
-    fn value<'a>(&self, document: &'a Document, presentation: &Presentation) -> Option<Cow<'a, Value>> {
-        if let (How::AsItIs, Some(parts)) = (&self.how, parts_of_field(&self.field.name, &self.field.sources)) {
-            return document.field(&self.field.name).map(|value| Cow::Owned(with_parts(value, &parts)));
-        }
-        let mut values = self.field.sources.iter().filter_map(|source| value_of(document, source));
-        let several = self.field.sources.len() > 1;
-        match &self.how {
-            How::Highlighted(highlighter, dynamic) if several => {
-                let text = pieces(values, SEPARATOR)?;
-                let marked = highlight(&Value::String(text), highlighter, *dynamic, presentation.marks);
-                let separator = presentation.marks.separator().unwrap_or(if *dynamic { "..." } else { "" });
-                let Value::String(text) = marked else { return None };
-                Some(Cow::Owned(Value::String(text.replace(SEPARATOR, separator))))
-            }
-            How::Highlighted(highlighter, dynamic) => {
-                values.next().map(|value| Cow::Owned(highlight(&value, highlighter, *dynamic, presentation.marks)))
-            }
-            How::AsItIs if several => pieces(values, " ").map(|text| Cow::Owned(Value::String(text))),
-            How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| Cow::Owned(tokens(&value, field))),
-            How::Distance(places) => values.find_map(|value| places::distance(&value, places)).map(Cow::Owned),
-            _ => values.find(|value| !is_empty(value)),
-        }
-    }
-}
-
-/// Which of the profile's summary features selects elements by this name: both mean the same in canonical text.
-fn selecting(feature: &str, of: &SchemaPlan) -> Option<usize> {
-    let canonical = selection_text(feature);
-    of.profile.summary_features.iter().position(|(text, _)| selection_text(text) == canonical)
-}
-
-/// The field, and what is done to its value. Of a part of a position it is the position that is read.
-fn shown_field(mut field: SummaryField, plan: &Plan, of: &SchemaPlan) -> ShownField {
-    let part = field.sources.first().and_then(|source| places::part_of(&of.schema.schema, source));
-    let Some((position, part)) = part else { return ShownField { how: how(&field, plan, of), field } };
-    let how = match part {
-        places::Part::Position => How::AsItIs,
-        places::Part::Distance => How::Distance(query_places(&position, of)),
-    };
-    field.sources = vec![position];
-    ShownField { field, how }
-}
-
-fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
-    let source = field.sources.first().and_then(|source| of.schema.schema.field(source));
-    match &field.transform {
-        SummaryTransform::Full => How::AsItIs,
-        SummaryTransform::Dynamic => {
-            How::Highlighted(highlighter(field, of).with(of.schema.snippets.of(&field.name)), true)
-        }
-        // Pieces of several sources stand otherwise in a text that is marked, even where no marks are wanted.
-        SummaryTransform::Bolding if plan.presentation.marks != Marks::None || field.sources.len() > 1 => {
-            How::Highlighted(highlighter(field, of), false)
-        }
-        SummaryTransform::Bolding => How::AsItIs,
-        SummaryTransform::MatchedElementsOnly => How::Matched,
-        SummaryTransform::SelectElementsBy(feature) => How::Selected(selecting(feature, of)),
-        SummaryTransform::Tokens => source.cloned().map_or(How::AsItIs, How::Tokens),
-    }
-}
-
-/// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds
-/// for other keys and for maps inside values (query-api, `renderer.json.jsonMaps`).
-fn write_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
-    let Value::Map(entries) = value else { return render_value(value, render, out) };
-    if entries.iter().any(|(key, _)| !matches!(key, Value::String(_))) {
-        return render_value(value, render, out);
-    }
-    out.begin_object();
-    for (key, value) in entries {
-        if let Value::String(key) = key {
-            out.key(key);
-            render_value(value, render, out);
-        }
-    }
-    out.end_object();
-}
-
-fn render_of(presentation: &Presentation) -> Render {
-    let format = |as_objects: bool| if as_objects { MapFormat::Object } else { MapFormat::Array };
-    Render {
-        maps: format(presentation.json_maps),
-        weighted_sets: format(presentation.json_wsets),
-        ..Render::result(presentation.tensors)
-    }
 }
 
 fn write_features(names: &[String], values: &[Feature], presentation: &Presentation, out: &mut dyn ValueWriter) {

@@ -13,6 +13,8 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use brooklet_query::annotations::Typed;
 use brooklet_query::tree::Item;
 use brooklet_schema::{Normalizing, SnippetSettings};
@@ -20,7 +22,7 @@ use brooklet_text::Variety;
 
 pub(crate) use markup::Marks;
 use markup::Markup;
-use matches::{Purpose, SnippetMatches};
+use matches::{Pass, Purpose, SnippetMatches};
 use pattern::Pattern;
 
 /// What of a query is marked in a field's text.
@@ -28,6 +30,13 @@ pub(crate) struct Highlighter {
     /// Nothing if the query does not concern the field.
     pattern: Option<Pattern>,
     settings: SnippetSettings,
+}
+
+/// How far a text was looked through that was too long for a step.
+pub(crate) struct Highlighting {
+    /// The text with pieces of words set apart, where there are some.
+    split: Option<String>,
+    pass: Pass,
 }
 
 impl Highlighter {
@@ -65,36 +74,69 @@ impl Highlighter {
     }
 
     /// `summary: dynamic`: the whole text if it is short, else the parts around the best matches, else its beginning.
+    /// Nothing while there is too little work left to look through it: then `rest` says how far it came, and a call with
+    /// that and the same text goes on.
     #[inline(never)]
-    pub(crate) fn dynamic(&self, text: &str, marks: Marks) -> String {
+    pub(crate) fn dynamic(
+        &self,
+        text: &str,
+        marks: Marks,
+        rest: &mut Option<Highlighting>,
+        work: &mut usize,
+    ) -> Option<String> {
         let (markup, settings) = (Markup::dynamic(marks), &self.settings);
-        let Some(pattern) = &self.pattern else { return markup.opening(text, settings) };
+        let Some(pattern) = &self.pattern else { return Some(markup.opening(text, settings)) };
         let is_short = excerpt::is_short(text, settings);
-        let split = split::split(text, &pattern.pieces);
         let purpose =
             if is_short { Purpose::Marks { matches_wanted: settings.matches as usize } } else { Purpose::Excerpt };
-        let found = SnippetMatches::new(&split, pattern, purpose);
-        if found.hits.is_empty() {
-            return markup.opening(text, settings);
-        }
-        if is_short {
-            return markup.whole(&split, &found);
-        }
-        match excerpt::choose(&split, &found, settings) {
-            Some(excerpt) => markup.excerpt(&split, excerpt),
-            None => markup.opening(text, settings),
-        }
+        let (split, found) = find(text, pattern, purpose, rest, work)?;
+        Some(if found.hits.is_empty() {
+            markup.opening(text, settings)
+        } else if is_short {
+            markup.whole(&split, &found)
+        } else {
+            match excerpt::choose(&split, &found, settings) {
+                Some(excerpt) => markup.excerpt(&split, excerpt),
+                None => markup.opening(text, settings),
+            }
+        })
     }
 
-    /// `bolding: on`: the whole text.
-    pub(crate) fn embolden(&self, text: &str, marks: Marks) -> String {
+    /// `bolding: on`: the whole text. Nothing while there is too little work left, as [`Highlighter::dynamic`].
+    pub(crate) fn embolden(
+        &self,
+        text: &str,
+        marks: Marks,
+        rest: &mut Option<Highlighting>,
+        work: &mut usize,
+    ) -> Option<String> {
         let markup = Markup::bolding(marks);
-        match &self.pattern {
-            Some(pattern) if marks != Marks::None => {
-                let split = split::split(text, &pattern.pieces);
-                markup.whole(&split, &SnippetMatches::new(&split, pattern, Purpose::Marks { matches_wanted: 1 }))
-            }
-            _ => markup.plain(text),
-        }
+        let Some(pattern) = self.pattern.as_ref().filter(|_| marks != Marks::None) else {
+            return Some(markup.plain(text));
+        };
+        let (split, found) = find(text, pattern, Purpose::Marks { matches_wanted: 1 }, rest, work)?;
+        Some(markup.whole(&split, &found))
     }
+}
+
+/// What of the query is in a text, and the text that its places are in.
+fn find<'a>(
+    text: &'a str,
+    pattern: &Pattern,
+    purpose: Purpose,
+    rest: &mut Option<Highlighting>,
+    work: &mut usize,
+) -> Option<(Cow<'a, str>, SnippetMatches)> {
+    let highlighting = rest.get_or_insert_with(|| {
+        let split = match split::split(text, &pattern.pieces) {
+            Cow::Owned(split) => Some(split),
+            Cow::Borrowed(_) => None,
+        };
+        Highlighting { split, pass: Pass::new(pattern, purpose) }
+    });
+    if !highlighting.pass.go_on(highlighting.split.as_deref().unwrap_or(text), pattern, work) {
+        return None;
+    }
+    let Highlighting { split, pass } = rest.take()?;
+    Some((split.map_or(Cow::Borrowed(text), Cow::Owned), pass.finish(pattern)))
 }

@@ -65,6 +65,6 @@ impl SearchedViews for Grouped<'_> {
             None => &mut self.summarizers[schema],
         };
         let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
-        summarizer.fields(self.format, &of, id, spot, &mut run.ranker, reads)
+        summarizer.fields_at_once(self.format, &of, id, spot, &mut run.ranker, reads)
     }
 }

@@ -138,13 +138,19 @@ impl Host {
     pub fn search_stepwise(&self, key: &str, parameters: &[(&str, &str)]) -> (Answer, usize) {
         let parameters = [&[("streaming.groupname", key.trim_start_matches("g:"))], parameters].concat();
         let mut search = self.query(&parameters, "", "").search(&self.place_bytes(key)).unwrap();
-        for step in 1.. {
+        let steps = self.count_steps(key, &mut search);
+        (rendered(&Box::new(search).finish().unwrap()), steps)
+    }
+
+    fn count_steps(&self, key: &str, search: &mut Search) -> usize {
+        let mut steps = 1;
+        loop {
             match search.wants().unwrap() {
-                Want::Nothing => return (rendered(&Box::new(search).finish().unwrap()), step),
-                want => self.satisfy(key, &mut search, want).unwrap(),
+                Want::Nothing => return steps,
+                want => self.satisfy(key, search, want).unwrap(),
             }
+            steps += 1;
         }
-        unreachable!()
     }
 
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
@@ -200,6 +206,13 @@ impl Host {
         let mut search = self.part(key, query, floor, None)?;
         self.drive(key, &mut search)?;
         Box::new(search).finish()
+    }
+
+    /// The same, and the number of steps.
+    pub fn search_part_stepwise(&self, key: &str, query: &Rc<Query>) -> (Vec<u8>, usize) {
+        let mut search = self.part(key, query, &[], None).unwrap();
+        let steps = self.count_steps(key, &mut search);
+        (Box::new(search).finish().unwrap(), steps)
     }
 
     /// What a partition finds as one of the shards of its group.

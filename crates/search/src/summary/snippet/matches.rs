@@ -10,7 +10,7 @@ use std::rc::Rc;
 use brooklet_kernel::sort_by_key;
 
 use super::pattern::{Bond, Group, GroupPart, Pattern};
-use super::scan::{Hit, scan};
+use super::scan::{Hit, Scan};
 
 /// Work in one text: offers of parts to candidates, those to candidates of many parts counted as several. Beyond, words
 /// are found but no more matches: no ordinary text comes near it, but a text that repeats a word that the query repeats
@@ -41,21 +41,41 @@ pub(super) struct SnippetMatches {
     in_match: Option<Vec<bool>>,
 }
 
-impl SnippetMatches {
-    pub(super) fn new(text: &str, pattern: &Pattern, purpose: Purpose) -> SnippetMatches {
-        if !pattern.constrained && purpose != Purpose::Excerpt {
-            let mut hits = Vec::new();
-            scan(text, pattern, |hit, _| {
-                hits.push(hit);
-                false
-            });
-            return SnippetMatches { hits, matches: Vec::new(), in_match: None };
-        }
-        let mut matcher = Matcher::new(pattern, purpose);
-        scan(text, pattern, |hit, terms| matcher.add(hit, terms));
-        matcher.finish()
+/// A pass over one text, which may rest.
+pub(super) struct Pass {
+    scan: Scan,
+    matcher: Matcher,
+    /// Whether words are all that matters.
+    is_plain: bool,
+}
+
+impl Pass {
+    pub(super) fn new(pattern: &Pattern, purpose: Purpose) -> Pass {
+        let is_plain = !pattern.constrained && purpose != Purpose::Excerpt;
+        Pass { scan: Scan::new(), matcher: Matcher::new(pattern, purpose), is_plain }
     }
 
+    /// Looks on in the text, for as many bytes as there is work left. Returns whether it was looked through.
+    pub(super) fn go_on(&mut self, text: &str, pattern: &Pattern, work: &mut usize) -> bool {
+        let (matcher, is_plain) = (&mut self.matcher, self.is_plain);
+        self.scan.go_on(text, pattern, work, |hit, terms| {
+            if is_plain {
+                matcher.hits.push(hit);
+                return false;
+            }
+            matcher.add(pattern, hit, terms)
+        })
+    }
+
+    pub(super) fn finish(self, pattern: &Pattern) -> SnippetMatches {
+        if self.is_plain {
+            return SnippetMatches { hits: self.matcher.hits, matches: Vec::new(), in_match: None };
+        }
+        self.matcher.finish(pattern)
+    }
+}
+
+impl SnippetMatches {
     /// Whether a hit means anything: words of a phrase do only together.
     pub(super) fn counts(&self, hit: usize) -> bool {
         self.in_match.as_ref().is_none_or(|in_match| in_match[hit])
@@ -194,8 +214,7 @@ impl Extent {
 }
 
 /// The pass over one text.
-struct Matcher<'a> {
-    pattern: &'a Pattern,
+struct Matcher {
     keeps_matches: bool,
     /// How many more complete candidates are waited for before the window gets small.
     wanted: usize,
@@ -207,14 +226,13 @@ struct Matcher<'a> {
     matches: Vec<Candidate>,
 }
 
-impl<'a> Matcher<'a> {
-    fn new(pattern: &'a Pattern, purpose: Purpose) -> Matcher<'a> {
+impl Matcher {
+    fn new(pattern: &Pattern, purpose: Purpose) -> Matcher {
         let wanted = match purpose {
             Purpose::Excerpt => pattern.settings.matches as usize,
             Purpose::Marks { matches_wanted } => matches_wanted,
         };
         Matcher {
-            pattern,
             keeps_matches: purpose == Purpose::Excerpt,
             wanted,
             work_left: WORK_MAX,
@@ -226,42 +244,41 @@ impl<'a> Matcher<'a> {
     }
 
     /// Returns whether it still matters which terms are hit.
-    fn add(&mut self, hit: Hit, terms: &[usize]) -> bool {
+    fn add(&mut self, pattern: &Pattern, hit: Hit, terms: &[usize]) -> bool {
         let number = self.hits.len();
         self.hits.push(hit);
         self.in_match.push(false);
         if self.wanted == 0 {
-            self.retire(hit.start);
+            self.retire(pattern, hit.start);
         }
         let extent = Extent { start: hit.start, end: hit.end, first_token: hit.token, end_token: hit.token + 1 };
         for term in terms {
             if self.work_left == 0 {
                 return false;
             }
-            let term = &self.pattern.terms[*term];
+            let term = &pattern.terms[*term];
             let part = Part { extent, weight: term.weight, partial: false, what: Member::Hit(number) };
-            self.drop_hopeless(term.place.group, hit.token);
-            self.begin_with(&part, term.place);
+            self.drop_hopeless(pattern, term.place.group, hit.token);
+            self.begin_with(pattern, &part, term.place);
         }
         true
     }
 
     /// Candidates that began too far before `start` get no more parts.
-    fn retire(&mut self, start: usize) {
+    fn retire(&mut self, pattern: &Pattern, start: usize) {
         for group in 0..self.candidates.len() {
-            let window = self.pattern.settings.window as usize;
+            let window = pattern.settings.window as usize;
             while self.candidates[group].front().is_some_and(|first| start >= first.extent.start + window) {
                 let Some(candidate) = self.candidates[group].pop_front() else { break };
-                self.give_up(candidate);
+                self.give_up(pattern, candidate);
             }
         }
     }
 
     /// In a group of words that must be close, a candidate that lacks words so late will never fit. Older candidates
     /// began no later, so only the oldest are looked at.
-    fn drop_hopeless(&mut self, group: usize, token: usize) {
-        let Group { parts, bond: Bond::Close { words_between_max, .. }, flat: true, .. } = self.pattern.groups[group]
-        else {
+    fn drop_hopeless(&mut self, pattern: &Pattern, group: usize, token: usize) {
+        let Group { parts, bond: Bond::Close { words_between_max, .. }, flat: true, .. } = pattern.groups[group] else {
             return;
         };
         let parts = parts as i64;
@@ -274,18 +291,18 @@ impl<'a> Matcher<'a> {
     }
 
     /// Begins a candidate with a part, and offers the part to older candidates of the group.
-    fn begin_with(&mut self, part: &Part, place: GroupPart) {
+    fn begin_with(&mut self, pattern: &Pattern, part: &Part, place: GroupPart) {
         if self.work_left == 0 {
             return;
         }
-        let settings = &self.pattern.settings;
+        let settings = &pattern.settings;
         // Until enough matches are complete, they may begin further apart.
         let first_window = (f64::from(settings.window) * settings.window_factor) as usize;
         let candidates = &mut self.candidates[place.group];
         if candidates.len() < settings.candidates as usize {
             candidates.push_back(Candidate::new(place.group));
         }
-        let group = &self.pattern.groups[place.group];
+        let group = &pattern.groups[place.group];
         let mut at = self.candidates[place.group].len();
         while at > 0 && self.work_left > 0 {
             at -= 1;
@@ -302,62 +319,62 @@ impl<'a> Matcher<'a> {
                 && complete.fits(group.bond)
             {
                 self.wanted = self.wanted.saturating_sub(1);
-                self.pass_on(complete);
+                self.pass_on(pattern, complete);
             }
         }
     }
 
     /// A candidate that will not be complete is better than nothing, unless its group has a condition.
-    fn give_up(&mut self, candidate: Candidate) {
-        if self.pattern.groups[candidate.group].bond == Bond::Loose {
-            self.pass_on(candidate);
+    fn give_up(&mut self, pattern: &Pattern, candidate: Candidate) {
+        if pattern.groups[candidate.group].bond == Bond::Loose {
+            self.pass_on(pattern, candidate);
         }
     }
 
     /// A candidate is finished: it becomes a part of the group above, or a match.
-    fn pass_on(&mut self, candidate: Candidate) {
-        let group = &self.pattern.groups[candidate.group];
+    fn pass_on(&mut self, pattern: &Pattern, candidate: Candidate) {
+        let group = &pattern.groups[candidate.group];
         match group.place {
             Some(place) => {
                 let (extent, weight) = (candidate.extent, candidate.weight);
                 let partial = !candidate.is_complete(group);
                 let part = Part { extent, weight, partial, what: Member::Group(Rc::new(candidate)) };
-                self.begin_with(&part, place);
+                self.begin_with(pattern, &part, place);
             }
             None => {
                 candidate.each_hit(&mut |hit| self.in_match[hit] = true);
-                self.keep(candidate);
+                self.keep(pattern, candidate);
             }
         }
     }
 
-    fn keep(&mut self, candidate: Candidate) {
+    fn keep(&mut self, pattern: &Pattern, candidate: Candidate) {
         if !self.keeps_matches {
             return;
         }
         self.matches.push(candidate);
         if self.matches.len() == 2 * MATCHES_MAX {
-            self.sort();
+            self.sort(pattern);
             self.matches.truncate(MATCHES_MAX);
         }
     }
 
     /// The best first: the heaviest, then the most compact, then the first.
-    fn sort(&mut self) {
-        let groups = &self.pattern.groups;
+    fn sort(&mut self, pattern: &Pattern) {
+        let groups = &pattern.groups;
         sort_by_key(&mut self.matches, |found| {
             (std::cmp::Reverse(found.weight), found.distance(&groups[found.group]), found.extent.start)
         });
     }
 
-    fn finish(mut self) -> SnippetMatches {
+    fn finish(mut self, pattern: &Pattern) -> SnippetMatches {
         for group in 0..self.candidates.len() {
             for candidate in std::mem::take(&mut self.candidates[group]) {
-                self.give_up(candidate);
+                self.give_up(pattern, candidate);
             }
         }
-        self.sort();
-        let in_match = self.pattern.constrained.then_some(self.in_match);
+        self.sort(pattern);
+        let in_match = pattern.constrained.then_some(self.in_match);
         SnippetMatches { hits: self.hits, matches: self.matches, in_match }
     }
 }

@@ -7,7 +7,34 @@ use brooklet_query::tree::{
 use brooklet_schema::Normalizing;
 use proptest::prelude::*;
 
-use super::{Highlighter, Marks};
+use super::{Highlighter, Highlighting, Marks};
+
+/// What is made of a text at once. With little work at a time the same has to come of it.
+fn in_steps(text: &str, make: impl Fn(&mut Option<Highlighting>, &mut usize) -> Option<String>) -> String {
+    let mut work = usize::MAX;
+    let at_once = make(&mut None, &mut work).expect("enough work");
+    let (mut rest, mut steps) = (None, 0);
+    let stepwise = loop {
+        let mut work = 1 + steps % 40;
+        steps += 1;
+        assert!(steps <= text.len() + 1, "a step comes no further");
+        if let Some(made) = make(&mut rest, &mut work) {
+            break made;
+        }
+    };
+    assert_eq!(stepwise, at_once, "{text}");
+    at_once
+}
+
+impl Highlighter {
+    fn dynamic_in_steps(&self, text: &str, marks: Marks) -> String {
+        in_steps(text, |rest, work| self.dynamic(text, marks, rest, work))
+    }
+
+    fn embolden_in_steps(&self, text: &str, marks: Marks) -> String {
+        in_steps(text, |rest, work| self.embolden(text, marks, rest, work))
+    }
+}
 
 fn term(text: &str, kind: TermKind) -> Item {
     Operator::Term(Term { field: "body".to_owned(), text: text.to_owned(), kind }).into()
@@ -45,11 +72,11 @@ fn highlighter(item: &Item) -> Highlighter {
 }
 
 fn dynamic(item: &Item, text: &str) -> String {
-    highlighter(item).dynamic(text, Marks::Elements)
+    highlighter(item).dynamic_in_steps(text, Marks::Elements)
 }
 
 fn bolded(item: &Item, text: &str) -> String {
-    highlighter(item).embolden(text, Marks::Elements)
+    highlighter(item).embolden_in_steps(text, Marks::Elements)
 }
 
 /// `count` words of three letters, each with a space after it.
@@ -115,9 +142,9 @@ mod tokens {
     fn case_and_accents_do_not_matter() {
         assert_eq!(bolded(&word("Ärger"), "AERGER über Ärger"), "<hi>AERGER</hi> über <hi>Ärger</hi>");
         let cased = Highlighter::new(&and("Fox red"), Normalizing::None, false, &|_| true);
-        assert_eq!(cased.embolden("Fox Red", Marks::Elements), "Fox <hi>Red</hi>");
+        assert_eq!(cased.embolden_in_steps("Fox Red", Marks::Elements), "Fox <hi>Red</hi>");
         let lowercased = Highlighter::new(&and("CAFÉ Red"), Normalizing::Lowercase, false, &|_| true);
-        assert_eq!(lowercased.embolden("café Red", Marks::Elements), "café <hi>Red</hi>");
+        assert_eq!(lowercased.embolden_in_steps("café Red", Marks::Elements), "café <hi>Red</hi>");
     }
 
     #[test]
@@ -141,7 +168,8 @@ mod tokens {
         let piece = term("OBA", TermKind::Substring);
         assert_eq!(bolded(&piece, "Foobar, obaoba, bar"), "Fo<hi>oba</hi>r, <hi>obaoba</hi>, bar");
         let field = |text| {
-            Highlighter::new(&and("oba bar"), Normalizing::None, true, &|_| true).embolden(text, Marks::Elements)
+            Highlighter::new(&and("oba bar"), Normalizing::None, true, &|_| true)
+                .embolden_in_steps(text, Marks::Elements)
         };
         // The first piece wins where two overlap; what is left of a word is a word.
         assert_eq!(field("Foobar bars"), "Fo<hi>oba</hi>r <hi>bar</hi>s");
@@ -156,7 +184,7 @@ mod tokens {
     fn pieces_that_end_within_a_folded_character() {
         let field = |piece, text| {
             Highlighter::new(&word(piece), Normalizing::LowercaseAndFold, true, &|_| true)
-                .embolden(text, Marks::Elements)
+                .embolden_in_steps(text, Marks::Elements)
         };
         assert_eq!(field("ss", "Straße"), "Stra<hi>ß</hi>e");
         assert_eq!(field("ras", "Straße"), "Straße");
@@ -427,9 +455,9 @@ mod output {
     #[test]
     fn without_marks_separators_are_dots() {
         let text = format!("{}fox {}", filler(100), filler(100));
-        let shown = highlighter(&word("fox")).dynamic(&text, Marks::None);
+        let shown = highlighter(&word("fox")).dynamic_in_steps(&text, Marks::None);
         assert_eq!(shown, format!("...{}fox {}...", filler(32), filler(32).trim_end()));
-        assert_eq!(highlighter(&word("fox")).embolden("a\u{1f}fox", Marks::None), "afox");
+        assert_eq!(highlighter(&word("fox")).embolden_in_steps("a\u{1f}fox", Marks::None), "afox");
     }
 
     #[test]
@@ -444,7 +472,10 @@ mod output {
         assert_eq!(dynamic(&none, &filler(64)), filler(64));
         assert_eq!(dynamic(&none, &filler(65)), format!("{}<sep />", filler(64).trim_end()));
         assert_eq!(dynamic(&Operator::True.into(), &filler(65)), format!("{}<sep />", filler(64).trim_end()));
-        assert_eq!(highlighter(&none).dynamic(&filler(65), Marks::None), format!("{}...", filler(64).trim_end()));
+        assert_eq!(
+            highlighter(&none).dynamic_in_steps(&filler(65), Marks::None),
+            format!("{}...", filler(64).trim_end())
+        );
         assert_eq!(dynamic(&none, &"x".repeat(257)), "<sep />");
         assert_eq!(dynamic(&none, &format!("abc{}", ".".repeat(254))), "abc<sep />");
         assert_eq!(dynamic(&none, &format!("abc{}", "\u{1f}".repeat(254))), "abc");
@@ -501,17 +532,17 @@ mod always {
         #[test]
         fn bolding_only_adds_marks(item in any_item(), text in any_text(), substring in any::<bool>()) {
             let highlighter = Highlighter::new(&item, Normalizing::LowercaseAndFold, substring, &|_| true);
-            let shown = highlighter.embolden(&text, Marks::Elements);
+            let shown = highlighter.embolden_in_steps(&text, Marks::Elements);
             let (plain, ordered) = without_marks(&shown);
             prop_assert_eq!(&plain, &text);
             prop_assert!(ordered && !shown.contains("</hi><hi>"), "{}", shown);
-            prop_assert_eq!(highlighter.embolden(&text, Marks::None), text);
+            prop_assert_eq!(highlighter.embolden_in_steps(&text, Marks::None), text);
         }
 
         #[test]
         fn a_dynamic_summary_is_parts_of_the_text(item in any_item(), text in any_text()) {
             let highlighter = highlighter(&item);
-            let shown = highlighter.dynamic(&text, Marks::Elements);
+            let shown = highlighter.dynamic_in_steps(&text, Marks::Elements);
             let (plain, ordered) = without_marks(&shown);
             prop_assert!(ordered && !shown.contains("</hi><hi>"), "{}", shown);
             let mut rest = text.as_str();
@@ -527,17 +558,17 @@ mod always {
             if text.len() <= if shown.contains("<hi>") { 287 } else { 256 } {
                 prop_assert_eq!(&plain, &text);
             }
-            prop_assert_eq!(highlighter.dynamic(&text, Marks::None), plain.replace("<sep />", "..."));
+            prop_assert_eq!(highlighter.dynamic_in_steps(&text, Marks::None), plain.replace("<sep />", "..."));
         }
 
         #[test]
         fn controls_stand_where_elements_do(item in any_item(), text in any_text()) {
             let highlighter = highlighter(&item);
             let elements = |text: String| text.replace('\u{2}', "<hi>").replace('\u{3}', "</hi>").replace('\u{1e}', "<sep />");
-            let dynamic = highlighter.dynamic(&text, Marks::Controls);
+            let dynamic = highlighter.dynamic_in_steps(&text, Marks::Controls);
             prop_assert!(!dynamic.contains("<hi>") && !dynamic.contains("<sep />"), "{dynamic:?}");
-            prop_assert_eq!(elements(dynamic), highlighter.dynamic(&text, Marks::Elements));
-            prop_assert_eq!(elements(highlighter.embolden(&text, Marks::Controls)), highlighter.embolden(&text, Marks::Elements));
+            prop_assert_eq!(elements(dynamic), highlighter.dynamic_in_steps(&text, Marks::Elements));
+            prop_assert_eq!(elements(highlighter.embolden_in_steps(&text, Marks::Controls)), highlighter.embolden_in_steps(&text, Marks::Elements));
         }
 
         /// 256 bytes and the three hits, and what they are taken for more or less: four separators, two gaps that are

@@ -218,7 +218,7 @@ impl Running {
     ) -> Result<Vec<Ranked<Filled>>, Halt> {
         let mut gaps = Gaps::default();
         for hit in &hits[self.shown.len()..] {
-            if !gaps.are_there() && reads.is_tired() {
+            if reads.rests() {
                 return Err(Halt::Missing);
             }
             let content = gaps.note(self.fill_hits(hit, explains, format, reads))?;
