@@ -121,6 +121,11 @@ export const EXPIRY_FIRST_MS = 10_000;
 /** Longest step of expiry through a bucket; within it requests are served in turns. */
 export const EXPIRY_STEP_MS = 1_000;
 
+/** Operations, or bytes, of loads of one bucket that are told together: what the bucket commits at a time. */
+export const TOLD_OPERATIONS = 1_024;
+/** See there. */
+export const TOLD_BYTES: number = 8 << 20;
+
 /** Bytes of a feed that are split at a time. */
 export const SPLIT_BYTES: number = 256 << 10;
 /** Bytes, or operations, of one partition that are loaded at a time: about what a segment has. */

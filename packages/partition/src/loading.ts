@@ -120,15 +120,9 @@ async function intoTail(
   const { bucket, key, maintenance } = place;
   await place.room();
   for (;;) {
-    if (deadline.passed) throw tooLate();
-    const { application } = bucket;
-    const nowhere: Place = { incarnation: 0, partition: 0, key: groupOf(key), layout: 0, operation: 0 };
-    const task = place.engine.load(nowhere, nowMicros(), 0, load);
-    const stop = (): boolean => bucket.application !== application;
-    const pace = { sliceMs: SLICE_MS, turn: maintenance.turn, stop };
-    const loaded = await driveInSlices(task, sourceOf(bucket.store, key), pace);
+    const loaded = await maintenance.tailLoads.make(bucket, load, () => forTail(place, load, deadline));
     // Another application was deployed meanwhile.
-    if (loaded === undefined || stop()) continue;
+    if (loaded === undefined || bucket.application !== loaded.application) continue;
     const ids = loaded.operations.map(({ id }) => id);
     const admission = place.guard()?.admission([...ids, ...(load.ids ?? [])]) ?? "here";
     if (admission === "moved")
@@ -144,6 +138,22 @@ async function intoTail(
     const told = outcomesOf(loaded.outcomes, (index) => failureOf(failures, all[index]));
     return removes ? told : await removedApart(place, load, { all, told }, deadline);
   }
+}
+
+/** What a load comes to in a tail, by the application deployed now; nothing: another one was deployed meanwhile. */
+async function forTail(
+  { bucket, engine, key, maintenance }: LoadPlace,
+  load: Load,
+  deadline: Deadline,
+): Promise<(LoadResult & { readonly application: number }) | undefined> {
+  if (deadline.passed) throw tooLate();
+  const { application } = bucket;
+  const nowhere: Place = { incarnation: 0, partition: 0, key: groupOf(key), layout: 0, operation: 0 };
+  const task = engine.load(nowhere, nowMicros(), 0, load);
+  const stop = (): boolean => bucket.application !== application;
+  const pace = { sliceMs: SLICE_MS, turn: maintenance.turn, stop };
+  const loaded = await driveInSlices(task, sourceOf(bucket.store, key), pace);
+  return loaded && { ...loaded, application };
 }
 
 /** What came of operations, with those that only remove done by themselves where the device is full: what is kept back is for them. */

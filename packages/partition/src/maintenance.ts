@@ -17,6 +17,7 @@ import { type Job, jobOf } from "./maintenance/job.ts";
 import { Jobs } from "./maintenance/jobs.ts";
 import type { MaintenanceOptions } from "./maintenance/maintenance-options.ts";
 import { FoldTally, isLong } from "./maintenance/tail.ts";
+import { TailLoads } from "./maintenance/tail-loads.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
 import { FreeSpace } from "./upkeep/free-space.ts";
@@ -30,6 +31,8 @@ export class Maintenance {
   readonly #compactor: Compactor;
   /** Where segments that are to be committed stand until they are: there are those of one partition at a time. */
   readonly room: ResultRoom = new ResultRoom();
+  /** Loads that go to tails. */
+  readonly tailLoads: TailLoads;
   readonly #attention = new Map<Bucket, Attention>();
   /** What was compacted since somebody asked for it. */
   readonly folded: Folded = new Folded();
@@ -44,6 +47,7 @@ export class Maintenance {
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
+    this.tailLoads = new TailLoads(options.turn);
     const { folded } = this;
     const isStopped = (): boolean => this.#stopped;
     const checkpoint = (attention: Attention): void => this.#checkpoint(attention, false);
