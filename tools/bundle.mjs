@@ -190,7 +190,8 @@ function librariesOf(folder, names) {
   const files = new Map(names.map((name) => [name, resolve(name)]));
   return {
     name: "libraries",
-    resolveId: (id) => files.get(id),
+    // What is copied has a copy of what it takes in, too.
+    resolveId: (id, importer) => (files.has(id) && importer.endsWith(COPY) ? files.get(id) + COPY : files.get(id)),
     load: async (id) => {
       if (![...files.values()].includes(id)) return undefined;
       const what = { entryPoints: [id], bundle: true, format: "esm", write: false, external: NOT_INSIDE };

@@ -2,11 +2,12 @@
  * Node's turns and timers; Bun and Deno have the same. A turn is Node's own, also where a test has put another clock in the place of the
  * global timers, or jsdom has taken `setImmediate` away: work goes on while such a clock stands still. What waits for a time goes by that clock.
  */
-import { hrtime } from "node:process";
 import { setImmediate } from "node:timers";
 import { foldTogether } from "../maintenance/together.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { Turns } from "./turns.ts";
+
+const { hrtime } = process;
 
 function monotonicMs([seconds, nanoseconds]: [number, number]): number {
   return seconds * 1_000 + nanoseconds / 1_000_000;

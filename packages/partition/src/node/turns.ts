@@ -2,7 +2,6 @@
  * The turns of a loop of events for whoever asks for one: all that was asked for is not done in one of them, in which nothing that arrives
  * would be seen. What is done in a turn stands elsewhere.
  */
-import { nextTick } from "node:process";
 
 /** What a loop of events gives. */
 export interface Loop {
@@ -17,6 +16,8 @@ const TURN_MS = 2;
 /** So many are forgotten at a time once they are done. */
 const FORGOTTEN = 1_024;
 const SETTLED = Promise.resolve();
+/** The platform's own. The module of this name reads all that the process has, its streams among it. */
+const { nextTick } = process;
 
 /** Work that waits for a turn. */
 export class Turns {
