@@ -159,6 +159,7 @@ export class BucketHost {
 
   /** The partition of `key`; it need not exist. */
   partition(key: string): Partition {
+    this.shards.eraseNow(key);
     const bucket = this.#bucketFor(key);
     const { engine, guard = (name) => this.shards.active(name) } = this.#options;
     return new Partition(key, bucket, engine, this.#maintenance, this.#tell, () => this.#meanwhile.guard(guard(key)));

@@ -155,6 +155,9 @@ interface Known {
 /** The shards of the buckets of one thread. */
 export class BucketShards {
   readonly #host: ShardHost;
+  /** Erasures that wait for a turn, by the names of their partitions. */
+  readonly #toErase = new Map<string, () => void>();
+  #isErasing = false;
   readonly #known = new Map<string, Known>();
   #met = new Set<string>();
 
@@ -221,11 +224,11 @@ export class BucketShards {
         copy: async ({ attempt, number, operations }) => await nothing(this.#copy(name, attempt, number, operations)),
         open: async ({ attempt }) =>
           await nothing(this.#keep(name, { ...filling(this.#record(name), attempt), isOpen: true })),
-        erase: async () => this.#erase(name),
+        erase: () => this.#inTurn(name, () => this.#erase(name)),
         drop: async ({ made }) => this.#drop(name, made),
         purge: () => this.#host.maintenance.erased(this.#host.bucketFor(name)).gone(),
         usage: async ({ made }) => this.#usage(name, made),
-        remove: async () => this.#remove(name),
+        remove: () => this.#inTurn(name, () => this.#remove(name)),
         marks: async () => this.#host.meanwhile.marks(),
         meanwhile: async (look) => await this.#host.meanwhile.look(look),
         release: async () => await nothing(this.#host.meanwhile.release()),
@@ -417,6 +420,42 @@ export class BucketShards {
     const record = this.#record(name);
     if (made !== undefined && record?.made !== made) return undefined;
     return { usage: this.#host.usage(name), offspring: record === undefined ? [] : offspring(record) };
+  }
+
+  /** Erases, with a turn for others before the next: each waits for the device, and many may come at once, or one after the other. */
+  #inTurn<Result>(name: string, erase: () => Result): Promise<Result> {
+    this.eraseNow(name);
+    return new Promise((resolve, reject) => {
+      const run = (): void => {
+        this.#toErase.delete(name);
+        try {
+          resolve(erase());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#toErase.set(name, run);
+      if (this.#isErasing) return;
+      run();
+      void this.#eraseOthers();
+    });
+  }
+
+  async #eraseOthers(): Promise<void> {
+    this.#isErasing = true;
+    for (let isLeft = true; isLeft; ) {
+      await this.#host.maintenance.turn();
+      const [next] = this.#toErase.values();
+      next?.();
+      // One that comes soon after the last waits for a turn too.
+      isLeft = next !== undefined;
+    }
+    this.#isErasing = false;
+  }
+
+  /** Has an erasure wait no longer: what is written after it was asked for stays. */
+  eraseNow(name: string): void {
+    this.#toErase.get(name)?.();
   }
 
   #remove(name: string): Erasure {
