@@ -208,7 +208,8 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
         return objects.isRestless;
       },
       get restsAt(): Date | undefined {
-        return objects.restsAtMs === undefined ? undefined : new Date(objects.restsAtMs);
+        // A platform takes no alarm of the past.
+        return objects.restsAtMs === undefined ? undefined : new Date(Math.max(objects.restsAtMs, Date.now()));
       },
       rest: async () => {
         closed.throwIfAborted();

@@ -79,6 +79,20 @@ test.each([
   }
 });
 
+test("when an object is to rest is a time that an alarm can be set for", async () => {
+  const storage = new StandInStorage();
+  const first = await openIn(storage, { schemas: [note] });
+  const beganMs = Date.now();
+  await first.group("me").put(note, "1", { body: "red", n: 1 });
+  // Nobody asked before the write.
+  expect(first.restsAt?.getTime()).toBeGreaterThanOrEqual(beganMs + 5_000);
+  await first.close();
+  // It lost its memory, and rests as soon as it can.
+  const next = await openIn(storage, { schemas: [note] });
+  expect(next.restsAt?.getTime()).toBeGreaterThanOrEqual(beganMs);
+  await next.close();
+});
+
 test("documents expire in an object whose alarm is set for when it has to rest", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());

@@ -119,7 +119,8 @@ export class OwnObjects implements ObjectPort {
     const expires = this.#options.core.report?.schemas.some(({ garbageCollection }) => garbageCollection !== undefined);
     for (let from = 0, more = true; more; ) {
       const some = this.#directory.from(from, LISTED);
-      for (const { key } of some) if (expires || this.#isUnsettled(key)) this.#restless.set(key, 0);
+      for (const { key } of some)
+        if (!this.#restless.has(key) && (expires || this.#isUnsettled(key))) this.#restless.set(key, 0);
       [from, more] = [(some.at(-1)?.number ?? 0) + 1, some.length === LISTED];
     }
   }
