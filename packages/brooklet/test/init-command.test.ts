@@ -123,8 +123,11 @@ async function started(
   more: NodeJS.ProcessEnv,
 ): Promise<Started> {
   const env = { ...process.env, ...more };
-  const child = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
+  const child = spawn(process.execPath, words, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  // What it has started too: a workerd whose wrangler was killed never ends, and takes half of a processor.
+  onTestFinished(() => {
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   let said = "";
   const url = await new Promise<string>((resolve, reject) => {
