@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
+import { type PairModel, PairPieces } from "../src/onnx/pair-pieces.ts";
 import { Tokens } from "../src/onnx/tokens.ts";
 
 // The class as it is loaded for a model.
@@ -174,6 +175,45 @@ test.each([
     const { ids } = library.encode(text, { add_special_tokens: false });
     for (const max of [1, 7, 60, 400, 2000]) expect(tokens.plain(text, max), text).toEqual(ids.slice(0, max));
   }
+});
+
+/** A model of pairs that were chosen by chance out of letters and of what earlier pairs make. */
+function pairs(letters: readonly string[], most: number, more: object = {}) {
+  const any = chooser();
+  const made = [...letters];
+  const merges = new Set<string>();
+  while (merges.size < most) {
+    const [left, right] = [any(made), any(made)];
+    if (left.length + right.length > 12) continue;
+    merges.add(`${left} ${right}`);
+    made.push(left + right);
+  }
+  const vocab = ["[UNK]", ...new Set(made)];
+  return { ...bytes, model: { type: "BPE", unk_token: "[UNK]", vocab, merges: [...merges], ...more } };
+}
+
+test.each([
+  ["few pairs", pairs(["a", "b"], 6)],
+  ["many pairs", pairs(["a", "b", "c", "d"], 300)],
+  ["pairs with what ends a word", pairs(["a", "b", "c", "d", "a$", "b$"], 100, { end_of_word_suffix: "$" })],
+  ["pairs and bytes", pairs(["a", "b", "Ã", "©"], 40, { byte_fallback: true })],
+  ["words before pairs", pairs(["a", "b", "c"], 60, { ignore_merges: true })],
+])("of a long word the first tokens are those that the library gives the whole: %s", (name, description) => {
+  const tokens = tokensOf(name, description as Made);
+  const library = new Tokenizer(wholeOf(description as Made), {});
+  const any = chooser();
+  for (let round = 0; round < 8; round += 1) {
+    const parts = any([["a"], ["a", "b"], ["abab", "ba", "c"], [..."abcd"], ["a", "b", "z", "é", "漢"]]);
+    const text = Array.from({ length: 9_000 }, () => any(parts)).join("");
+    const { ids } = library.encode(text, { add_special_tokens: false });
+    for (const max of [1, 60, 1_000, 50_000]) expect(tokens.plain(text, max), name).toEqual(ids.slice(0, max));
+  }
+});
+
+test("of a word of a megabyte no more is read than its first tokens need", () => {
+  const { model } = new Tokenizer(wholeOf(pairs(["a", "b", "c", "d"], 30) as Made), {});
+  const [first = []] = new PairPieces(model as unknown as PairModel).parts("abdc".repeat(250_000));
+  expect(first.join("").length).toBeLessThan(2_000);
 });
 
 test("a text without spaces that has more pieces than a call has arguments is read", () => {

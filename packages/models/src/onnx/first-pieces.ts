@@ -3,6 +3,7 @@
  * without spaces is one word to the library: of a model of SentencePiece it builds all pieces of a megabyte before it gives one, in
  * seconds, and fails where they are more than a call may have arguments.
  */
+import { isLongFor, type PairModel, PairPieces } from "./pair-pieces.ts";
 
 /** What is used of the library's model. */
 export interface PieceModel {
@@ -22,18 +23,52 @@ function isUnigram(model: PieceModel): model is UnigramModel {
   return "trie" in model && "unk_score" in model;
 }
 
-/** The pieces of words until more than `most` of them have numbers of their own; of all words if there are not so many. */
-export function firstPieces(model: PieceModel, words: readonly string[], most: number): string[] {
-  const pieces: string[] = [];
-  let left = most;
-  for (const word of words) {
-    const own = isUnigram(model) ? fused(model, unigramPieces(model, word, left)) : model.encode([word]);
-    // Not as arguments of one call: a word may have more than it takes.
-    for (const piece of own) pieces.push(piece);
-    left -= knownIn(model, own);
-    if (left < 0) break;
+/** The pieces that words begin with, by one model. */
+export class FirstPieces {
+  readonly #model: PieceModel;
+  /** Made for the first word that is long. */
+  #pairs: PairPieces | undefined;
+
+  constructor(model: PieceModel) {
+    this.#model = model;
   }
-  return pieces;
+
+  /** The pieces of words until more than `most` of them have numbers of their own; of all words if there are not so many. */
+  of(words: readonly string[], most: number): string[] {
+    const model = this.#model;
+    const pieces: string[] = [];
+    let left = most;
+    for (const word of words) {
+      const own = this.#ofWord(word, left);
+      // Not as arguments of one call: a word may have more than it takes.
+      for (const piece of own) pieces.push(piece);
+      left -= knownIn(model, own);
+      if (left < 0) break;
+    }
+    return pieces;
+  }
+
+  #ofWord(word: string, most: number): readonly string[] {
+    const model = this.#model;
+    if (isUnigram(model)) return fused(model, unigramPieces(model, word, most));
+    // A word that is a token as a whole may be one before anything is merged.
+    if (!isLongFor(model, word) || model.tokens_to_ids.has(word)) return model.encode([word]);
+    return this.#ofLong(model, word, most);
+  }
+
+  #ofLong(model: PieceModel & PairModel, word: string, most: number): readonly string[] {
+    this.#pairs ??= new PairPieces(model);
+    const pieces: string[] = [];
+    let left = most;
+    for (const part of this.#pairs.parts(word)) {
+      // What a piece becomes that has no number, the library knows: bytes, or the one that stands for all such.
+      const own = part.flatMap((piece) => (model.tokens_to_ids.has(piece) ? piece : model.encode([piece])));
+      for (const piece of own) pieces.push(piece);
+      left -= knownIn(model, own);
+      if (left < 0) break;
+    }
+    return pieces;
+  }
 }
 
 /** How many pieces have numbers of their own: of those that have none, neighbours may become one. */

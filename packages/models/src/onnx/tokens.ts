@@ -4,7 +4,7 @@ import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
 import { beginningOf, cutOf, type Description } from "./beginning.ts";
-import { firstPieces, type PieceModel } from "./first-pieces.ts";
+import { FirstPieces, type PieceModel } from "./first-pieces.ts";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
@@ -47,7 +47,8 @@ export class Tokens {
     }
     const { model } = this.#encoder;
     const whole: PieceModel = Object.create(model, { encode: { value: model.encode.bind(model) } });
-    model.encode = (words) => firstPieces(whole, words, this.#piecesMax);
+    const first = new FirstPieces(whole);
+    model.encode = (words) => first.of(words, this.#piecesMax);
     this.#cut = cutOf(description);
     const own = description.truncation;
     this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
