@@ -2,7 +2,8 @@
  * The text of an answer as it may be shown: citations checked, and nothing in it that a renderer of Markdown or HTML would
  * fetch or run. It comes in pieces, cut anywhere; what a piece leaves open is kept until it is clear, within a limit.
  *
- * `[3]` and `[1, 3]` are citations: of numbers without a passage, only the others stay. Images become their description,
+ * `[3]` and `[1, 3]` are citations: of numbers without a passage, only the others stay. Some models write `【3】`, `［3］` or `【3†title】`, which
+ * are the same. Images become their description,
  * links their text, tags vanish, and an address that stands for itself is put into a code span, so that it can be read
  * and copied but leads nowhere.
  */
@@ -21,10 +22,17 @@ export interface AnswerPiece {
 /** Characters kept back at most: what is still open then is no link or tag of honest use. */
 const HELD_MAX = 2_048;
 const DEPTH_MAX = 8;
-const CITATION = /^\s*\d+(?:\s*[,;–-]\s*\d+)*\s*$/;
-/** A citation that the end of an answer cut off: whether its last number is whole is not known. */
-const CUT_CITATION = /^\[\s*\d+(?:\s*[,;–-]\s*\d*)*\s*$/;
-const CUT_CITATION_MAX = 100;
+const NUMBERS = String.raw`\d+(?:\s*[,;，；、–-]\s*\d+)*`;
+const CITATION: RegExp = new RegExp(String.raw`^\s*${NUMBERS}\s*$`);
+/** What may stand behind the numbers in wide brackets. */
+const SOURCE = String.raw`(?:†[^【】［］[\]<>\n]{0,100})?`;
+const WIDE_CITATION: RegExp = new RegExp(String.raw`^[【［]\s*(${NUMBERS})\s*${SOURCE}[】］]`);
+const NUMBERS_SO_FAR = String.raw`\d+(?:\s*[,;，；、–-]\s*\d*)*\s*`;
+/** What may become a citation in wide brackets. */
+const OPEN_WIDE_CITATION: RegExp = new RegExp(String.raw`^[【［]\s*(?:${NUMBERS_SO_FAR}${SOURCE})?$`);
+/** A citation that the end of an answer cut off, with the spaces before it: whether its last number is whole is not known. */
+const CUT_CITATION: RegExp = new RegExp(String.raw`\s*(?:\[\s*${NUMBERS_SO_FAR}|[【［]\s*${NUMBERS_SO_FAR}${SOURCE})$`);
+const CUT_CITATION_MAX = 200;
 /** A tag, a comment, a declaration, or an address in angle brackets. */
 const TAG_BEGIN = /^<[a-z/!?]/i;
 /** An address in angle brackets (CommonMark 0.31.2, 6.5). */
@@ -85,9 +93,7 @@ export class AnswerText {
 
 /** The citation, with the spaces before it, that a text ends in without closing it. */
 function cutCitation(text: string): string {
-  const at = text.lastIndexOf("[");
-  if (at < 0 || text.length - at > CUT_CITATION_MAX || !CUT_CITATION.test(text.slice(at))) return "";
-  return text.slice(text.slice(0, at).trimEnd().length);
+  return CUT_CITATION.exec(text.slice(-CUT_CITATION_MAX))?.[0] ?? "";
 }
 
 /** How much of a text cannot be changed by what follows it but for an address at its end: up to a space before a word, and not within a construct. */
@@ -109,7 +115,7 @@ function closedLength(text: string): number {
   return text.length - cut > 2 * HELD_MAX ? open : cut;
 }
 
-const MARK = /[[<]/g;
+const MARK = /[[<【［]/g;
 
 /** The next character that may begin a construct. */
 function nextMark(text: string, from: number): number {
@@ -136,6 +142,7 @@ function endOfConstruct(text: string, at: number): number {
     const end = text.indexOf(">", at);
     return end < 0 ? -1 : end + 1;
   }
+  if (text[at] !== "[") return endOfWideCitation(text, at);
   const end = closing(text, at, "[", "]");
   if (end < 0 || end + 1 === text.length) return -1;
   if (text[end + 1] === "(") {
@@ -143,6 +150,17 @@ function endOfConstruct(text: string, at: number): number {
     return target < 0 ? -1 : target + 1;
   }
   return end + 1;
+}
+
+/** As much of a text as a citation in wide brackets may have. */
+const WIDE_MAX = 200;
+
+/** Where the citation in wide brackets at `at` ends; -1 while it may become one, and behind the bracket where it is none. */
+function endOfWideCitation(text: string, at: number): number {
+  const begin = text.slice(at, at + WIDE_MAX);
+  const [citation] = WIDE_CITATION.exec(begin) ?? [];
+  if (citation !== undefined) return at + citation.length;
+  return begin.length < WIDE_MAX && OPEN_WIDE_CITATION.test(begin) ? -1 : at + 1;
 }
 
 /** Where the bracket at `at` is closed; -1 if it is not. */
@@ -185,7 +203,8 @@ class Writer implements AnswerPiece {
       if (next < 0) break;
       const isImage = text[next] === "[" && text[next - 1] === "!";
       this.#add(text.slice(at, isImage ? next - 1 : next));
-      at = text[next] === "<" ? this.#tag(text, next) : await this.#brackets(text, next, depth);
+      if (text[next] === "<") at = this.#tag(text, next);
+      else at = text[next] === "[" ? await this.#brackets(text, next, depth) : await this.#wideBracket(text, next);
     }
     this.#add(text.slice(at));
   }
@@ -231,6 +250,17 @@ class Writer implements AnswerPiece {
     return next === "(" ? endOfTarget(text, end + 1) : end + 1;
   }
 
+  /** A citation in wide brackets is written as any other; another such bracket stays. Gives where to go on. */
+  async #wideBracket(text: string, at: number): Promise<number> {
+    const [whole = "", numbers] = WIDE_CITATION.exec(text.slice(at, at + WIDE_MAX)) ?? [];
+    if (numbers === undefined) {
+      this.#add(text.charAt(at));
+      return at + 1;
+    }
+    await this.#citation(numbers, text.slice(at + whole.length));
+    return at + whole.length;
+  }
+
   async #citation(inside: string, rest: string): Promise<void> {
     const numbers = numbersOf(inside);
     const kept: number[] = [];
@@ -259,7 +289,7 @@ const RANGE_MAX = 50;
 
 /** The numbers of `1, 3` and `2-4`. */
 function numbersOf(inside: string): number[] {
-  return inside.split(/[,;]/).flatMap((part) => {
+  return inside.split(/[,;，；、]/).flatMap((part) => {
     const [first = 0, last = first] = (part.match(/\d+/g) ?? []).map(Number);
     if (!(last > first && last - first < RANGE_MAX)) return first === last ? [first] : [first, last];
     return Array.from({ length: last - first + 1 }, (_, index) => first + index);

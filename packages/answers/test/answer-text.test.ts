@@ -66,6 +66,16 @@ const CASES: readonly (readonly [said: string, shown: string, cited: readonly nu
     ["a list [x] and array[0]", "a list [x] and array", [], ["[0]"]],
     ["nested [see [1] there] end", "nested [see [1] there] end", [1], []],
     ["äöü 😀 [1] 😀", "äöü 😀 [1] 😀", [1], []],
+    // Brackets that some models write.
+    ["Due on Friday 【1】.", "Due on Friday [1].", [1], []],
+    ["发票【1】于周五到期［2、9］。", "发票[1]于周五到期[2]。", [1, 2], ["[9]"]],
+    ["Both say so 【1†mail from shop】【3†m3†L1-L9】.", "Both say so [1][3].", [1, 3], []],
+    ["Ranges 【1–3】 and 【 2 ; 3 】", "Ranges [1, 2, 3] and [2, 3]", [1, 2, 3, 2, 3], []],
+    ["As a link 【1】(https://evil.example) it is.", "As a link [1] (`https://evil.example`) it is.", [1], []],
+    ["At noon 【2", "At noon", [], ["【2"]],
+    ["At noon 【2†m", "At noon", [], ["【2†m"]],
+    ["A title 【注意】 and 【a [1]】 and 【1 of 3】", "A title 【注意】 and 【a [1]】 and 【1 of 3】", [1], []],
+    ["【<b>1】 and 【1†<b>x】", "【1】 and 【1†x】", [], []],
     // Without spaces between words.
     ["发票[1]于周五到期，合同[2,9]也是。", "发票[1]于周五到期，合同[2]也是。", [1, 2], ["[9]"]],
     ["請求書は[リンク](https://例え.example)にあります", "請求書はリンクにあります", [], []],
