@@ -6,7 +6,7 @@
  * All packages have one version, and are published in the order of their dependencies (docs/decisions/0050).
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -14,23 +14,18 @@ import { parseArgs } from "node:util";
 import { problemsOf, publishedPackages, root } from "./packages.mjs";
 import { rehearsalProblems } from "./rehearsal.mjs";
 import { packPackages, tarballProblems } from "./tarballs.mjs";
-import { releaseChangelog, withVersion } from "./versions.mjs";
+import { textsWith } from "./versions.mjs";
 
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
 const { values: options } = parseArgs({
   options: { publish: { type: "boolean" }, to: { type: "string" }, version: { type: "string" } },
 });
 
-/** Writes a version into every manifest, and the date above the changes that come with it. */
+/** Writes a version wherever one stands, and the date above the changes that come with it. */
 function writeVersion(version) {
-  const known = new Set(publishedPackages().map(({ name }) => name));
-  const folders = ["packages", "apps", "examples"].flatMap((room) =>
-    readdirSync(join(root, room)).map((name) => `${room}/${name}`),
-  );
-  for (const folder of folders) rewrite(`${folder}/package.json`, (text) => withVersion(text, version, known));
-  const date = new Date().toISOString().slice(0, 10);
-  rewrite("CHANGELOG.md", (text) => releaseChangelog(text, version, date));
-  rewrite("Cargo.toml", (text) => text.replace(/^version = ".*"$/m, `version = "${version}"`));
+  // All texts are made before one is written.
+  const texts = textsWith(version, new Date().toISOString().slice(0, 10));
+  for (const [path, text] of texts) writeFileSync(join(root, path), text);
   // Both lock files follow.
   execFileSync(npm, ["install", "--package-lock-only"], {
     cwd: root,
@@ -38,11 +33,6 @@ function writeVersion(version) {
     shell: process.platform === "win32",
   });
   execFileSync("cargo", ["update", "--workspace"], { cwd: root, stdio: "inherit" });
-}
-
-function rewrite(path, change) {
-  const full = join(root, path);
-  writeFileSync(full, change(readFileSync(full, "utf8")));
 }
 
 /** Packs and checks; what is wrong is printed. The tarballs, if nothing is. */
@@ -63,10 +53,11 @@ async function checkedTarballs(folder) {
   return problems.length === 0 ? tarballs : undefined;
 }
 
-/** Publishes with provenance; true if npm took each. */
+/** Publishes with provenance; true if npm took each. What is tried before a release is not what `npm install` takes. */
 function publish(tarballs) {
-  return tarballs.every(({ name, path }) => {
-    const words = ["publish", path, "--access", "public", "--tag", "latest", "--provenance"];
+  return tarballs.every(({ name, path, manifest }) => {
+    const tag = manifest.version.includes("-") ? "next" : "latest";
+    const words = ["publish", path, "--access", "public", "--tag", tag, "--provenance"];
     const { status } = spawnSync(npm, words, { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
     if (status !== 0) console.error(`${name}: npm publish ended with ${status}`);
     return status === 0;

@@ -1,12 +1,13 @@
 /** That every package could be published: its manifest, its notices, and its tarball as publint, attw and the budgets see it. */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, inject, test } from "vitest";
 import sizes from "../sizes.json" with { type: "json" };
-import { problemsOf, publishedPackages, root } from "./packages.mjs";
+import { problemsOf, publishedPackages, readManifest, root } from "./packages.mjs";
 import { tarballProblems } from "./tarballs.mjs";
-import { releaseChangelog, withVersion } from "./versions.mjs";
+import { manifestFolders, releaseChangelog, textsWith, withVersion } from "./versions.mjs";
 
 const packages = publishedPackages();
 
@@ -61,10 +62,44 @@ describe("a release", () => {
     expect(() => withVersion(text, "next", new Set())).toThrow("is no version");
   });
 
+  test("is written wherever one stands, and nowhere else is one", () => {
+    const changes = readFileSync(join(root, "CHANGELOG.md"), "utf8").replace(
+      "## Unreleased\n",
+      "## Unreleased\n\n* This.\n",
+    );
+    const texts = textsWith("9.9.9", "2026-01-02", changes);
+    const names = new Set(manifestFolders().map((folder) => readManifest(folder).name));
+    for (const folder of manifestFolders()) {
+      const manifest = JSON.parse(texts.get(`${folder}/package.json`) ?? "");
+      const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.peerDependencies };
+      const others = Object.entries(all).filter(([name, version]) => names.has(name) && version !== "9.9.9");
+      expect([folder, manifest.version, others]).toEqual([folder, "9.9.9", []]);
+    }
+    const { version } = readManifest("packages/brooklet");
+    const said = new RegExp(
+      `"${version.replaceAll(".", String.raw`\.`)}"|^${version.replaceAll(".", String.raw`\.`)}$`,
+      "m",
+    );
+    const files = execFileSync("git", ["ls-files", "packages", "apps", "examples", "docs", "Cargo.toml"], {
+      cwd: root,
+      encoding: "utf8",
+    })
+      .split("\n")
+      .filter((path) => /\.(ts|mjs|json|md|toml|jsonc)$/.test(path) && !path.startsWith("packages/store/test/data"));
+    const others = files.filter((path) => !texts.has(path) && said.test(readFileSync(join(root, path), "utf8")));
+    expect(others).toEqual([]);
+    for (const path of ["Cargo.toml", "packages/adapters/src/version.ts"]) expect(texts.get(path)).toContain('"9.9.9"');
+    expect(texts.get("CHANGELOG.md")).toContain("## 9.9.9 (2026-01-02)");
+  });
+
   test("puts its name above the changes", () => {
     const text = "# Changelog\n\n## Unreleased\n\n* a\n\n## 0.1.0\n";
     const released = "# Changelog\n\n## Unreleased\n\n## 0.2.0 (2026-01-02)\n\n* a\n\n## 0.1.0\n";
     expect(releaseChangelog(text, "0.2.0", "2026-01-02")).toBe(released);
-    expect(() => releaseChangelog("# Changelog\n\n## Unreleased\n\n## 0.1.0\n", "0.2.0", "")).toThrow("nothing");
+    const inParts = text.replace("## Unreleased\n", "## Unreleased\n\n### The edge\n");
+    expect(releaseChangelog(inParts, "0.2.0", "2026-01-02")).toContain("## 0.2.0 (2026-01-02)\n\n### The edge\n");
+    expect(() => releaseChangelog("# Changelog\n\n## Unreleased\n\n## 0.1.0\n\n* First.\n", "0.2.0", "")).toThrow(
+      "nothing",
+    );
   });
 });

@@ -9,6 +9,7 @@ import { documentsByName } from "./mcp/by-name.ts";
 import type { McpNamed } from "./mcp/documents.ts";
 import { answeredMessage } from "./mcp/message.ts";
 import { type McpServed, mcpServerOf } from "./mcp/tools.ts";
+import { VERSION } from "./version.ts";
 
 export { kindsOf } from "./schema-fields.ts";
 
@@ -56,7 +57,7 @@ const SCHEMAS_MAX = 16;
  * ```
  */
 export function mcpEndpoint(options: McpEndpointOptions): (asked: McpAsked) => Promise<Response> {
-  const { name = "brooklet", version = "0.1.0" } = options;
+  const { name = "brooklet", version = VERSION } = options;
   return async (asked) => {
     const served = servedTo(asked, options);
     if (served.length === 0 || served.length > SCHEMAS_MAX)

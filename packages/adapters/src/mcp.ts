@@ -11,6 +11,7 @@ import type { McpDocuments, McpNamed, Told } from "./mcp/documents.ts";
 import { ID, mcpServerOf, toolResult } from "./mcp/tools.ts";
 import { storedInput } from "./model-field.ts";
 import { type ForgetRules, forget, type RememberRules, remember, WRITE_WARNING } from "./model-write.ts";
+import { VERSION } from "./version.ts";
 
 /** What a server is bound to. */
 export interface McpOptions<S extends AnySchema = AnySchema> {
@@ -54,7 +55,7 @@ export interface McpOptions<S extends AnySchema = AnySchema> {
  * ```
  */
 export function createMcpServer<S extends AnySchema = AnySchema>(options: McpOptions<S>): McpServer {
-  const { name = "brooklet", version = "0.1.0", description = "the user's documents", write } = options;
+  const { name = "brooklet", version = VERSION, description = "the user's documents", write } = options;
   const served = { documents: documentsOf(options), description, suffix: "" };
   const server = mcpServerOf({
     name,

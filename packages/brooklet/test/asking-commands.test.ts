@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import { spreadOf } from "../src/command/inspection/bench.ts";
 import { readMetrics } from "../src/command/inspection/stats.ts";
 import { makeProgram, runCommandLine } from "../src/command/program.ts";
@@ -215,7 +216,7 @@ describe("every command", () => {
 });
 
 test("the version is the package's", async () => {
-  expect(await ran(["--version"])).toMatchObject({ code: 0, printed: ["0.1.0"] });
+  expect(await ran(["--version"])).toMatchObject({ code: 0, printed: [manifest.version] });
 });
 
 describe("completion", () => {

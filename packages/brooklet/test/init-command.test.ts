@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { TEMPLATES } from "create-brooklet";
 import { expect, onTestFinished, test } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import { runCommandLine } from "../src/command/program.ts";
 
 const run = promisify(execFile);
@@ -52,7 +53,7 @@ async function made(template: string): Promise<string> {
   expect([code, JSON.parse(printed.join(""))]).toMatchObject([0, { folder, template }]);
   expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain("node_modules/");
   const { name, dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  expect([name, dependencies.brooklet]).toEqual(["mine", "0.1.0"]);
+  expect([name, dependencies.brooklet]).toEqual(["mine", manifest.version]);
   const told = await run(process.execPath, [join(MODULES, "typescript/bin/tsc")], { cwd: folder }).catch(
     (error: { readonly stdout: string }) => error,
   );
