@@ -233,16 +233,16 @@ pub(crate) fn each(value: &Datum, function: &dyn Fn(&Datum) -> Datum) -> Datum {
     }
 }
 
-/// Joins the values of arguments from the left; the first is converted.
+/// Joins the values of arguments from the left, each of them converted, what has no partner too.
 fn join_values(
     arguments: &[Node],
     of: &Document<'_>,
     join: &dyn Fn(&Datum, &Datum) -> Datum,
     convert: &dyn Fn(&Datum) -> Datum,
 ) -> Datum {
-    let mut values = arguments.iter().map(|argument| argument.value(of));
-    let first = values.next().map_or(Datum::Nothing, |first| each(&first, convert));
-    values.fold(first, |left, right| pairs(&left, &right, &|a, b| join(a, &convert(b))))
+    let mut values = arguments.iter().map(|argument| each(&argument.value(of), convert));
+    let first = values.next().unwrap_or(Datum::Nothing);
+    values.fold(first, |left, right| pairs(&left, &right, join))
 }
 
 /// Joins two values element by element. One element goes with all of the other side; else the tail of the longer side is

@@ -18,7 +18,8 @@ pub(crate) enum SortValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SortKind {
     Integer,
-    Float,
+    Float32,
+    Float64,
     Text,
     Bytes,
 }
@@ -28,7 +29,8 @@ impl SortKind {
     pub(super) fn of(data_type: &DataType) -> Option<SortKind> {
         Some(match data_type {
             DataType::Byte | DataType::Int | DataType::Long | DataType::Bool => SortKind::Integer,
-            DataType::Float | DataType::Double | DataType::Float16 => SortKind::Float,
+            DataType::Float | DataType::Float16 => SortKind::Float32,
+            DataType::Double => SortKind::Float64,
             DataType::String | DataType::Uri => SortKind::Text,
             DataType::Raw => SortKind::Bytes,
             DataType::Array(element) | DataType::WeightedSet { element, .. } => match SortKind::of(element)? {
@@ -39,14 +41,20 @@ impl SortKind {
         })
     }
 
-    /// What stands in for a missing value; nothing if it is no value of this kind.
+    /// What stands in for a missing value, as a field of this kind would have it; nothing if it is no value of it.
     pub(super) fn replacement(self, text: &str) -> Option<SortValue> {
         match self {
             SortKind::Integer => text.trim().parse().ok().map(SortValue::Integer),
-            SortKind::Float => text.trim().parse().ok().filter(|value: &f64| !value.is_nan()).map(SortValue::Number),
+            SortKind::Float32 => float_value(text.trim().parse().ok().map(|value: f32| value.into())?),
+            SortKind::Float64 => float_value(text.trim().parse().ok()?),
             SortKind::Text | SortKind::Bytes => Some(SortValue::Text(text.as_bytes().to_vec())),
         }
     }
+}
+
+/// What a document is ordered by where it has this number: NaN is no value.
+pub(super) fn float_value(value: f64) -> Option<SortValue> {
+    (!value.is_nan()).then_some(SortValue::Number(value))
 }
 
 fn is_collection(data_type: &DataType) -> bool {
@@ -87,8 +95,8 @@ fn sort_value(value: &Value, ordered: &dyn Fn(&str) -> Vec<u8>) -> Option<SortVa
         Value::Int(number) => SortValue::Integer((*number).into()),
         Value::Long(number) => SortValue::Integer(*number),
         Value::Bool(flag) => SortValue::Integer((*flag).into()),
-        Value::Float(number) if !number.is_nan() => SortValue::Number((*number).into()),
-        Value::Double(number) if !number.is_nan() => SortValue::Number(*number),
+        Value::Float(value) => return float_value((*value).into()),
+        Value::Double(value) => return float_value(*value),
         Value::String(text) => SortValue::Text(ordered(text)),
         Value::Raw(bytes) => SortValue::Text(bytes.clone()),
         _ => return None,

@@ -13,7 +13,7 @@ use brooklet_task::{Code, Issues, Rejection};
 use super::collation;
 use super::collation::Collation;
 pub(crate) use super::sort_values::SortValue;
-use super::sort_values::{SortKind, collect, is_several};
+use super::sort_values::{SortKind, collect, float_value, is_several};
 use crate::deployed::DeployedSchema;
 use crate::ranking::spot::Spot;
 use crate::ranking::{single_number, single_string, texts_of};
@@ -283,8 +283,7 @@ impl BoundKey {
     fn number(&self, column: &ColumnHeader, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<SortValue>, Halt> {
         let ColumnKind::Numbers { number, collection } = &column.spec.kind else { return Ok(None) };
         if *collection == Collection::Single && *number != NumberKind::Int64 {
-            let number = single_number(column, spot, reads)?;
-            return Ok((!number.is_nan()).then_some(SortValue::Number(number)));
+            return Ok(float_value(single_number(column, spot, reads)?));
         }
         let several = *collection != Collection::Single;
         let values = integers_or_floats(column, *number, several, spot, reads)?;
@@ -342,10 +341,11 @@ fn integers_or_floats(
         let block = SingleBlock::read(block.bytes(), rows, number)?;
         (block.values, at..at + usize::from(block.has(at)))
     };
-    let value = |at: usize| {
-        if number.is_integer() { SortValue::Integer(values.integer(at)) } else { SortValue::Number(values.float(at)) }
+    let value = |at: usize| match number.is_integer() {
+        true => Some(SortValue::Integer(values.integer(at))),
+        false => float_value(values.float(at)),
     };
-    Ok(range.map(value).collect())
+    Ok(range.filter_map(value).collect())
 }
 
 /// A text as it is compared: lowercased and without accents, letter by letter; what folds to several letters is only
