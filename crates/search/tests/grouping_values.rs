@@ -1,5 +1,6 @@
 //! Expressions of groupings over odd values (no value, NaN, infinities, zeros of either sign, the ends of whole numbers,
-//! letters beyond ASCII) against a naive twin that evaluates a tree of its own; every field is there twice, as a column
+//! letters beyond ASCII), cut into widths and buckets and filtered, as YQL and as JSON, against a naive twin that
+//! evaluates a tree of its own; every field is there twice, as a column
 //! and within the document alone, and folded documents are mixed with those of the tail. `PROPTEST_CASES` says how many
 //! requests are compared.
 mod host;
@@ -626,8 +627,7 @@ fn id_of(value: &Value) -> String {
     match value {
         Value::Bool(flag) => format!("bool:{flag}"),
         Value::Long(value) => format!("long:{value}"),
-        Value::Double(value) if value.is_nan() => "double:NaN".to_owned(),
-        Value::Double(value) => format!("double:{:?}", value + 0.0),
+        Value::Double(value) => format!("double:{}", double_id(*value)),
         Value::Text(text) => format!("string:{text}"),
         Value::Raw(bytes) => format!("raw:{}", base64(bytes)),
     }
@@ -648,15 +648,198 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The same of a group that was found.
+/// The same of a group that was found: doubles as numbers, whatever they are written like.
 fn found_id(id: &str) -> String {
     let id = id.strip_prefix("group:").unwrap();
-    match id.strip_prefix("double:") {
-        Some(text) => {
-            let value: f64 = text.parse().unwrap();
-            if value.is_nan() { "double:NaN".to_owned() } else { format!("double:{:?}", value + 0.0) }
+    let Some((kind @ ("double" | "double_bucket"), values)) = id.split_once(':') else { return id.to_owned() };
+    let values: Vec<String> = values.split(':').map(|text| double_id(text.parse().unwrap())).collect();
+    format!("{kind}:{}", values.join(":"))
+}
+
+fn double_id(value: f64) -> String {
+    if value.is_nan() { "NaN".to_owned() } else { format!("{:?}", value + 0.0) }
+}
+
+/// How values become groups.
+enum Cut {
+    Whole,
+    LongWidth(i64),
+    DoubleWidth(f64),
+    /// From, to; nothing is infinite.
+    Buckets(Vec<(Option<Value>, Option<Value>)>),
+}
+
+struct By {
+    text: String,
+    of: Expression,
+    cut: Cut,
+}
+
+impl By {
+    fn random(random: &mut Random) -> By {
+        let of = anything(random);
+        match (of.kind, random.below(4)) {
+            (Kind::Long | Kind::Double, 0) => {
+                let width = random.one_of(&[1i64, 2, 7, 100, 1 << 40, i64::MAX, 0]);
+                let text = format!("fixedwidth({}, {width})", of.text);
+                let cut = if of.kind == Kind::Long { Cut::LongWidth(width) } else { Cut::DoubleWidth(width as f64) };
+                By { text, of, cut }
+            }
+            (Kind::Long | Kind::Double | Kind::Text, 1) => By::buckets(random, of),
+            _ => By { text: of.text.clone(), of, cut: Cut::Whole },
         }
-        None => id.to_owned(),
+    }
+
+    fn buckets(random: &mut Random, of: Expression) -> By {
+        let bound = |at: usize| match of.kind {
+            Kind::Long => Value::Long([-7, -1, 0, 1, 7, 12, 1 << 40][at]),
+            Kind::Double => Value::Double([-7.0, -0.5, 0.0, 1.5, 2.5, 1e6, 1e9][at]),
+            _ => Value::Text(["", "0", "1", "B", "a", "z", "é"][at].to_owned()),
+        };
+        let written = |value: &Option<Value>, end: &str| match value {
+            None => end.to_owned(),
+            Some(Value::Double(value)) => format!("{value:?}"),
+            Some(Value::Text(text)) => format!("\"{text}\""),
+            Some(value) => shown(value),
+        };
+        let (mut at, mut buckets) = (0, Vec::new());
+        while at < 6 && buckets.len() < 4 {
+            let to = at + 1 + random.below(3);
+            let from = Some(bound(at)).filter(|_| at > 0 || of.kind == Kind::Text);
+            let end = (to < 7).then(|| bound(to)).filter(|_| to < 6 || of.kind == Kind::Text);
+            if (from.is_some() || end.is_some()) && (of.kind != Kind::Text || end.is_some()) {
+                buckets.push((from, end));
+            }
+            at = to + random.below(2);
+        }
+        let texts: Vec<String> = buckets
+            .iter()
+            .map(|(from, to)| format!("bucket[{}, {}>", written(from, "-inf"), written(to, "inf")))
+            .collect();
+        if texts.is_empty() {
+            return By { text: of.text.clone(), of, cut: Cut::Whole };
+        }
+        By { text: format!("predefined({}, {})", of.text, texts.join(", ")), of, cut: Cut::Buckets(buckets) }
+    }
+
+    /// The group of a value: its id, and its place among others.
+    fn group(&self, value: &Value) -> (String, Value) {
+        match &self.cut {
+            Cut::Whole => (id_of(value), value.clone()),
+            Cut::LongWidth(width) => {
+                let (value, width) = (i128::from(long(value)), i128::from(*width));
+                let within = |limit: i128| limit.clamp(i64::MIN.into(), i64::MAX.into());
+                let from = if width > 0 { within(value.div_euclid(width) * width) } else { value };
+                let to = if width > 0 { within((value.div_euclid(width) + 1) * width) } else { value };
+                (format!("long_bucket:{from}:{to}"), Value::Long(from as i64))
+            }
+            Cut::DoubleWidth(width) => {
+                let value = double(value);
+                let at = (value / width).floor();
+                let cuts = *width > 0.0 && value.is_finite();
+                let (from, to) = if cuts { (at * width, (at + 1.0) * width) } else { (value, value) };
+                (format!("double_bucket:{}:{}", double_id(from), double_id(to)), Value::Double(from))
+            }
+            Cut::Buckets(buckets) => {
+                let is_nan = matches!(value, Value::Double(value) if value.is_nan());
+                let holds = |(from, to): &(Option<Value>, Option<Value>)| {
+                    !is_nan
+                        && from.as_ref().is_none_or(|from| order(value, from).is_ge())
+                        && to.as_ref().is_none_or(|to| order(value, to).is_lt())
+                };
+                let Some(at) = buckets.iter().position(holds) else { return ("null".to_owned(), Value::Long(-1)) };
+                let end = |end: &Option<Value>, above: bool| match (end, self.of.kind) {
+                    (None, Kind::Long) => if above { i64::MAX } else { i64::MIN }.to_string(),
+                    (None, _) => double_id(if above { f64::INFINITY } else { f64::NEG_INFINITY }),
+                    (Some(Value::Double(value)), _) => double_id(*value),
+                    (Some(value), _) => shown(value),
+                };
+                let kind = match self.of.kind {
+                    Kind::Long => "long",
+                    Kind::Double => "double",
+                    _ => "string",
+                };
+                let (from, to) = &buckets[at];
+                (format!("{kind}_bucket:{}:{}", end(from, false), end(to, true)), Value::Long(at as i64))
+            }
+        }
+    }
+}
+
+/// A pattern, and whether a text is of it.
+type Pattern = (&'static str, fn(&str) -> bool);
+
+const PATTERNS: [Pattern; 4] = [
+    ("[aBé].*", |text| text.starts_with(['a', 'B', 'é'])),
+    (".*[0-9]", |text| text.ends_with(|c: char| c.is_ascii_digit())),
+    ("true|zz.|", |text| ["", "true", "zz\u{10000}"].contains(&text)),
+    ("-?[0-9]+", |text| {
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    }),
+];
+
+/// Which documents are grouped at all: how it is written, and whether it holds.
+struct Filter {
+    text: String,
+    holds: Box<dyn Fn(&Document) -> bool>,
+}
+
+impl Filter {
+    /// Of fields that are not among those grouped by, whose elements would be asked one by one.
+    fn random(random: &mut Random, by: &By, depth: usize) -> Filter {
+        let is_other =
+            |name: &str| !by.text.split(|c: char| !c.is_alphanumeric()).any(|word| word.trim_end_matches('x') == name);
+        let pick = |random: &mut Random, fits: &dyn Fn(Kind, bool) -> bool| loop {
+            let found = field(random, fits);
+            if is_other(found.text.trim_end_matches('x')) {
+                return found;
+            }
+        };
+        match random.below(if depth == 0 { 3 } else { 6 }) {
+            0 => {
+                let of = pick(random, &|kind, _| is_number(kind));
+                let (low, high) = (random.one_of(&[0.0, 1.0, 0.5, 2.0]), random.one_of(&[1.0, 2.5, 7.0, 1e6]));
+                let (with_low, with_high) = (random.once_in(2), random.once_in(2));
+                let text = format!("range({low:?}, {high:?}, {}, {with_low}, {with_high})", of.text);
+                let inside = move |value: &Value| {
+                    let value = double(value);
+                    (value > low || with_low && value == low) && (value < high || with_high && value == high)
+                };
+                Filter { text, holds: Box::new(move |document| evaluate(&of, document).of.iter().any(inside)) }
+            }
+            1 => {
+                let of = pick(random, &|kind, _| kind != Kind::Raw);
+                let (pattern, is_in) = *random.pick(&PATTERNS);
+                let text = format!("regex(\"{pattern}\", {})", of.text);
+                let holds =
+                    move |document: &Document| evaluate(&of, document).of.iter().any(|value| is_in(&shown(value)));
+                Filter { text, holds: Box::new(holds) }
+            }
+            2 => match is_other("t") {
+                true => {
+                    let of = pick(random, &|kind, several| kind == Kind::Bool && !several);
+                    let text = format!("istrue({})", of.text);
+                    let holds = move |document: &Document| evaluate(&of, document).of == [Value::Bool(true)];
+                    Filter { text, holds: Box::new(holds) }
+                }
+                false => Filter::random(random, by, depth),
+            },
+            3 => {
+                let inner = Filter::random(random, by, depth - 1);
+                let text = format!("not ({})", inner.text);
+                Filter { text, holds: Box::new(move |document| !(inner.holds)(document)) }
+            }
+            kind => {
+                let (a, b) = (Filter::random(random, by, depth - 1), Filter::random(random, by, depth - 1));
+                let text = format!("({}) {} ({})", a.text, if kind == 4 { "and" } else { "or" }, b.text);
+                let holds = move |document: &Document| match kind {
+                    4 => (a.holds)(document) && (b.holds)(document),
+                    _ => (a.holds)(document) || (b.holds)(document),
+                };
+                Filter { text, holds: Box::new(holds) }
+            }
+        }
     }
 }
 
@@ -744,25 +927,46 @@ fn host_of(random: &mut Random, documents: &[Document]) -> Host {
     host
 }
 
+/// A request as YQL, or the same as JSON.
+fn asked(random: &mut Random, by: &str, filter: &str, outputs: &[String]) -> (String, String) {
+    let outputs = outputs.join(", ");
+    let filtered = if filter.is_empty() { String::new() } else { format!("filter({filter})") };
+    if random.once_in(2) {
+        let request = format!("all(group({by}) {filtered} max(1000) each(output({outputs})))");
+        return (format!("select * from sale where true limit 0 | {request}"), String::new());
+    }
+    let mut all = json!({"group": by, "max": 1000, "each": {"output": outputs}});
+    if !filter.is_empty() {
+        // What filters stands before what goes through groups, as in YQL.
+        all = json!({"group": by, "filter": filter, "max": 1000, "each": {"output": outputs}});
+    }
+    let select = json!({"where": true, "grouping": [{"all": all}]});
+    (String::new(), json!({"select": select, "hits": 0}).to_string())
+}
+
 /// Compares the answer to a request over all documents; what differs, if something does.
-fn differs(host: &Host, documents: &[Document], by: &Expression, of: &Expression) -> Option<String> {
-    let outputs: Vec<String> = TOTALS.iter().map(|name| format!("{name}({}) as({name})", of.text)).collect();
-    let yql = format!(
-        "select * from sale where true limit 0 | all(group({}) max(1000) each(output(count() as(count), {})))",
-        by.text,
-        outputs.join(", ")
-    );
-    let answer = host.search("g:a", &[("yql", &yql), ("ranking", "score"), ("timeout", "60s")]);
+fn differs(random: &mut Random, host: &Host, documents: &[Document], by: &By, of: &Expression) -> Option<String> {
+    let filter = random.once_in(3).then(|| Filter::random(random, by, 2));
+    let mut outputs: Vec<String> = TOTALS.iter().map(|name| format!("{name}({}) as({name})", of.text)).collect();
+    outputs.push("count() as(count)".to_owned());
+    let filtered = filter.as_ref().map_or("", |filter| &filter.text);
+    let (yql, body) = asked(random, &by.text, filtered, &outputs);
+    let mut parameters = vec![("streaming.groupname", "a"), ("ranking", "score"), ("timeout", "60s")];
+    if body.is_empty() {
+        parameters.push(("yql", &yql));
+    }
+    let answer = host.search_raw("g:a", &parameters, &body);
+    let yql = format!("{yql}{body}");
     if answer.status != 200 || answer.json["root"].get("errors").is_some() {
         return Some(format!("{yql}: {}", answer.body));
     }
     let mut groups: BTreeMap<String, (Value, Vec<&Document>)> = BTreeMap::new();
-    for document in documents {
+    for document in documents.iter().filter(|document| filter.as_ref().is_none_or(|of| (of.holds)(document))) {
         let mut ids: Vec<String> = Vec::new();
-        for value in evaluate(by, document).of {
-            let id = id_of(&value);
+        for value in evaluate(&by.of, document).of {
+            let (id, place) = by.group(&value);
             if !ids.contains(&id) {
-                groups.entry(id.clone()).or_insert_with(|| (value, Vec::new())).1.push(document);
+                groups.entry(id.clone()).or_insert_with(|| (place, Vec::new())).1.push(document);
                 ids.push(id);
             }
         }
@@ -802,8 +1006,8 @@ fn expressions_over_odd_values_are_those_of_a_naive_twin() {
             (0..random.below(40)).map(|number| Document::random(&mut random, number)).collect();
         let host = host_of(&mut random, &documents);
         for _ in 0..40 {
-            let (by, of) = (anything(&mut random), anything(&mut random));
-            found.extend(differs(&host, &documents, &by, &of));
+            let (by, of) = (By::random(&mut random), anything(&mut random));
+            found.extend(differs(&mut random, &host, &documents, &by, &of));
         }
     }
     let shown: Vec<String> = found.iter().take(6).map(|about| about.chars().take(1_200).collect()).collect();
