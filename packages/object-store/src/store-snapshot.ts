@@ -70,12 +70,11 @@ const encoder = new TextEncoder();
  * ```
  */
 export async function takeSnapshot(store: ObjectStore, { keepDays }: SnapshotOptions = {}): Promise<StoreSnapshot> {
-  if (keepDays !== undefined && !(keepDays > 0)) throw new RangeError(`a snapshot is kept for ${keepDays} days`);
+  const takenAt = new Date();
+  const expiresAt = keepDays === undefined ? undefined : expiryOf(takenAt, keepDays);
   const again = againWith(sleep);
   const about = await demandAbout(store, again);
-  const takenAt = new Date();
   const id = `${takenAt.toISOString().replaceAll(":", "-")}-${randomName(ID_BYTES)}`;
-  const expiresAt = keepDays === undefined ? undefined : new Date(takenAt.getTime() + keepDays * DAY_MS);
   const taken = { id, takenAt, ...(expiresAt && { expiresAt }) };
   const begun = await encodeFrame({ value: sayingOf(taken), blobs: [] });
   await again(() => store.files.put(`${BEGUN}${id}`, begun));
@@ -89,6 +88,14 @@ export async function takeSnapshot(store: ObjectStore, { keepDays }: SnapshotOpt
   }
   await removeOldSnapshots(store, takenAt, again);
   return { ...taken, isWhole: true };
+}
+
+/** From when on a snapshot may go. Throws where that is no later moment, or none that a clock can say. */
+function expiryOf(takenAt: Date, keepDays: number): Date {
+  const expiresAt = new Date(takenAt.getTime() + keepDays * DAY_MS);
+  if (keepDays > 0 && !Number.isNaN(expiresAt.getTime())) return expiresAt;
+  const allowed = "give more than 0, until a date that there is, or nothing for good";
+  throw new RangeError(`keepDays: a snapshot is kept for ${keepDays} days: ${allowed}`);
 }
 
 /** Removes snapshots whose time is over, and what is left of those whose removal did not come to its end, or came before a request. */

@@ -283,7 +283,8 @@ test("what is not a store, not there, or not empty, is refused by name", async (
   const { memory } = await filled();
   const source = memoryObjectStore(memory);
   await expect(takeSnapshot(memoryObjectStore())).rejects.toThrow("there is no store here");
-  await expect(takeSnapshot(source, { keepDays: 0 })).rejects.toThrow("a snapshot is kept for 0 days");
+  for (const keepDays of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e9])
+    await expect(takeSnapshot(source, { keepDays })).rejects.toThrow(`a snapshot is kept for ${keepDays} days`);
   await expect(forkStore(source, memoryObjectStore(), { snapshot: "yesterday" })).rejects.toThrow(
     "there is no snapshot yesterday",
   );

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from "commander";
 
 const PORT_MAX = 65_535;
 
+const BUCKETS_MAX = 1_024;
 const WHOLE_MAX = 999_999_999;
 /** Longer than anything is kept; the day is one that a clock can say. */
 const DAYS_MAX = 1_000_000;
@@ -20,6 +21,11 @@ export function positive(text: string): number {
 /** For how many days something is kept. */
 export function days(text: string): number {
   return between(text, 1, DAYS_MAX, "an integer");
+}
+
+/** Buckets of a store. */
+export function buckets(text: string): number {
+  return between(text, 1, BUCKETS_MAX, "an integer");
 }
 
 /** A port. */

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LOG_LEVELS } from "../node/log.ts";
-import { address, collect, origins, port, positive, refuseSlips, whole } from "./arguments.ts";
+import { address, buckets, collect, origins, port, positive, refuseSlips, whole } from "./arguments.ts";
 import { addDirectoryCommands } from "./directory-program.ts";
 import type { runEvaluate } from "./evaluate.ts";
 import type { runExport } from "./export.ts";
@@ -96,7 +96,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--app <dir>", "application package to deploy at the start (services.xml, schemas/)")
     .option("--data <dir>", "data directory, made if there is none", "./data")
     .option("--store <address>", "a store that several servers share, instead: s3://bucket/prefix or postgres://…")
-    .option("--buckets <count>", "of a store that is empty: buckets its groups are spread into, for good (8)", positive)
+    .option("--buckets <count>", "of a store that is empty: buckets its groups are spread into, for good (8)", buckets)
     .option("--peer-address <url>", "with --store: where the other servers reach this one, as http://10.0.0.5:7070")
     .option("--port <port>", "port of everything", port, PORT_DEFAULT)
     .option("--config-port <port>", "another port for deployments (the vespa command expects 19071)", port)

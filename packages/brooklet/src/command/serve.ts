@@ -1,4 +1,5 @@
 /** `brooklet serve`: serves until the process is told to end. */
+import { statSync } from "node:fs";
 import process from "node:process";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { Answered } from "@brooklet/gateway";
@@ -117,8 +118,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     rerankerModel,
     insecureAllowAnonymous,
   } = command;
-  if (command.peerAddress !== undefined && command.store === undefined)
-    throw new UsageError("--peer-address is of --store");
+  demandSense(command);
   const encryptionKey = encryptionKeyOfEnvironment();
   const service = await serve({
     ...(encryptionKey === undefined ? {} : { encryptionKey }),
@@ -140,7 +140,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(app === undefined ? {} : { application: app }),
     ...(configPort === undefined ? {} : { configPort }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
-    ...(threads === undefined || command.store !== undefined ? {} : { threads }),
+    ...(threads === undefined ? {} : { threads }),
     ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
     ...(command.shardMb === undefined ? {} : { shardBytes: command.shardMb * BYTES_PER_MB }),
     ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
@@ -165,6 +165,20 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   await surroundings.untilEnded();
   voice.say("stopping", "Finishing what is under way");
   await service.close();
+}
+
+/** Refuses options that would be left out: each without another that it is about, and a folder that is none. */
+function demandSense({ store, buckets, peerAddress, threads, port, configPort, ...command }: ServeCommand): void {
+  if (peerAddress !== undefined && store === undefined) throw new UsageError("--peer-address is of --store");
+  if (buckets !== undefined && store === undefined) throw new UsageError("--buckets is of --store");
+  if (threads !== undefined && store !== undefined) throw new UsageError("--threads is of --data");
+  const { reranker, rerankerModel, models } = command;
+  if (rerankerModel !== undefined && reranker === undefined) throw new UsageError("--reranker-model is of --reranker");
+  if (configPort === port && port !== 0) throw new UsageError("--config-port is another port than --port");
+  if (models === undefined) return;
+  const told = statSync(models, { throwIfNoEntry: false });
+  if (told?.isDirectory() !== true)
+    throw new UsageError(`${models}, the folder of models, is ${told === undefined ? "not there" : "no directory"}`);
 }
 
 /** Says what is served, and where. */

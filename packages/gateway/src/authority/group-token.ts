@@ -97,7 +97,8 @@ export class GroupTokens {
       elsewhere.push(async (token) => (await jwtVerify(token, key, { ...expected, algorithms: [algorithm] })).payload);
     }
     if (keysUrl !== undefined) {
-      if (!URL.canParse(keysUrl)) throw new StartError(`'${keysUrl}' is no address of keys of tokens`);
+      if (!/^https?:/i.test(keysUrl) || !URL.canParse(keysUrl))
+        throw new StartError(`'${keysUrl}' is no address of keys of tokens`);
       const keys = createRemoteJWKSet(new URL(keysUrl), { timeoutDuration: KEYS_TIMEOUT_MS });
       elsewhere.push(async (token) => (await jwtVerify(token, keys, { ...expected, algorithms: [algorithm] })).payload);
     }
