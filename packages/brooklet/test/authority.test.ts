@@ -253,6 +253,13 @@ describe("the command", () => {
     expect((await run(...query)).printed).toContain("2 documents match");
     const bob = await run("query", "--url", service.url, "--group", "bob", "select * from note where true");
     expect([bob.code, bob.warned.includes(CANARY)]).toEqual([1, false]);
+    // What it may not ask is told to be that, and not that there is nothing.
+    const refused = { code: 1, warned: expect.stringMatching(/^http\S+: The token of this request does not reach/) };
+    for (const command of [
+      ["visit", "--group", "alice"],
+      ["forget", "alice"],
+    ])
+      expect(await run(...command, "--url", service.url)).toMatchObject(refused);
   });
 
   test("feeds, visits, exports and updates with a key", async () => {

@@ -1,8 +1,9 @@
 /** `brooklet doctor`: each thing that keeps a server from working is found, and one that is well is told to be. */
+import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import type { Finding } from "../src/doctor/finding.ts";
 import { clockFinding, filesFinding, nodeFinding } from "../src/doctor/machine.ts";
@@ -57,6 +58,7 @@ test("nothing is wrong with a directory that is well, or that is not there yet, 
   const none = join(folder(), "none");
   const fresh = await doctor(none);
   expect([fresh.code, statesOf(fresh, "node", "sqlite", "open files", "disk")]).toEqual([0, []]);
+  expect(fresh.findings.get("stored data")?.found).toBe("there is none yet");
   expect(existsSync(none)).toBe(false);
 });
 
@@ -135,6 +137,32 @@ test.each<[string, (data: string) => void, string, RegExp]>([
   expect([examined.code, examined.findings.get(name)?.state]).toEqual([1, "problem"]);
   expect(examined.findings.get(name)?.found).toMatch(told);
   expect(examined.findings.get(name)?.remedy).not.toBe(undefined);
+});
+
+test("a directory that is encrypted wants its key, and one that is not wants none", async () => {
+  const [key, other] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")];
+  const plain = await filled();
+  const data = join(folder(), "data");
+  const database = await open({ path: data, schemas: [note], encryptionKey: key });
+  await database.group("alice").put(note, "1", { body: "b" });
+  const found = async (path: string, given: string | undefined): Promise<readonly unknown[]> => {
+    vi.stubEnv("BROOKLET_ENCRYPTION_KEY", given);
+    const { code, findings } = await doctor(path);
+    return [code, findings.get("encryption")?.state, findings.get("encryption")?.found];
+  };
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(await found(data, undefined)).toEqual([
+    0,
+    "ok",
+    expect.stringContaining("the process that has it has the key"),
+  ]);
+  await database.close();
+  expect(await found(data, undefined)).toEqual([1, "problem", "the directory is encrypted, and no key is given"]);
+  expect(await found(data, other)).toEqual([1, "problem", expect.stringContaining("another than that of")]);
+  expect(await found(data, "short")).toEqual([1, "problem", expect.stringContaining("no key of 256 bits")]);
+  expect(await found(data, key)).toEqual([0, "ok", "the key that is given is the directory's"]);
+  expect(await found(plain, key)).toEqual([1, "problem", "a key is given, and the directory is not encrypted"]);
+  expect(await found(plain, undefined)).toEqual([0, "ok", "the directory is not encrypted"]);
 });
 
 test("somebody else's folder is told to be that", async () => {

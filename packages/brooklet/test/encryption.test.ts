@@ -209,6 +209,22 @@ test("a backup whose keys cannot be copied to where they are to be is not begun"
   expect([existsSync(kept), readFileSync(join(letters, "mine"), "utf8")]).toEqual([false, "of somebody"]);
 });
 
+test("a backup without the keys of its groups says so, and keys that are not there are told to be that", async () => {
+  process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
+  const data = await filled();
+  const [kept, keys] = [folder(), join(folder(), "keys")];
+  const without = "The keys of its groups are not in it";
+  expect(await command("backup", data, kept)).toMatchObject({ code: 0, told: expect.stringContaining(without) });
+  const made = await command("backup", data, kept, "--keys-to", keys);
+  expect(made).toMatchObject({ code: 0, told: expect.not.stringContaining(without) });
+  delete process.env["BROOKLET_ENCRYPTION_KEY"];
+  const nowhere = join(folder(), "nowhere");
+  expect(await command("restore", kept, join(folder(), "restored"), "--keys", nowhere)).toMatchObject({
+    code: 2,
+    told: expect.stringContaining(`${nowhere}, the keys of groups, is not there`),
+  });
+});
+
 test("what was acknowledged is there after a kill, and its key with it", async () => {
   process.env["BROOKLET_ENCRYPTION_KEY"] = KEY;
   const data = join(folder(), "data");

@@ -32,7 +32,7 @@ export async function runBackup(
   directory: string,
   target: string,
   { keepDays, keysTo, takeOver: isTakenOver = false, json }: BackupCommand,
-  { print, progress, onInterrupt }: Surroundings,
+  { print, warn, progress, onInterrupt }: Surroundings,
 ): Promise<void> {
   const objects = objectsIn(target);
   const seals = sealsOf(directory);
@@ -64,6 +64,8 @@ export async function runBackup(
     seals.close();
   }
   progress("");
+  if (seals.keys !== undefined && keysTo === undefined)
+    warn("The keys of its groups are not in it, and nothing of it is read without them: copy them with --keys-to");
   if (json === true) return print(JSON.stringify(report));
   const { partitions, operations, segments, kept, storedBytes, removed, unread, missing } = report;
   const encrypted = objects.isSealed ? "encrypted" : "not encrypted (BROOKLET_BACKUP_KEY)";

@@ -30,6 +30,7 @@ export function runKey({ json }: { readonly json?: boolean }, { print, warn }: S
   warn("Give it to the server as BROOKLET_ADMIN_KEY, or in a file as BROOKLET_ADMIN_KEY_FILE (one key a line; a new");
   warn("one beside the old, while clients change over). Clients send it as 'Authorization: Bearer …': brooklet with");
   warn("BROOKLET_KEY or --key, the SDK with connect({ url, key }). It is kept nowhere: who loses it makes another.");
+  warn("One that is BROOKLET_ENCRYPTION_KEY is to be kept: without it nobody reads again what is encrypted with it.");
 }
 
 /** Wraps the keys of all groups of a directory, which nobody serves, with a new key of the operator's. */

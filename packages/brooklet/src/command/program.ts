@@ -29,6 +29,11 @@ import type { runForget, runVisit } from "./visit.ts";
 /** Said with the help, since scripts rely on it. */
 const EXIT_RULE =
   "Ends with 0 when all of it is done, with 1 when something failed, with 2 when it was called wrongly and nothing was begun.";
+/** What a server is told where others do not read it. */
+const SERVE_VARIABLES = `
+BROOKLET_ADMIN_KEY (…_FILE): the key that clients send; several in a file, one a line.
+BROOKLET_ENCRYPTION_KEY (…_FILE): what a data directory is encrypted with.
+VESPA_SECRET_<NAME>: the values of --secret; VESPA_SECRET_RERANKER: the key of --reranker.`;
 const URL_DEFAULT = "http://localhost:8080";
 const PORT_DEFAULT = 8080;
 const CONCURRENCY_DEFAULT = 64;
@@ -153,6 +158,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--token-public-key <file>", "the public key of who mints tokens elsewhere: PEM, or a JWK")
     .option("--token-keys <url>", "the list of public keys (JWKS) of who mints tokens elsewhere")
     .option("--token-algorithm <name>", "what those keys sign with: EdDSA, ES256 or RS256", "EdDSA")
+    .addHelpText("after", SERVE_VARIABLES)
     .action(async (options: Parameters<typeof runServe>[0]) =>
       (await import("./serve.ts")).runServe(options, surroundings),
     );

@@ -116,8 +116,10 @@ export async function contentClusters(server: Server): Promise<string[]> {
   const { message = "" } = (await answer.json()) as { readonly message?: string };
   const [, known = ""] = message.split(", only ");
   const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
-  if (names.length === 0) throw new ServerFailure(`${url} has no documents: ${message}`);
-  return names;
+  if (names.length > 0) return names;
+  // Only who may visit is told which there are.
+  const isRefused = answer.status === 401 || answer.status === 403;
+  throw new ServerFailure(isRefused ? `${url}: ${message}` : `${url} has no documents: ${message}`);
 }
 
 /** Whether a document type is in several content clusters: each has documents of its own there, under the same ids. */

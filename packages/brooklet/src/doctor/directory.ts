@@ -2,8 +2,17 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { asPackage, Core, instantiate } from "@brooklet/core";
-import { DataDirectory, type DirectoryLook, lookAtDirectory, MODELS_FOLDER, RESERVE_BYTES } from "@brooklet/store/node";
+import {
+  DataDirectory,
+  type DirectoryLook,
+  isEncrypted,
+  lookAtDirectory,
+  MODELS_FOLDER,
+  RESERVE_BYTES,
+} from "@brooklet/store/node";
 import { openDatabase } from "../node/database.ts";
+import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
+import { sealsOf } from "../node/sealing.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 const LOG_BYTES_MANY = 64 << 20;
@@ -30,7 +39,7 @@ export function lookAt(path: string): DirectoryLook | Finding {
 export function directoryFindings(look: DirectoryLook): readonly Finding[] {
   const permissions = permissionsFinding(look);
   // SQLite opens nothing where it cannot write, which would be told as damage.
-  const stored = permissions.state === "problem" ? [] : bucketFindings(look);
+  const stored = permissions.state === "problem" ? [] : [encryptionFinding(look), ...bucketFindings(look)];
   return [directoryFinding(look), permissions, lockFinding(look), diskFinding(look.path), ...stored];
 }
 
@@ -63,6 +72,33 @@ function lockFinding({ holder }: DirectoryLook): Finding {
   return ok("lock", pid === undefined ? "another process has it" : `process ${pid} (${name}) has it`);
 }
 
+/** Whether the key of the environment is the directory's, or there is none where none is wanted. */
+function encryptionFinding({ path, buckets, holder }: DirectoryLook): Finding {
+  const remedy = "give the key that it has, as BROOKLET_ENCRYPTION_KEY or BROOKLET_ENCRYPTION_KEY_FILE";
+  try {
+    const isGiven = encryptionKeyOfEnvironment() !== undefined;
+    if (buckets === undefined)
+      return ok(
+        "encryption",
+        `what will be made is ${isGiven ? "encrypted with the key that is given" : "not encrypted"}`,
+      );
+    if (!isEncrypted(path)) {
+      if (!isGiven) return ok("encryption", "the directory is not encrypted");
+      return problem("encryption", "a key is given, and the directory is not encrypted", "give no key");
+    }
+    if (isGiven) {
+      sealsOf(path).close();
+      return ok("encryption", "the key that is given is the directory's");
+    }
+    // Whoever has it was given the key, which need not be in the environment of who looks.
+    if (holder !== undefined)
+      return ok("encryption", "the directory is encrypted, and the process that has it has the key");
+    return problem("encryption", "the directory is encrypted, and no key is given", remedy);
+  } catch (error) {
+    return problem("encryption", (error as Error).message, remedy);
+  }
+}
+
 function diskFinding(path: string): Finding {
   const { bavail, blocks, bsize } = statfsSync(existing(path));
   const [free, all] = [bavail * bsize, blocks * bsize];
@@ -76,7 +112,8 @@ function diskFinding(path: string): Finding {
   return ok("disk", reserve === undefined ? room : `${room}, and ${mib(reserve)} are kept back`);
 }
 
-function bucketFindings({ buckets = [], holder }: DirectoryLook): readonly Finding[] {
+function bucketFindings({ buckets, holder }: DirectoryLook): readonly Finding[] {
+  if (buckets === undefined) return [ok("stored data", "there is none yet"), ok("logs", "there are none yet")];
   const damaged = buckets.filter((one) => one.problem !== undefined);
   const [first] = damaged;
   const stored =

@@ -1,4 +1,5 @@
 /** Whether stored bytes are what was sealed for their place, as a core says it. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
 import { StartError } from "@brooklet/gateway/node";
@@ -39,6 +40,7 @@ export function sealsOf(directory: string): DirectorySeals {
 
 /** The seals of what is encrypted with the keys of a folder, and the key that those are wrapped with. */
 export function sealsWith(folder: string): Required<DirectorySeals> & { readonly key: Uint8Array } {
+  if (!existsSync(folder)) throw new StartError(`${folder}, the keys of groups, is not there: give the folder of them`);
   const key = encryptionKeyOfEnvironment();
   if (key === undefined)
     throw new StartError(`${folder} has keys of groups: give what they are wrapped with (BROOKLET_ENCRYPTION_KEY)`);
