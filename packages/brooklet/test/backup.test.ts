@@ -278,6 +278,31 @@ test("who erases a group in a restored directory is told of the backups that it 
   expect((await backUp({ ...of, directory: path })).kept).toBe(again.segments);
 });
 
+test("a restored directory knows backups in other targets, and those of what was restored before it", async () => {
+  const [data, path, last] = [await filled(), join(folder(), "restored"), join(folder(), "last")];
+  const [near, far] = [folder(), folder()].map((place) => new BackupObjects(folderTarget(place), KEY));
+  if (near === undefined || far === undefined) throw new Error("no targets");
+  const of = { openSql: openDatabase, isSealed };
+  const first = await backUp({ ...of, objects: near, directory: data });
+  const gone = await backUp({ ...of, objects: far, directory: data, keepDays: 1e-9 });
+  const second = await backUp({ ...of, objects: far, directory: data });
+  const third = await backUp({ ...of, objects: near, directory: data });
+  expect(second.removed).toEqual([gone.id]);
+  await restore({ ...of, objects: near, path, id: first.id });
+  const idsIn = (directory: string): readonly string[] => backupsOf(directory).map(({ id }) => id);
+  expect(idsIn(path)).toEqual([first.id, second.id, third.id]);
+  const own = await backUp({ ...of, objects: near, directory: path });
+  // What another target has no more is known until a backup to it finds that out.
+  await far.relist<{ id: string }>((list) => list.filter(({ id }) => id !== second.id));
+  await restore({ ...of, objects: near, path: last });
+  expect(idsIn(last)).toEqual([first.id, second.id, third.id, own.id]);
+  const fresh = await backUp({ ...of, objects: far, directory: last });
+  const database = await open({ path: last, schemas: [note] });
+  const { backups } = await database.group("alice").erase();
+  await database.close();
+  expect(backups?.map(({ id }) => id)).toEqual([first.id, third.id, own.id, fresh.id]);
+});
+
 test("what is changed in a target, or encrypted with another key, is not restored, and leaves nothing", async () => {
   const [data, kept] = [await filled(), folder()];
   const objects = new BackupObjects(folderTarget(kept), KEY);

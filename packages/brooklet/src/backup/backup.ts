@@ -12,6 +12,7 @@ import {
   bucketsIn,
   forgetBackups,
   type IsSealed,
+  type KnownBackup,
   noteBackup,
   type OpenSql,
   secretIn,
@@ -141,6 +142,7 @@ async function complete(
     ...(options.hasKey && { encrypted: true }),
     buckets: buckets.map(({ part }) => part),
     contents: additions.contents,
+    known: backupsOf(directory),
   };
   // What is ended here leaves it, as it does the objects that it names.
   await additions.list([manifestName(entry.id)]);
@@ -360,22 +362,37 @@ async function missingOf({ target }: BackupObjects, list: readonly BackupEntry[]
   return list.map(({ id }) => id).filter((id) => !there.has(manifestName(id)));
 }
 
-/** The backups of a list that have anything of a directory; of one that cannot be read nobody knows that it has not. */
+/**
+ * The backups that have anything of a directory: those of a list, and those in other targets that the latest of them names. Of one that
+ * cannot be read nobody knows that it has not.
+ */
 export async function thoseOf(
   objects: BackupObjects,
   list: readonly BackupEntry[],
   directory: string,
-): Promise<readonly BackupEntry[]> {
-  const found: BackupEntry[] = [];
+): Promise<readonly KnownBackup[]> {
+  const here: { readonly entry: BackupEntry; readonly isOfIt: boolean }[] = [];
+  let known: readonly KnownBackup[] = [];
   for (const entry of list) {
     try {
-      if ((await manifestOf(objects, entry.id))?.directory === directory) found.push(entry);
+      const manifest = await manifestOf(objects, entry.id);
+      if (manifest === undefined) continue;
+      const isOfIt = manifest.directory === directory;
+      if (isOfIt) known = manifest.known ?? known;
+      here.push({ entry, isOfIt });
     } catch (error) {
       if (!(error instanceof UnreadManifest)) throw error;
-      found.push(entry);
+      here.push({ entry, isOfIt: true });
     }
   }
-  return found;
+  // What was restored before has backups of what it was restored from.
+  const ids = new Set(known.map(({ id }) => id));
+  const target = objects.target.name;
+  const those = here
+    .filter(({ entry, isOfIt }) => isOfIt || ids.has(entry.id))
+    .map(({ entry }) => ({ ...entry, target }));
+  const listed = new Set(those.map(({ id }) => id));
+  return [...those, ...known.filter((one) => one.target !== target && !listed.has(one.id))];
 }
 
 /** A manifest that has to be there. */

@@ -1,5 +1,6 @@
 /** What a backup consists of, and which there are in a target. */
 import type { NotedPartition } from "@brooklet/store";
+import type { KnownBackup } from "@brooklet/store/node";
 import { BackupFailure } from "./backup-failure.ts";
 
 /** Where the blocks of a segment are: an object, from where on in it, and how many bytes. */
@@ -37,6 +38,8 @@ export interface Manifest {
   readonly buckets: readonly BucketPart[];
   /** Its objects with rows and the application, by digests of what is in them: the next backup names them where that is the same. */
   readonly contents?: Readonly<Record<string, string>>;
+  /** The backups that the directory knew of then, in other targets too: a restored one names them in its receipts. Earlier releases do not say it. */
+  readonly known?: readonly KnownBackup[];
 }
 
 /** A backup in a list. */

@@ -98,7 +98,7 @@ export async function restore({
     buckets: buckets.length,
     ...(encryption && { encryption }),
     // Whoever erases a group there is told that these have it.
-    backups: (await thoseOf(objects, list, directory)).map((one) => ({ ...one, target: objects.target.name })),
+    backups: await thoseOf(objects, list, directory),
     application: application === undefined ? undefined : await objects.read(application),
     fill: async (sql, identity) => {
       onProgress?.(`bucket ${identity.bucket + 1} of ${buckets.length}`);
