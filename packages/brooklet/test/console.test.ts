@@ -350,6 +350,27 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     }
   });
 
+  test("a server that is away when the page is loaded is asked again, and the page goes on", async () => {
+    const asked = "**/application/v2/**";
+    let times = 0;
+    await page.goto("about:blank");
+    await page.route(asked, async (route) => {
+      times += 1;
+      // Nobody listens, and then what stands before it answers for it.
+      await (times === 1 ? route.abort() : route.fulfill({ status: 503, body: '{"message":"not yet"}' }));
+    });
+    try {
+      await page.goto(`${service.url}/console/#/search`);
+      await page.getByText("The server does not answer").waitFor();
+      await page.getByText("not yet").waitFor();
+      await page.unroute(asked);
+      await page.getByText("Choose a group").waitFor();
+      expect(await page.getByText("not yet").count()).toBe(0);
+    } finally {
+      await page.unroute(asked);
+    }
+  });
+
   test.each(["light", "dark"] as const)("its views have no violations of accessibility, %s", async (colorScheme) => {
     await page.emulateMedia({ colorScheme });
     for (const name of ["Search", "Documents", "Schema", "Feed", "Activity"]) {

@@ -12,6 +12,8 @@ import { SearchView } from "./search.tsx";
 import { Side } from "./side.tsx";
 import { key, onLocked, packageFiles, Refusal, setKey } from "./wire.ts";
 
+/** After what time a server that did not answer is asked again. */
+const AGAIN_MS = 2_000;
 const VIEWS = ["search", "documents", "schema", "feed", "activity"] as const;
 type View = (typeof VIEWS)[number];
 
@@ -42,18 +44,28 @@ function Shell(): JSX.Element {
   const [problem, setProblem] = useState("");
   const [isLocked, setLocked] = useState(false);
   const [isHelping, setHelping] = useState(false);
+  // How often it was asked while the server was away; 0: it is there, or says itself what is wrong.
+  const [timesAway, setTimesAway] = useState(0);
 
   const load = useCallback(async () => {
     try {
       setFiles(await packageFiles());
       setProblem("");
       setLocked(false);
+      setTimesAway(0);
     } catch (error) {
+      const isAway = error instanceof Refusal && (error.status === 0 || error.status >= 500);
+      setTimesAway((times) => (isAway ? times + 1 : 0));
       if (error instanceof Refusal && (error.status === 401 || error.status === 403)) setLocked(true);
       setProblem(messageOf(error));
     }
   }, []);
   useEffect(() => void load(), [load]);
+  useEffect(() => {
+    if (timesAway === 0) return;
+    const timer = setTimeout(() => void load(), AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [load, timesAway]);
   useEffect(() => onLocked(() => setLocked(true)), []);
   useEffect(() => {
     const words = new URLSearchParams();
