@@ -63,6 +63,8 @@ interface Waiting extends TailEntry {
 /** Most of one transaction: a commit must not hold up the bucket's readers for long. */
 const COMMIT_OPERATIONS = 1_024;
 const COMMIT_BYTES = 8 << 20;
+/** A partition that is written to costs as much as ten operations. */
+const COMMIT_PARTITIONS = 256;
 /** Committed bytes after which the log is moved to the file whoever waits: whoever should have done it before did not. */
 const LOG_BYTES_MAX = 64 << 20;
 
@@ -389,11 +391,14 @@ export class Bucket {
   /** The oldest writes, as many as one transaction may hold. */
   #take(): Waiting[] {
     let [count, bytes] = [0, 0];
+    const partitions = new Set<string>();
     let last: Waiting | undefined;
     for (const waiting of this.#queue) {
       bytes += waiting.bytes.length;
+      partitions.add(waiting.key);
       const isOne = waiting.unit !== undefined && waiting.unit === last?.unit && waiting.key === last.key;
-      if (count > 0 && !isOne && (count >= COMMIT_OPERATIONS || bytes > COMMIT_BYTES)) break;
+      const isOver = count >= COMMIT_OPERATIONS || bytes > COMMIT_BYTES || partitions.size > COMMIT_PARTITIONS;
+      if (count > 0 && !isOne && isOver) break;
       count += 1;
       last = waiting;
     }

@@ -161,6 +161,7 @@ export class PartitionStore implements Partitions {
     // Only what is committed may be seen: what others hold changes after the transaction.
     const touched = new Map<string, { readonly known: Known; head: Head; bytes: number }>();
     const insert = "INSERT INTO operation (number, partition, bytes) VALUES (?, ?, ?)";
+    const { partitions } = this.#bucket;
     this.#transact(() => {
       for (const { key, bytes } of entries) {
         let one = touched.get(key);
@@ -177,6 +178,7 @@ export class PartitionStore implements Partitions {
         one.bytes += bytes.length;
       }
       for (const { known, head } of touched.values()) this.#heads.write(known, known.state, head);
+      if (this.#bucket.partitions > partitions) this.#changed();
     });
     for (const { known, head, bytes } of touched.values()) {
       this.#known.remember(known);
@@ -400,14 +402,14 @@ export class PartitionStore implements Partitions {
     return Math.max(dropped, 1);
   }
 
+  /** Makes a partition. Its head, and that of the bucket, are written once: by whoever needs it, with what it is made for. */
   #create(key: string): Known {
     const number = this.#nextPartition;
     this.#nextPartition += this.#buckets;
     const application = this.#application;
     this.#sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
     const state = { ...nothing(this.#incarnation, key), number, application, layout: nextLayout() };
-    this.#heads.write(state, state, EMPTY);
-    this.#changed(1);
+    this.#bucket = { ...this.#bucket, partitions: this.#bucket.partitions + 1 };
     return { state, head: EMPTY };
   }
 

@@ -50,6 +50,17 @@ test("writes of one turn are one transaction", async () => {
   expect(bucket.commits).toBe(2);
 });
 
+test("a transaction writes at most 256 partitions, which cost more than their operations", async () => {
+  const bucket = bucketOn(faulty().open);
+  const write = (index: number): Promise<void> => bucket.write(`g:${index}`, Uint8Array.of(index % 256));
+  await Promise.all(Array.from({ length: 1_000 }, (_, index) => write(index)));
+  expect(bucket.commits).toBe(4);
+  // Several of each are together still.
+  await Promise.all(Array.from({ length: 1_000 }, (_, index) => write(index % 250)));
+  expect(bucket.commits).toBe(5);
+  expect(bucket.store.state("g:7").operations).toBe(5);
+});
+
 test("a bucket whose partitions cannot be had keeps no database open", () => {
   const { open } = faulty();
   const counts = { opened: 0, closed: 0 };
