@@ -27,6 +27,34 @@ test("what one feed has loaded is room for the next feed, and holds what that ad
   expect(other.load.operations.buffer).not.toBe(memory);
 });
 
+test("a queue of one short operation is counted with all the memory that it has", () => {
+  const queue = new FeedQueues().of(KEY);
+  const bytes = queue.add(0, OPERATION.subarray(0, 80), {
+    key: KEY,
+    ids: "x",
+    numbers: Uint32Array.from([0, 1, 0, 80]),
+  });
+  expect(bytes).toBe(queue.bytes);
+  const batch = queue.take();
+  expect(batch.load.operations.buffer.byteLength).toBeLessThanOrEqual(bytes);
+  expect([batch.bytes, queue.bytes]).toEqual([bytes, 0]);
+});
+
+test("the longest queues make room, as long as all that wait take more than they may", () => {
+  const queues = new FeedQueues();
+  const lengths = [100, 50_000, 300, 90_000];
+  const added = lengths.map((length, at) =>
+    queues.of(`g:${at}`).add(0, OPERATION, { key: `g:${at}`, ids: "x", numbers: Uint32Array.from([0, 1, 0, length]) }),
+  );
+  const all = added.reduce((sum, bytes) => sum + bytes);
+  const keys = (bytes: number): readonly string[] => queues.longest(bytes, all).map(({ key }) => key);
+  expect(keys(all)).toEqual([]);
+  expect(keys(all - 1)).toEqual(["g:3"]);
+  expect(keys(all - (added[3] ?? 0) - 1)).toEqual(["g:3", "g:1"]);
+  queues.of("g:3").isLoading = true;
+  expect(keys(all - 1)).toEqual(["g:1"]);
+});
+
 test("what is loaded here is not copied; what is sent has a buffer of its own", async () => {
   const { load } = takeFilled(new FeedQueues(), 2);
   expect(load.operations.byteLength).toBeLessThan(load.operations.buffer.byteLength);

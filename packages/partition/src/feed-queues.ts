@@ -1,7 +1,7 @@
 /** Operations of a feed while they wait, by the partition they are for; in the form in which they are loaded. */
 import { type Load, SPLIT_NUMBERS, type SplitOperations, type UnsharedBytes } from "@brooklet/core";
 import type { PartitionKey } from "./cluster.ts";
-import { FEED_OPERATION_BYTES } from "./limits.ts";
+import { FEED_OPERATION_BYTES, FEED_QUEUE_BYTES } from "./limits.ts";
 
 /** Operations that are loaded together. */
 export interface Batch {
@@ -15,7 +15,8 @@ export interface Batch {
 const NOTHING: UnsharedBytes = new Uint8Array(0);
 /** The longest length that an array can have, as a varint. */
 const LENGTH_BYTES = 6;
-const FIRST_BYTES = 16 << 10;
+/** Many queues of a feed hold one short operation and never more. */
+const FIRST_BYTES = 512;
 
 /** The operations of one partition. */
 export class FeedQueue {
@@ -42,7 +43,7 @@ export class FeedQueue {
 
   /** What waits takes about so many bytes. */
   get bytes(): number {
-    return this.#length + this.#numbers.length * FEED_OPERATION_BYTES;
+    return this.count === 0 ? 0 : bytesOf(this.#length, this.count);
   }
 
   get count(): number {
@@ -73,7 +74,8 @@ export class FeedQueue {
    * next.
    */
   take(bytesMax: number = Number.POSITIVE_INFINITY): Batch {
-    const count = this.bytes <= bytesMax ? this.count : this.#countWithin(bytesMax);
+    const before = this.bytes;
+    const count = before <= bytesMax ? this.count : this.#countWithin(bytesMax);
     const [numbers, ids] = [this.#numbers.splice(0, count), this.#ids.splice(0, count)];
     const end = this.#ends[count - 1] ?? 0;
     const left = this.#ends.splice(0).slice(count);
@@ -84,11 +86,11 @@ export class FeedQueue {
     [this.#buffer, this.#length] = [rest.length === 0 ? NOTHING : rest, rest.length];
     this.#ends = left.map((at) => at - end);
     this.isDue = left.length > 0;
-    return { load, numbers, ids, bytes: end + count * FEED_OPERATION_BYTES };
+    return { load, numbers, ids, bytes: before - this.bytes };
   }
 
   #countWithin(bytesMax: number): number {
-    const isOver = (end: number, at: number): boolean => end + (at + 1) * FEED_OPERATION_BYTES > bytesMax;
+    const isOver = (end: number, at: number): boolean => bytesOf(end, at + 1) > bytesMax;
     return Math.max(this.#ends.findIndex(isOver), 1);
   }
 
@@ -109,6 +111,11 @@ export class FeedQueue {
     larger.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = larger;
   }
+}
+
+/** What so many operations of one partition take while they wait. */
+function bytesOf(length: number, count: number): number {
+  return length + count * FEED_OPERATION_BYTES + FEED_QUEUE_BYTES;
 }
 
 /** A length for a buffer: one of few, so that one queue can use what another one did. */
@@ -172,15 +179,16 @@ export class FeedQueues {
     this.#queues.delete(queue.key);
   }
 
-  /** The longest that may be loaded now, as many as must be for the others to take at most `bytes`. */
-  longest(bytes: number): FeedQueue[] {
-    const sorted = [...this.#queues.values()].sort((left, right) => right.bytes - left.bytes);
-    let waiting = sorted.reduce((sum, queue) => sum + queue.bytes, 0);
+  /** The longest that may be loaded now, as many as must be for the others to take at most `bytes` of the `waiting` that all take. */
+  longest(bytes: number, waiting: number): FeedQueue[] {
+    // Of very many all would be looked at each time that one of them is loaded.
+    if (waiting <= bytes) return [];
+    const free = [...this.#queues.values()].filter(({ isLoading, count }) => !isLoading && count > 0);
     const chosen: FeedQueue[] = [];
-    for (const queue of sorted) {
-      if (waiting <= bytes) break;
-      if (queue.isLoading) continue;
-      waiting -= queue.bytes;
+    let left = waiting;
+    for (const queue of free.sort((one, other) => other.bytes - one.bytes)) {
+      if (left <= bytes) break;
+      left -= queue.bytes;
       chosen.push(queue);
     }
     return chosen;

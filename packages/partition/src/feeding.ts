@@ -40,6 +40,8 @@ export interface FeedPlace {
   /** Takes the bytes over: they may be gone afterwards, and are filled with others once this is settled unless it was rejected. */
   load(key: PartitionKey, load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]>;
   apply(key: PartitionKey, request: OperationRequest, timeoutMs: number, caller: Caller): Promise<Outcome>;
+  /** Gives everyone else a turn, where a clock tells how long one is. */
+  turn?(): Promise<void>;
   /** The ids under which a document is stored that is in several content clusters, of one of these. */
   readonly storedIds?: (id: string, cluster: string) => readonly string[] | undefined;
 }
@@ -105,8 +107,10 @@ class FeedRun {
   /** How many there must be before they are looked at again. */
   #enough: number = limits.SPLIT_BYTES;
   #operations = 0;
-  /** Bytes that wait or are under way. */
+  /** Bytes that wait or are under way … */
   #held = 0;
+  /** … and those of them that wait. */
+  #queued = 0;
   #loading = 0;
   #told: FedOperation[] = [];
   #hasEnded = false;
@@ -160,7 +164,7 @@ class FeedRun {
         if (done === true) break;
         this.#buffer.add(value);
         if (this.#buffer.length >= this.#enough) this.#split();
-        while (this.#isFull() && !this.#isStopped) await this.#heard();
+        await this.#room();
       }
       if (!this.#isStopped && this.#fault === undefined) this.#endInput();
     } catch (reason) {
@@ -170,7 +174,10 @@ class FeedRun {
     if (this.#isStopped || this.#fault !== undefined) letGo(iterator).catch(() => undefined);
     clearTimeout(this.#alarm?.timer);
     this.#hasEnded = true;
-    for (const queue of this.#queues) this.#load(queue);
+    // It is not over before all of them are begun.
+    this.#loading += 1;
+    await this.#loadInTurns(this.#queues);
+    this.#loading -= 1;
     this.#ring();
   }
 
@@ -197,21 +204,34 @@ class FeedRun {
     const timer = setTimeout(() => {
       this.#alarm = undefined;
       const restMs = this.#dueMs - clock.now();
-      if (restMs <= 0) this.#loadAll();
+      if (restMs <= 0) void this.#loadAll();
       else if (Number.isFinite(restMs)) this.#setAlarm(restMs);
     }, afterMs);
     this.#alarm = { timer, atMs: clock.now() + afterMs };
   }
 
   /** Loads what waits, and what can be split off what came last. */
-  #loadAll(): void {
+  async #loadAll(): Promise<void> {
     try {
       while (this.#split() > 0);
     } catch (reason) {
       // Who is waited for may wait for what is told of this.
       this.#giveUp?.(reason);
     }
-    for (const queue of this.#queues) this.#load(queue);
+    await this.#loadInTurns(this.#queues);
+  }
+
+  /** Loads what waits in queues, in turns between which others are served: a feed may have as many of them as operations. */
+  async #loadInTurns(queues: Iterable<FeedQueue>): Promise<void> {
+    let startMs = clock.now();
+    for (const queue of queues) {
+      while (this.#loading >= limits.FEED_LOADS && !this.#isStopped) await this.#heard();
+      if (this.#isStopped) return;
+      this.#load(queue);
+      if (clock.now() - startMs < limits.SLICE_MS) continue;
+      await this.#place.turn?.();
+      startMs = clock.now();
+    }
   }
 
   #endInput(): void {
@@ -239,7 +259,9 @@ class FeedRun {
         continue;
       }
       const queue = this.#queues.of(key);
-      this.#held += queue.add(this.#operations, chunk, operations);
+      const bytes = queue.add(this.#operations, chunk, operations);
+      this.#held += bytes;
+      this.#queued += bytes;
       if (queue.bytes >= (this.#place.loadBytes ?? limits.LOAD_BYTES) || queue.count >= limits.LOAD_OPERATIONS)
         this.#load(queue);
     }
@@ -273,11 +295,16 @@ class FeedRun {
     this.#ring();
   }
 
-  /** Whether reading has to wait. Then the longest queues are loaded: few at a time, so that the others grow long too. */
-  #isFull(): boolean {
+  /** Waits while no more may be read. Meanwhile the longest queues are loaded: few at a time, so that the others grow long too. */
+  async #room(): Promise<void> {
     const { heldBytes } = this.#options;
-    if (this.#held >= heldBytes) for (const queue of this.#queues.longest(heldBytes * WAITING)) this.#load(queue);
-    return this.#held >= heldBytes || this.#told.length >= limits.FEED_TOLD;
+    const isFull = (): boolean => this.#held >= heldBytes;
+    while ((isFull() || this.#told.length >= limits.FEED_TOLD) && !this.#isStopped) {
+      // What happens while they are begun is heard, too.
+      const heard = this.#heard();
+      if (isFull()) await this.#loadInTurns(this.#queues.longest(heldBytes * WAITING, this.#queued));
+      await heard;
+    }
   }
 
   /** Loads what waits in a queue, now or after what is under way. */
@@ -287,6 +314,7 @@ class FeedRun {
     queue.isLoading = true;
     this.#loading += 1;
     const batch = queue.take(this.#place.loadBytes);
+    this.#queued -= batch.bytes;
     const loaded = (): void => this.#queues.giveBack(batch);
     // What was given up may go on, and read its memory still: that is left to the collector.
     const failed = (error: unknown): void => this.#tellAll(batch, failedOutcome(error));

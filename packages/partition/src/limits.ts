@@ -125,6 +125,8 @@ export const EXPIRY_STEP_MS = 1_000;
 export const TOLD_OPERATIONS = 1_024;
 /** See there. */
 export const TOLD_BYTES: number = 8 << 20;
+/** Loads, which is partitions, likewise. */
+export const TOLD_LOADS = 256;
 
 /** Bytes of a feed that are split at a time. */
 export const SPLIT_BYTES: number = 256 << 10;
@@ -143,6 +145,10 @@ export const LOAD_SEGMENT_BYTES: number = 128 << 10;
 export const FEED_HELD_BYTES: number = 32 << 20;
 /** What an operation takes beside its bytes while it is held, about. */
 export const FEED_OPERATION_BYTES = 256;
+/** What the operations of one partition take beside that together, few as they are: of very many partitions it is most of all. */
+export const FEED_QUEUE_BYTES = 1_024;
+/** Loads of a feed that are under way at a time: more of them would be held, and done no sooner. */
+export const FEED_LOADS = 4_096;
 /** Outcomes that nobody took yet, after which no more of a feed is read. */
 export const FEED_TOLD = 16_384;
 /** A source that brings nothing for so long has what it brought loaded; longer while a long operation is on its way. */

@@ -188,6 +188,7 @@ export class ThreadCluster implements Cluster {
         return (await this.#quotas?.load(key, load, this.partition(key), work)) ?? (await work(load));
       },
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
+      turn: this.#options.surroundings.turn,
     };
     return feedPlace(place, input, options);
   }

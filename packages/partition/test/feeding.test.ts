@@ -4,11 +4,13 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { clock } from "../src/clock.ts";
 import type { FedOperation, PartitionKey } from "../src/cluster.ts";
 import { tooLate } from "../src/failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "../src/feeding.ts";
-import { FEED_TOLD } from "../src/limits.ts";
+import { FEED_LOADS, FEED_TOLD, SLICE_MS } from "../src/limits.ts";
 import type { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { getNote, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
 import { folder } from "./setting.ts";
 
@@ -388,6 +390,52 @@ test("what a load that failed works on is not filled with what is fed next", asy
   }
   expect(loads).toHaveLength(3);
   for (const { given, was } of loads) expect(given).toEqual(was);
+});
+
+/** A feed of one operation for each of many partitions, whose loads end when they are let, and of which some take a millisecond to begin; what was seen of it. */
+async function feedOfMany(partitions: number): Promise<{ inTurn: number; atOnce: number; told: number }> {
+  const { core, cluster } = openCore(join(folder(), "data"));
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const seen = { inTurn: 0, atOnce: 0, told: 0 };
+  const SLOW = 100;
+  let [begun, inTurn, running] = [0, 0, 0];
+  const waiting: (() => void)[] = [];
+  const place: FeedPlace = {
+    split: (chunk) => splitChunk(core, chunk),
+    load: async () => {
+      running += 1;
+      if (begun++ < SLOW) {
+        for (const start = Date.now(); Date.now() - start <= 1; );
+        // Where the clock stands still, work moves it.
+        clock.worked({ bytes: 1 << 20, paused: false });
+        inTurn += 1;
+      }
+      seen.inTurn = Math.max(seen.inTurn, inTurn);
+      seen.atOnce = Math.max(seen.atOnce, running);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      running -= 1;
+      return [];
+    },
+    apply: () => Promise.reject(tooLate()),
+    turn: async () => {
+      await nodeSurroundings.turn();
+      inTurn = 0;
+    },
+  };
+  const letting = setInterval(() => {
+    for (const done of waiting.splice(0)) done();
+  }, 1);
+  const text = lines(Array.from({ length: partitions }, (_, number) => put(`g${number}`, 0, number)));
+  for await (const told of feedPlace(place, pieces(text, 100_000), { timeoutMs: MINUTE_MS })) seen.told += told.length;
+  clearInterval(letting);
+  return seen;
+}
+
+test("very many partitions are begun in turns, and so many of them are under way at a time", async () => {
+  const { inTurn, atOnce, told } = await feedOfMany(FEED_LOADS + 500);
+  expect(told).toBe(FEED_LOADS + 500);
+  expect(inTurn).toBeLessThanOrEqual(SLICE_MS + 1);
+  expect(atOnce).toBeLessThanOrEqual(FEED_LOADS);
 });
 
 test("writes that come meanwhile are neither lost nor decided on what is being replaced", async () => {

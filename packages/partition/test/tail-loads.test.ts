@@ -2,7 +2,7 @@
 import { Bucket, partitionsInTables } from "@brooklet/store";
 import { expect, test } from "vitest";
 import { clock } from "../src/clock.ts";
-import { SLICE_MS, TOLD_BYTES, TOLD_OPERATIONS } from "../src/limits.ts";
+import { SLICE_MS, TOLD_BYTES, TOLD_LOADS, TOLD_OPERATIONS } from "../src/limits.ts";
 import { TailLoads } from "../src/maintenance/tail-loads.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { openSql } from "./setting.ts";
@@ -71,4 +71,21 @@ test("one that fails fails alone, and those after it are done", async () => {
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   await load(bucket, "later");
   expect([...told.keys()]).toEqual(["a", "b", "later"]);
+});
+
+test("of very many small loads a turn tells as many as one commit takes", async () => {
+  let turns = 0;
+  const loads = new TailLoads(async () => {
+    await nodeSurroundings.turn();
+    turns += 1;
+  });
+  const bucket = bucketOf(0);
+  const told = new Map<number, number>();
+  const load = async (): Promise<void> => {
+    await loads.make(bucket, one, async () => undefined);
+    told.set(turns, (told.get(turns) ?? 0) + 1);
+  };
+  await Promise.all(Array.from({ length: 2 * TOLD_LOADS + 1 }, load));
+  expect([...told.values()].reduce((sum, count) => sum + count)).toBe(2 * TOLD_LOADS + 1);
+  expect(Math.max(...told.values())).toBeLessThanOrEqual(TOLD_LOADS);
 });

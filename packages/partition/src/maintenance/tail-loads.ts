@@ -4,7 +4,7 @@
  */
 import type { Bucket } from "@brooklet/store";
 import { clock } from "../clock.ts";
-import { SLICE_MS, TOLD_BYTES, TOLD_OPERATIONS } from "../limits.ts";
+import { SLICE_MS, TOLD_BYTES, TOLD_LOADS, TOLD_OPERATIONS } from "../limits.ts";
 
 /** What a load comes to, which is not told yet. */
 type Telling = () => void;
@@ -72,7 +72,8 @@ export class TailLoads {
     const told: Telling[] = [];
     let [at, operations, bytes, startMs] = [0, 0, 0, clock.now()];
     for (let next = waiting[0]; next !== undefined; next = waiting[at]) {
-      if (at > 0 && (operations + next.operations > TOLD_OPERATIONS || bytes + next.bytes > TOLD_BYTES)) break;
+      const isOver = operations + next.operations > TOLD_OPERATIONS || bytes + next.bytes > TOLD_BYTES;
+      if (at >= TOLD_LOADS || (at > 0 && isOver)) break;
       at += 1;
       operations += next.operations;
       bytes += next.bytes;
