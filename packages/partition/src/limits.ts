@@ -34,6 +34,8 @@ export const FORGET_MS: number = 24 * 3_600_000;
 
 /** How often tails are looked at. */
 export const SWEEP_MS = 1_000;
+/** Looks until a tail rests; no more of them are ever due, where a machine does not come to them in time. */
+export const RESTING_SWEEPS: number = Math.ceil(RESTING_MS / SWEEP_MS);
 /** How many of a bucket in one look. */
 export const SWEEP_PARTITIONS = 64;
 

@@ -16,6 +16,7 @@ import { Folded } from "./maintenance/folded.ts";
 import { type Job, jobOf } from "./maintenance/job.ts";
 import { Jobs } from "./maintenance/jobs.ts";
 import type { MaintenanceOptions } from "./maintenance/maintenance-options.ts";
+import { Sweeps } from "./maintenance/sweeps.ts";
 import { FoldTally, isLong } from "./maintenance/tail.ts";
 import { TailLoads } from "./maintenance/tail-loads.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -23,7 +24,6 @@ import { ErasedBlocks } from "./upkeep/erased-blocks.ts";
 import { FreeSpace } from "./upkeep/free-space.ts";
 
 const IDLE_SWEEPS = Math.ceil(limits.IDLE_MS / limits.SWEEP_MS);
-const RESTING_SWEEPS = Math.ceil(limits.RESTING_MS / limits.SWEEP_MS);
 
 /** The maintenance of the buckets of one thread. */
 export class Maintenance {
@@ -42,16 +42,18 @@ export class Maintenance {
   /** Work that is done alone, and waited for. */
   readonly #awaited: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
+  readonly #sweeps: Sweeps;
   #checkpoints: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: MaintenanceOptions) {
     this.#options = options;
     this.tailLoads = new TailLoads(options.turn);
-    const { folded } = this;
     const isStopped = (): boolean => this.#stopped;
     const checkpoint = (attention: Attention): void => this.#checkpoint(attention, false);
-    this.#compactor = new Compactor({ ...options, folded, isStopped, checkpoint });
+    this.#compactor = new Compactor({ ...options, folded: this.folded, isStopped, checkpoint });
+    const look = (attention: Attention): void => this.#look(attention);
+    this.#sweeps = new Sweeps({ ...options, attentions: () => this.#attention.values(), look, isStopped });
   }
 
   /** Takes a bucket into care from its first use on, reads included: an earlier process may have left long tails. */
@@ -171,18 +173,20 @@ export class Maintenance {
     this.#of(bucket).applicationCursor = 0;
   }
 
-  /** Looks at some tails, at the log, and at partitions that another application wrote. Called every `SWEEP_MS`. */
+  /** Looks at some tails, at the log, and at partitions that another application wrote, of each bucket. Called every `SWEEP_MS`. */
   sweep(): void {
-    for (const attention of this.#attention.values()) {
-      // What is damaged keeps nothing else from being done.
-      this.#attempt(attention, () => this.#sweepTails(attention));
-      this.#attempt(attention, () => this.#sweepUnsettled(attention));
-      this.#attempt(attention, () => void this.#eraseOthers(attention).catch(this.#options.onProblem));
-      this.#attempt(attention, () => this.#sweepApplication(attention));
-      this.#attempt(attention, () => attention.erasedBlocks.drop());
-      this.#attempt(attention, () => this.#sweepLog(attention));
-      this.#attempt(attention, () => attention.freeSpace.giveBack());
-    }
+    this.#sweeps.begin();
+  }
+
+  #look(attention: Attention): void {
+    // What is damaged keeps nothing else from being done.
+    this.#attempt(attention, () => this.#sweepTails(attention));
+    this.#attempt(attention, () => this.#sweepUnsettled(attention));
+    this.#attempt(attention, () => void this.#eraseOthers(attention).catch(this.#options.onProblem));
+    this.#attempt(attention, () => this.#sweepApplication(attention));
+    this.#attempt(attention, () => attention.erasedBlocks.drop());
+    this.#attempt(attention, () => this.#sweepLog(attention));
+    this.#attempt(attention, () => attention.freeSpace.giveBack());
   }
 
   #attempt({ bucket }: Attention, work: () => void): void {
@@ -204,6 +208,7 @@ export class Maintenance {
   /** Settles when nothing is queued or running. */
   async idle(): Promise<void> {
     do {
+      await this.#sweeps.idle();
       await this.#running;
       await this.#checkpoints;
       for (const { erasedBlocks, freeSpace } of this.#attention.values()) {
@@ -217,6 +222,7 @@ export class Maintenance {
   async stop(): Promise<void> {
     this.#stopped = true;
     const endMs = clock.now() + limits.ERASE_CLOSING_MS;
+    await this.#sweeps.idle();
     while (this.#running !== undefined) await this.#running;
     for (const { erasedBlocks, freeSpace } of this.#attention.values()) {
       await erasedBlocks.finish(endMs);
@@ -234,9 +240,8 @@ export class Maintenance {
         applicationCursor: 0,
         erased: undefined,
         checkpointMs: clock.now(),
-        checkpointDue: false,
       };
-      const known = { retries: new Map(), jobs: new Map(), unsettled: new Map() };
+      const known = { retries: new Map(), jobs: new Map(), unsettled: new Map(), checkpointDue: false };
       const checkpoint = (): void => this.#checkpoint(this.#of(bucket), false);
       const erasedBlocks = new ErasedBlocks(bucket, { ...this.#options, checkpoint });
       const isIdle = (): boolean => !this.#stopped && this.isIdle;
@@ -380,7 +385,7 @@ export class Maintenance {
   #sweepTails(attention: Attention): void {
     const { bucket, sweeps } = attention;
     sweeps.push(bucket.store.lastOperation);
-    if (sweeps.length > RESTING_SWEEPS) sweeps.shift();
+    if (sweeps.length > limits.RESTING_SWEEPS) sweeps.shift();
     this.#lookAtTails(attention);
   }
 
@@ -396,7 +401,7 @@ export class Maintenance {
         const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
         if (worth && lastOperation <= quietSince(IDLE_SWEEPS)) this.#schedule(attention, key);
         // Whether it rests or not: what was removed is still in the segments below it.
-        else if (firstOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
+        else if (firstOperation <= quietSince(limits.RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
       });
     }
     attention.tailCursor = page.length < limits.SWEEP_PARTITIONS ? 0 : (page.at(-1)?.number ?? 0);

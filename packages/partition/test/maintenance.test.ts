@@ -1,10 +1,11 @@
 /** When tails are folded although nobody writes any more: after a burst, and after a restart. */
 import { join } from "node:path";
-import { Bucket } from "@brooklet/store";
+import { Bucket, PartitionStore } from "@brooklet/store";
+import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
 import { FOLD_OPERATIONS, LOG_MS, RESTING_MS, SETTLE_MS, SWEEP_MS, SWEEP_PARTITIONS } from "../src/limits.ts";
-import { all, cluster, directory, folder, put } from "./setting.ts";
+import { all, cluster, directory, folder, openSql, put } from "./setting.ts";
 
 const BURST = 3_000;
 
@@ -47,6 +48,26 @@ test("a tail that an earlier process left is folded although there are only read
   expect(engine.compactions).toEqual([{ key: "g:a", reason: "fold" }]);
   expect(await all(local, "g:a")).toEqual(documents);
   vi.useRealTimers();
+});
+
+test("each bucket is looked at in a turn of its own", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { cluster: local } = cluster(DataDirectory.open(join(folder(), "data"), openSql, 8));
+  await Promise.all(Array.from({ length: 80 }, (_, at) => put(local.partition(`g:user${at}`), "a", 1)));
+  const looks = vi.spyOn(PartitionStore.prototype, "withTail");
+  onTestFinished(() => looks.mockRestore());
+  vi.advanceTimersByTime(SWEEP_MS);
+  const seen: number[] = [];
+  for (let turns = 0; turns < 6; turns += 1) {
+    seen.push(looks.mock.calls.length);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([...new Set(seen)].slice(0, 4)).toEqual([0, 1, 2, 3]);
+  // Those that are due meanwhile are not left out.
+  vi.advanceTimersByTime(2 * SWEEP_MS);
+  await local.idle();
+  expect(looks).toHaveBeenCalledTimes(3 * 8);
 });
 
 /** A cluster whose sweeps are made by who asks, with a clock that goes with them. */
