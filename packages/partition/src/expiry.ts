@@ -4,9 +4,9 @@
  * that a document that was renewed meanwhile stays. Until then a document is found as before, as in Vespa.
  */
 import { clock } from "./clock.ts";
-import type { DeployReport, MassOperation, MassOutcome, Visit, VisitStep } from "./cluster.ts";
-import { DAMAGED } from "./failure.ts";
-import { EXPIRY_FIRST_MS, EXPIRY_LOOK_MS, EXPIRY_STEP_MS } from "./limits.ts";
+import type { DeployReport, MassOperation, MassOutcome, Visit, VisitPosition, VisitStep } from "./cluster.ts";
+import { causeOf, DAMAGED, failedOutcome, TIMED_OUT } from "./failure.ts";
+import { EXPIRY_FIRST_MS, EXPIRY_LOOK_MS, EXPIRY_STEP_MS, EXPIRY_STEP_MS_MAX } from "./limits.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** What expiry works on. */
@@ -85,16 +85,38 @@ export class Expiry {
   }
 
   async #throughBucket(visit: Visit, bucket: number): Promise<void> {
-    let from = { partition: 0, after: "" };
-    while (!this.#stopped) {
+    const apply = (from: VisitPosition, timeoutMs: number): Promise<MassOutcome> => {
       const step = { bucket, from, documentsMax: Number.MAX_SAFE_INTEGER, bytesMax: EXPIRY_PAGE_BYTES };
-      const { next, failure } = await this.#options.applyWhere(visit, step, REMOVE, EXPIRY_STEP_MS);
-      // Of a partition that is damaged the operator was told: it is passed over.
-      if (failure !== undefined && failure.code !== DAMAGED)
-        throw new Error(`Expired documents were not removed: ${failure.message ?? failure.status}`);
-      if (next === undefined) return;
-      from = next;
-    }
+      return this.#options.applyWhere(visit, step, REMOVE, timeoutMs);
+    };
+    await removeExpired(apply, () => this.#stopped);
+  }
+}
+
+/**
+ * Removes what has expired in steps, each from where the one before ended. A step that ran out of time, as on a busy machine, ends none of
+ * it: the next goes on, with twice the time where that one came no further.
+ */
+export async function removeExpired(
+  apply: (from: VisitPosition, timeoutMs: number) => Promise<MassOutcome>,
+  isStopped: () => boolean = () => false,
+): Promise<void> {
+  let from: VisitPosition = { partition: 0, after: "" };
+  for (let stepMs = EXPIRY_STEP_MS; !isStopped(); ) {
+    const { next, failure } = await apply(from, stepMs).catch(
+      (error: unknown): MassOutcome => ({ documents: 0, failure: failedOutcome(error) }),
+    );
+    const isOutOfTime = failure?.code === TIMED_OUT;
+    const isFurther = next !== undefined && (next.partition !== from.partition || next.after !== from.after);
+    const mayGoOn = isOutOfTime ? isFurther || stepMs < EXPIRY_STEP_MS_MAX : failure?.code === DAMAGED;
+    // Of a partition that is damaged the operator was told: it is passed over.
+    if (failure !== undefined && !mayGoOn)
+      throw new Error(`Expired documents were not removed: ${failure.message ?? failure.status}`, {
+        cause: causeOf(failure),
+      });
+    if (next === undefined && !isOutOfTime) return;
+    stepMs = isOutOfTime && !isFurther ? 2 * stepMs : EXPIRY_STEP_MS;
+    from = next ?? from;
   }
 }
 

@@ -13,6 +13,9 @@ export const DAMAGED = "STORE_CORRUPT";
 /** The code of what a full device does not take. */
 export const FULL = "INSUFFICIENT_STORAGE";
 
+/** The code of what was not done in its time. */
+export const TIMED_OUT = "TIMED_OUT";
+
 /** What callers are told of a platform that lets an account do no more for now. */
 export const SPENT: string =
   "The account has used up what its plan at the platform allows for a day; try again when the next one begins";
@@ -94,7 +97,7 @@ export function closedError(): ServiceError {
 /** A request that was not begun before its time was over. */
 export function tooLate(): ServiceError {
   return new ServiceError({
-    code: "TIMED_OUT",
+    code: TIMED_OUT,
     status: 504,
     number: 12,
     message: "Timed out before the operation was begun",
@@ -105,7 +108,7 @@ export function tooLate(): ServiceError {
 /** A query whose time was over before it was begun; the core's words for it. */
 export function noTimeLeft(waitedMs: number): ServiceError {
   const message = `No time left after waiting for ${Math.max(1, Math.floor(waitedMs))}ms to execute query`;
-  return new ServiceError({ code: "TIMED_OUT", status: 504, number: 12, message, outcome: "not_applied" });
+  return new ServiceError({ code: TIMED_OUT, status: 504, number: 12, message, outcome: "not_applied" });
 }
 
 /** A partition whose tail is at its limit and cannot be folded at the moment. */

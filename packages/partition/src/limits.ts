@@ -122,6 +122,8 @@ export const EXPIRY_LOOK_MS = 1_000;
 export const EXPIRY_FIRST_MS = 10_000;
 /** Longest step of expiry through a bucket; within it requests are served in turns. */
 export const EXPIRY_STEP_MS = 1_000;
+/** The same of one that came no further in less. */
+export const EXPIRY_STEP_MS_MAX = 64_000;
 
 /** Operations, or bytes, of loads of one bucket that are told together: what the bucket commits at a time. */
 export const TOLD_OPERATIONS = 1_024;

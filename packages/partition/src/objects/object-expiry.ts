@@ -6,8 +6,7 @@
 import type { DeployReport } from "@brooklet/core";
 import type { BucketHost } from "../bucket-host.ts";
 import type { PartitionKey, Visit } from "../cluster.ts";
-import { EXPIRY_PAGE_BYTES, REMOVE, visitOfExpired } from "../expiry.ts";
-import { DAMAGED } from "../failure.ts";
+import { EXPIRY_PAGE_BYTES, REMOVE, removeExpired, visitOfExpired } from "../expiry.ts";
 import { EXPIRY_STEP_MS } from "../limits.ts";
 import type { ShardGuard } from "../shards/shard-guard.ts";
 
@@ -67,17 +66,11 @@ export class ObjectExpiry {
   }
 }
 
-async function remove({ key, host }: ExpiringObject, visit: Visit): Promise<void> {
-  let from = { partition: 0, after: "" };
-  for (;;) {
+function remove({ key, host }: ExpiringObject, visit: Visit): Promise<void> {
+  return removeExpired((from, timeoutMs) => {
     const step = { bucket: 0, key, from, documentsMax: Number.MAX_SAFE_INTEGER, bytesMax: EXPIRY_PAGE_BYTES };
-    const { next, failure } = await host.applyWhere(visit, step, REMOVE, EXPIRY_STEP_MS);
-    // Of what is damaged the operator was told: it is passed over.
-    if (failure !== undefined && failure.code !== DAMAGED)
-      throw new Error(`Expired documents were not removed: ${failure.message ?? failure.status}`);
-    if (next === undefined) return;
-    from = next;
-  }
+    return host.applyWhere(visit, step, REMOVE, timeoutMs);
+  });
 }
 
 /** For how long nothing expires. At the least the interval in which it is looked on a server. */
