@@ -87,7 +87,7 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.applyWhere(visit, step, operation, waiting);
   }
 
-  erase(): Promise<Erasure> {
+  erase(): Promise<ObjectReply<Erasure>> {
     return this.#group.erase();
   }
 

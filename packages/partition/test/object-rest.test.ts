@@ -166,6 +166,98 @@ test("an erasure that ended in the middle is finished, though nobody asks", asyn
   expect(platform.stored()).toEqual([]);
 });
 
+test.each(["is away", "is told, and the object ends"])(
+  "an erasure whose directory %s is finished, though nobody asks again",
+  async (how) => {
+    const { platform, cluster } = await opened();
+    await apply(cluster, "put", 1, { n: 1 });
+    await platform.rest(KEY);
+    platform.loseAlarm(KEY);
+    platform.forgetting = async () => {
+      platform.forgetting = undefined;
+      if (how !== "is away") platform.evict(KEY);
+      throw new Error("the directory is away");
+    };
+    await expect(cluster.erase(KEY)).rejects.toThrow();
+    platform.evict(KEY);
+    later();
+    expect(await platform.ring(KEY)).toBe(true);
+    expect([platform.listed(), platform.stored(), platform.alarmOf(KEY)]).toEqual([[], [], undefined]);
+    // What comes after it is a group of its own.
+    expect(await numberOf(cluster, 1)).toBe(undefined);
+    await apply(cluster, "put", 1, { n: 2 });
+    expect([platform.listed(), await numberOf(cluster, 1)]).toEqual([[KEY], 2]);
+  },
+);
+
+test("nothing of a group is answered whose erasure is not finished, and who asks again finishes it", async () => {
+  const { platform, cluster } = await opened();
+  await apply(cluster, "put", 1, { n: 1 });
+  platform.failure = { of: "directory", error: new Error("the directory is away"), isDone: false, times: 1 };
+  await expect(cluster.erase(KEY)).rejects.toThrow();
+  expect(await numberOf(cluster, 1)).toBe(undefined);
+  expect((await cluster.erase(KEY)).key).toBe(KEY);
+  expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+});
+
+test("a group is erased whose database is full, and what fails of it is told with its code", async () => {
+  const { platform, cluster } = await opened();
+  await apply(cluster, "put", 1, { n: 1 });
+  platform.refusal = new Error("database or disk is full: SQLITE_FULL");
+  platform.failure = {
+    of: "directory",
+    error: Object.assign(new Error("it was moved"), { retryable: true }),
+    isDone: false,
+    times: 2,
+  };
+  await expect(cluster.erase(KEY)).rejects.toMatchObject({ code: "UNAVAILABLE", status: 503 });
+  expect((await cluster.erase(KEY)).key).toBe(KEY);
+  expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+});
+
+test("a group whose first write was refused is listed no longer than until it rests", async () => {
+  const { platform, cluster } = await opened();
+  expect(await apply(cluster, "put", 1, { unknown: 1 })).toBe(400);
+  expect(platform.listed()).toEqual([KEY]);
+  later();
+  expect(await platform.ring(KEY)).toBe(true);
+  expect([platform.listed(), platform.alarmOf(KEY)]).toEqual([[], undefined]);
+  expect(await apply(cluster, "put", 1, { n: 1 })).toBe(200);
+  expect([platform.listed(), await numberOf(cluster, 1)]).toEqual([[KEY], 1]);
+});
+
+test("a group that is listed by a write that its erasure overtook is listed no longer than until it rests", async () => {
+  const { platform, cluster } = await opened();
+  const noting = pause();
+  platform.noting = noting.wait;
+  const writing = apply(cluster, "put", 1, { n: 1 });
+  await noting.reached;
+  platform.noting = undefined;
+  await cluster.erase(KEY);
+  noting.goOn();
+  await writing.catch(() => undefined);
+  expect(platform.listed()).toEqual([KEY]);
+  later();
+  expect(await platform.ring(KEY)).toBe(true);
+  expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+});
+
+test("a first write that waits while its object rests is stored, and listed", async () => {
+  const { platform, cluster } = await opened();
+  const noting = pause();
+  platform.noting = noting.wait;
+  const writing = apply(cluster, "put", 1, { n: 1 });
+  await noting.reached;
+  platform.noting = undefined;
+  later();
+  expect(await platform.ring(KEY)).toBe(true);
+  noting.goOn();
+  expect(await writing).toBe(200);
+  later();
+  expect(await platform.ring(KEY)).toBe(true);
+  expect([platform.listed(), await numberOf(cluster, 1)]).toEqual([[KEY], 1]);
+});
+
 test("documents of a schema that was removed leave an object that is asked, though nobody writes", async () => {
   const { platform, cluster } = await opened();
   await apply(cluster, "put", 1, { n: 1 });

@@ -65,6 +65,8 @@ export class Platform {
   storing: (() => Promise<void>) | undefined;
   /** What a directory waits for before it forgets a group. */
   forgetting: (() => Promise<void>) | undefined;
+  /** What a directory waits for before it lists a group. */
+  noting: (() => Promise<void>) | undefined;
   /** What a directory waits for between listing a group and saying so. */
   listing: (() => Promise<void>) | undefined;
   /** What an object waits for before what it has stored is removed. */
@@ -143,6 +145,11 @@ export class Platform {
   /** Has a shard of a group split. Whether it was. */
   split(key: PartitionKey, shard = 0): Promise<boolean> {
     return this.#group(objectName(key, shard)).split();
+  }
+
+  /** The groups that are in a directory. */
+  listed(): string[] {
+    return this.#directories.flatMap((directory) => directory.from(0, 1_000)).map(({ key }) => key);
   }
 
   /** The names of the objects in which documents are stored. */
@@ -292,6 +299,7 @@ function hasDocuments({ sql, transactionSync }: ObjectSqlStorage): boolean {
 function callsOf(store: DirectoryStore, platform: Platform) {
   return {
     add: async (key: string) => {
+      await platform.noting?.();
       store.add(key);
       const fence = store.fence(0);
       await platform.listing?.();

@@ -3,8 +3,7 @@
  * committed, so that a group that is stored is listed too; it folds and settles when an alarm says that nothing came for a while.
  */
 import type { FloorBytes, Load, Merged, ShardBits } from "@brooklet/core";
-import { OnePartitionStore } from "@brooklet/store";
-import { BucketHost } from "../bucket-host.ts";
+import type { BucketHost } from "../bucket-host.ts";
 import type {
   Answer,
   Erasure,
@@ -18,8 +17,7 @@ import type {
   Visit,
   VisitPage,
 } from "../cluster.ts";
-import { OBJECT_TAIL_BYTES_MAX } from "../limits.ts";
-import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
+import type { SentQuery } from "../query/open-queries.ts";
 import {
   filling,
   objectName,
@@ -36,15 +34,16 @@ import { errorFields } from "../thread-messages.ts";
 import { Fence } from "./fence.ts";
 import type { GroupObjectOptions, Served } from "./group-options.ts";
 import { isRestless, type RestingObject, restGroup } from "./group-rest.ts";
+import { type GroupSearch, searchGroup, searchGroupPart, searchGroupPlain } from "./group-search.ts";
 import { isDivisible, splitObject } from "./group-split.ts";
+import { noteErasure, serveGroup } from "./group-stored.ts";
 import { ObjectAdmission } from "./object-admission.ts";
-import { answerOf, checked, checkReply, doneReply, isMoved, movedReply, stepEnd, waitingOf } from "./object-answer.ts";
+import { checked, doneReply, isMoved, movedReply, stepEnd } from "./object-answer.ts";
 import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 import { ObjectExpiry } from "./object-expiry.ts";
 import { endedOutcome, failedReply, isClosed } from "./object-failure.ts";
 import { steadyPort } from "./platform-failure.ts";
-import { RestAlarm } from "./rest-alarm.ts";
-import { Sharer } from "./turnstile.ts";
+import { REST_MS, RestAlarm } from "./rest-alarm.ts";
 
 /** The object of a group. */
 export class GroupObject implements GroupCalls {
@@ -55,7 +54,6 @@ export class GroupObject implements GroupCalls {
   readonly #alarm: RestAlarm;
   readonly #fence: Fence;
   #rests = 0;
-  #queries = 0;
   #erasing: Promise<void> | undefined;
   /** Of a group that was split or is being split. */
   #guard: ShardGuard | undefined;
@@ -91,35 +89,15 @@ export class GroupObject implements GroupCalls {
   }
 
   search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
-    return this.#whole(waiting, this.#search, query);
-  }
-
-  async #search({ queries }: Served, query: SentQuery, waiting: ObjectWaiting): Promise<Answer> {
-    const sent = this.#numbered(query);
-    return answerOf(await queries.search(this.#key, sent, waitingOf(waiting)), () => queries.forget(sent.number));
+    return this.#whole(waiting, searchGroup, query);
   }
 
   searchPlain(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer | null>> {
-    return this.#whole(waiting, this.#searchPlain, query);
-  }
-
-  async #searchPlain({ queries }: Served, query: SentQuery, waiting: ObjectWaiting): Promise<Answer | null> {
-    const sent = this.#numbered(query);
-    const stage = await queries.searchPlain(this.#key, sent, waitingOf(waiting));
-    return stage === undefined ? null : answerOf(stage, () => queries.forget(sent.number));
+    return this.#whole(waiting, searchGroupPlain, query);
   }
 
   searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>> {
-    return this.#steady(waiting, async ({ queries }) => {
-      const sent = this.#numbered(query);
-      try {
-        const found = await queries.searchBucket(sent, { bucket: 0, keys: [this.#key], floor }, waitingOf(waiting));
-        checkReply(found.partial);
-        return found;
-      } finally {
-        queries.forget(sent.number);
-      }
-    });
+    return this.#steady(waiting, (served) => searchGroupPart(served, this.#key, query, floor, waiting));
   }
 
   visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>> {
@@ -143,7 +121,7 @@ export class GroupObject implements GroupCalls {
     };
     // What is not there is not listed by this: it may have been erased a moment ago.
     const write = async (served: Served): Promise<MassOutcome | undefined> =>
-      served.host.shard(this.#key).bytes === 0 ? { documents: 0 } : await this.#written(served, work);
+      !served.host.shard(this.#key).isStored ? { documents: 0 } : await this.#written(served, work);
     return this.#call(waiting, write, (outcome) => outcome === undefined) as Promise<ObjectReply<MassOutcome>>;
   }
 
@@ -221,39 +199,52 @@ export class GroupObject implements GroupCalls {
     return (this.number === 0 || this.#isKnown) && isDivisible(record);
   }
 
-  async erase(): Promise<Erasure> {
+  async erase(): Promise<ObjectReply<Erasure>> {
     if (this.number > 0) throw new Error("a shard is erased with its group");
+    try {
+      await this.#erased();
+      return doneReply({ key: this.#key, erasedAt: Date.now() }, undefined, this.#application);
+    } catch (thrown) {
+      return failedReply(thrown, this.#application, this.#options.onProblem);
+    }
+  }
+
+  async #erased(): Promise<void> {
     this.#erasing ??= this.#erase().finally(() => {
       this.#erasing = undefined;
     });
     await this.#erasing;
-    return { key: this.#key, erasedAt: Date.now() };
   }
 
+  /** In an order in which it goes on from wherever it ended, though nobody asks again: what was noted goes last. */
   async #erase(): Promise<void> {
     const { port, directory } = this.#options;
     await this.#opening();
     const { host } = this.#opened();
-    const record = this.#record(host);
-    if (record !== undefined) {
-      // It goes on from here though nobody asks again.
-      await this.#alarm.set();
-      this.#keep(host, { ...record, isErased: true });
-      await this.#dropOffspring(record);
-    }
-    await this.#empty();
+    // An alarm that rings is rung again, or was set before.
+    if (this.#rests === 0) await this.#alarm.set();
+    const record = noteErasure(host.shard(this.#key), (noted) => this.#keep(host, noted), this.#options.onProblem);
+    if (record !== undefined) await this.#dropOffspring(record);
+    await this.#close();
     await port.directory(directory).remove(this.#key);
+    await this.#empty();
+    // Of these some may be listing it: whether there is anything to list is seen when it rests.
+    if (!this.#admission.isIdle) await this.#alarm.set();
+  }
+
+  async #close(): Promise<void> {
+    const served = this.#served;
+    [this.#served, this.#guard] = [undefined, undefined];
+    await served?.host.close();
   }
 
   /** Removes everything that is stored. */
   async #empty(): Promise<void> {
     const { alarm, removeAll } = this.#options;
-    const served = this.#served;
-    [this.#served, this.#guard] = [undefined, undefined];
-    await served?.host.close();
+    await this.#close();
     try {
-      await alarm.clear();
       await removeAll();
+      await alarm.clear();
     } finally {
       // What was opened or noted meanwhile is of what is gone.
       this.#alarm.forget();
@@ -270,10 +261,26 @@ export class GroupObject implements GroupCalls {
   async rest(): Promise<void> {
     this.#rests += 1;
     try {
-      await this.#alarm.rest(async () => restGroup(this.#resting(await this.#ready(0)), () => this.split()));
+      await this.#alarm.rest(() => this.#rest());
     } finally {
       this.#rests -= 1;
     }
+  }
+
+  async #rest(): Promise<number> {
+    const served = await this.#ready(0);
+    const waitMs =
+      this.number === 0 && !served.host.shard(this.#key).isStored
+        ? await this.#unlist()
+        : await restGroup(this.#resting(served), () => this.split());
+    return this.#erasing === undefined ? waitMs : Math.min(waitMs, REST_MS);
+  }
+
+  /** Has a group not be listed of which nothing is stored: its first write was refused, or came too late. */
+  async #unlist(): Promise<number> {
+    if (!this.#admission.isIdle) return REST_MS;
+    await this.#erased();
+    return Number.POSITIVE_INFINITY;
   }
 
   #resting({ host, expiry }: Served): RestingObject {
@@ -323,12 +330,12 @@ export class GroupObject implements GroupCalls {
   }
 
   /**
-   * What is asked of a group that is one partition; one that has shards says so. `work` is a method and no closure of this one search: the
-   * code of those does not stay (docs/decisions/0187).
+   * What is asked of a group that is one partition; one that has shards says so. `work` stands in a file and is no closure of this one search:
+   * the code of those does not stay (docs/decisions/0187).
    */
   async #whole<Result>(
     waiting: ObjectWaiting,
-    work: (this: this, served: Served, query: SentQuery, waiting: ObjectWaiting) => Promise<Result>,
+    work: GroupSearch<Result>,
     query: SentQuery,
   ): Promise<ObjectReply<Result>> {
     const refusal = this.#admission.enter(0);
@@ -339,7 +346,7 @@ export class GroupObject implements GroupCalls {
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
       if (!served.isWatched) await this.#watch(served);
       if (this.#isSplit) return movedReply(this.#guard?.record, this.#application);
-      const result = await work.call(this, served, query, waiting);
+      const result = await work(served, this.#key, query, waiting);
       // What was found while half of it was given away is not of all documents.
       return this.#isSplit
         ? movedReply(this.#guard?.record, this.#application)
@@ -376,8 +383,9 @@ export class GroupObject implements GroupCalls {
   }
 
   async #written<Result>(served: Served, work: (host: BucketHost) => Promise<Result>): Promise<Result> {
-    await this.#list(served);
+    // What is listed has an alarm, by which it is seen whether there is anything of it.
     await this.#alarm.writing();
+    await this.#list(served);
     const result = await work(served.host);
     await this.#alarm.written();
     return result;
@@ -432,7 +440,7 @@ export class GroupObject implements GroupCalls {
     // What was begun before the object lost its memory is done first.
     this.#opened();
     while (this.number === 0 && this.#guard?.record.isErased === true) {
-      await this.erase();
+      await this.#erased();
       this.#opened();
     }
     if (isolate.number < Math.max(application, 1)) {
@@ -462,24 +470,13 @@ export class GroupObject implements GroupCalls {
   }
 
   #serve(): Served {
-    const { isolate, connection, surroundings, onProblem, table } = this.#options;
-    const sharer = new Sharer(isolate.turnstile, surroundings);
-    const host = new BucketHost({
-      engine: isolate.engine,
-      buckets: 1,
-      openBucket: () => connection,
-      partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...(table && { table }) }),
-      guard: () => this.#fence.guard(this.#guard?.isActive === true ? this.#guard : undefined, this.#application),
-      application: undefined,
-      surroundings: sharer.surroundings,
-      enter: (isOver) => sharer.enter(isOver),
-      tailBytesMax: OBJECT_TAIL_BYTES_MAX,
-      onProblem,
-    });
+    const guard = (): ShardGuard | undefined =>
+      this.#fence.guard(this.#guard?.isActive === true ? this.#guard : undefined, this.#application);
+    const served = serveGroup(this.#options, guard);
     this.#application = 0;
-    const record = this.#record(host);
+    const record = this.#record(served.host);
     this.#guard = record === undefined ? undefined : new ShardGuard(record);
-    return { host, queries: new OpenQueries(host), isListed: false, isWatched: false, expiry: new ObjectExpiry([]) };
+    return served;
   }
 
   /** Has the group listed, before anything of it is stored. */
@@ -490,11 +487,5 @@ export class GroupObject implements GroupCalls {
     this.#fence.raise(await (this.number > 0 ? listing.fence(0) : listing.add(this.#key)));
     // Of no group that came after it was erased meanwhile.
     served.isListed = true;
-  }
-
-  /** A query with a number that no other of this object has: callers know nothing of each other. */
-  #numbered(query: SentQuery): SentQuery {
-    this.#queries += 1;
-    return { ...query, number: this.#queries };
   }
 }

@@ -45,6 +45,8 @@ export interface GroupObjectOptions {
 export interface Served {
   readonly host: BucketHost;
   readonly queries: OpenQueries;
+  /** How many there were. */
+  queried: number;
   /** The group that is stored here was listed, and it was asked what may be written. */
   isListed: boolean;
   /** What did not rest was looked for since the object has this memory, and this application. */

@@ -78,7 +78,7 @@ export interface GroupCalls {
     waiting: ObjectWaiting,
   ): Promise<ObjectReply<MassOutcome>>;
   /** Erases everything that is stored of the group. */
-  erase(): Promise<Erasure>;
+  erase(): Promise<ObjectReply<Erasure>>;
   /** Begins to be a shard: throws away whatever is there. These four are between the shards of a group. */
   prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void>;
   /** Stores documents that another shard gives away. */

@@ -388,7 +388,9 @@ export class ObjectCluster implements Cluster {
     const { port, recoverableMs } = this.#options;
     this.#maps.forget(key);
     const erasing = { writes: true, mayRepeat: true };
-    const erasure = await askGroup(port, objectName(key, 0), erasing, (group) => group.erase(), undefined);
+    const reply = await askGroup(port, objectName(key, 0), erasing, (group) => group.erase(), undefined);
+    if ("failed" in reply) throw new ServiceError(reply.failed);
+    const { ok: erasure } = reply as Extract<typeof reply, { readonly ok: unknown }>;
     return recoverableMs === undefined ? erasure : { ...erasure, recoverableMs };
   }
 

@@ -52,6 +52,11 @@ export class ShardStore {
     this.#bucket.change((store) => store.note(this.#key, note), note.length);
   }
 
+  /** Whether anything is: an object may be asked for what was never written. */
+  get isStored(): boolean {
+    return this.#bucket.store.state(this.#key).number !== 0;
+  }
+
   /** Bytes that are stored of it. */
   get bytes(): number {
     return this.#bucket.store.storedBytes(this.#key);
