@@ -6,12 +6,13 @@ import {
   type AnySchema,
   type ApplicationOptions,
   BrookletError,
+  type BrookletErrorCode,
   type Client,
   type LanguageModel,
 } from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders } from "@brooklet/models";
-import type { Surroundings } from "@brooklet/partition";
+import { type Surroundings, serviceError } from "@brooklet/partition";
 import {
   type DeployedCore,
   OBJECT_SEGMENT_BYTES,
@@ -19,7 +20,7 @@ import {
   OwnObjects,
   SharedCores,
 } from "@brooklet/partition/objects";
-import { durableObject, type SqlConnection } from "@brooklet/store";
+import { durableObject, type SqlConnection, StoreError } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
 import {
   backupOf,
@@ -31,6 +32,7 @@ import {
   restoreTo,
 } from "./object-backup.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
+import { startingError } from "./starting.ts";
 
 export * from "@brooklet/client";
 export type { ObjectSqlStorage } from "@brooklet/store";
@@ -140,6 +142,44 @@ const FOREIGN = `SELECT name FROM sqlite_schema
   WHERE (lower(name) IN ('brooklet_key', 'brooklet_piece') AND name <> lower(name))
     OR (name IN ('brooklet_key', 'brooklet_piece', 'brooklet_group') AND sql NOT LIKE '%STRICT%')`;
 
+/** The errors of what is done to an object without HTTP: what the storage says in the words and with the code that it has anywhere. */
+function objectError(reason: unknown): BrookletError {
+  if (BrookletError.is(reason)) return reason;
+  if (!(reason instanceof StoreError)) return startingError(serviceError(reason));
+  const { code, status, message, outcome } = serviceError(reason);
+  const said = { status, cause: reason, ...(outcome && { outcome }) };
+  return new BrookletError(code as BrookletErrorCode, `${message}: ${reason.message}`, said);
+}
+
+/** The same where it is opened: what is none of these is why it cannot start. */
+function openError(reason: unknown): BrookletError {
+  return reason instanceof StoreError ? objectError(reason) : startingError(reason);
+}
+
+function objectDoes<Result>(work: () => Result, errorOf: (reason: unknown) => BrookletError = objectError): Result {
+  try {
+    return work();
+  } catch (reason) {
+    throw errorOf(reason);
+  }
+}
+
+/** Refuses what is no storage of an object with SQLite, before it is a property of undefined somewhere. */
+function checkStorage(storage: ObjectStorage): void {
+  const given = Object(storage) as Partial<ObjectStorage>;
+  let sql: unknown;
+  try {
+    ({ sql } = given);
+  } catch (cause) {
+    const remedy = "list its class in new_sqlite_classes of wrangler.jsonc";
+    const message = `The object has no SQLite (${remedy}): ${cause instanceof Error ? cause.message : cause}`;
+    throw new BrookletError("CANNOT_START", message, { cause });
+  }
+  if (typeof sql === "object" && sql !== null && typeof given.transactionSync === "function") return;
+  const message = "openIn takes the storage of a Durable Object, as in openIn(ctx.storage, { schemas: [note] })";
+  throw new BrookletError("INVALID_ARGUMENT", message);
+}
+
 function refuseForeign(connection: SqlConnection): void {
   const [foreign] = connection.all<{ readonly name: string }>(FOREIGN);
   if (foreign === undefined) return;
@@ -173,11 +213,12 @@ function leave(storage: ObjectStorage, left: Opened): void {
  * ```
  */
 export async function openIn(storage: ObjectStorage, options: OpenInOptions): Promise<ObjectDatabase> {
+  checkStorage(storage);
   checkOptions("openIn", options, OPTIONS, REQUIRED);
   refuseEnding(storage);
   const { schemas, remove, embedders, models, languageModel, onProblem = () => undefined } = options;
   const embedder = new GivenEmbedders(models?.embedders ?? [], "in an object");
-  const shared = opening(storage, onProblem);
+  const shared = objectDoes(() => opening(storage, onProblem), openError);
   const { core, objects } = shared;
   let leaving: Promise<void> | undefined;
   try {
@@ -205,15 +246,18 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
       ...client,
       warnings: deployed.warnings,
       get isRestless(): boolean {
-        return objects.isRestless;
+        return objectDoes(() => objects.isRestless);
       },
       get restsAt(): Date | undefined {
+        const atMs = objectDoes(() => objects.restsAtMs);
         // A platform takes no alarm of the past.
-        return objects.restsAtMs === undefined ? undefined : new Date(Math.max(objects.restsAtMs, Date.now()));
+        return atMs === undefined ? undefined : new Date(Math.max(atMs, Date.now()));
       },
       rest: async () => {
         closed.throwIfAborted();
-        return await objects.rest();
+        return await objects.rest().catch((reason: unknown) => {
+          throw objectError(reason);
+        });
       },
       backup: () => backupOf(storage),
       restore: (moment) => restoreTo(storage, moment, () => endAll(shared, closedError())),
@@ -221,6 +265,6 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
     };
   } catch (error) {
     leave(storage, shared);
-    throw error;
+    throw openError(error);
   }
 }

@@ -1,6 +1,6 @@
 /** A database in an object, over a stand-in of its storage: opened more than once, and again where that failed. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { int, openIn, schema, text, timestamp } from "../src/durable-object.ts";
+import { BrookletError, int, openIn, schema, text, timestamp } from "../src/durable-object.ts";
 import { StandInStorage } from "./object-storage.ts";
 
 const HOUR_MS = 3_600_000;
@@ -35,6 +35,83 @@ test("an object whose schemas were refused opens with others, and writes beside 
   await first.group("me").put(note, "3", { body: "red", n: 3 });
   expect(await again.group("me").count(note)).toBe(3);
   await Promise.all([first.close(), again.close()]);
+});
+
+/** A storage of which statements fail that begin so, once that is wanted. */
+function failingStorage(message: string, begins: RegExp): StandInStorage & { isFailing: boolean } {
+  const storage = Object.assign(new StandInStorage(), { isFailing: false });
+  const { exec } = storage.sql;
+  storage.sql.exec = (statement, ...bindings) => {
+    if (storage.isFailing && begins.test(statement)) throw new Error(message);
+    return exec(statement, ...bindings);
+  };
+  return storage;
+}
+
+const FAILURES = [
+  ["database or disk is full: SQLITE_FULL", "INSUFFICIENT_STORAGE", "The storage is full"],
+  ["disk I/O error: SQLITE_IOERR", "STORE_FAILED", "The storage failed"],
+  ["database disk image is malformed: SQLITE_CORRUPT", "STORE_CORRUPT", "The stored data is damaged"],
+] as const;
+
+test.each(FAILURES)(
+  "what the storage says is told with its code wherever it says it: %s",
+  async (said, code, words) => {
+    const told = (error: unknown): void => {
+      expect(BrookletError.is(error)).toBe(true);
+      expect(error).toMatchObject({ code, message: expect.stringContaining(words) });
+      expect(String((error as Error & { cause: Error }).cause)).toContain(said);
+    };
+    for (const begins of [/^SELECT/, /^(?!SELECT)/]) {
+      const storage = failingStorage(said, begins);
+      storage.isFailing = true;
+      await openIn(storage, { schemas: [note] }).then(() => expect.unreachable(), told);
+      // It opens once that is over.
+      storage.isFailing = false;
+      await (await openIn(storage, { schemas: [note] })).close();
+    }
+    const storage = failingStorage(said, /^(INSERT|DELETE|DROP)/);
+    const database = await openIn(storage, { schemas: [note] });
+    await database.group("me").put(note, "1", { body: "red", n: 1 });
+    storage.isFailing = true;
+    await database.rest().then(() => expect.unreachable(), told);
+    const erasure = { code, outcome: "unknown" };
+    await expect(database.group("me").erase()).rejects.toMatchObject(erasure);
+    await database.close();
+    // It looks for what did not rest.
+    const looking = failingStorage(said, /^SELECT number, key/);
+    await (await openIn(looking, { schemas: [note] })).group("me").put(note, "1", { body: "red", n: 1 });
+    const next = await openIn(looking, { schemas: [note] });
+    looking.isFailing = true;
+    for (const ask of [() => next.restsAt, () => next.isRestless]) {
+      let thrown: unknown;
+      try {
+        ask();
+      } catch (error) {
+        thrown = error;
+      }
+      told(thrown);
+    }
+  },
+);
+
+test.each([
+  ["nothing", undefined],
+  ["the state of the object", { storage: new StandInStorage() }],
+])("what is no storage is refused by name: %s", async (_, storage) => {
+  const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining("openIn(ctx.storage,") };
+  await expect(openIn(storage as never, { schemas: [note] })).rejects.toMatchObject(refused);
+});
+
+test("an object of a class without SQLite says how it gets it", async () => {
+  const storage = {
+    get sql(): never {
+      throw new Error("SQL is not enabled for this Durable Object class.");
+    },
+    transactionSync: () => undefined,
+  };
+  const refused = { code: "CANNOT_START", message: expect.stringContaining("new_sqlite_classes") };
+  await expect(openIn(storage as never, { schemas: [note] })).rejects.toMatchObject(refused);
 });
 
 test("an object whose owner deleted all that is stored is opened anew, with nothing in it", async () => {

@@ -115,8 +115,7 @@ export function deployFailure(error: ServiceError): WholeReply {
 }
 
 /** A failure of anything else. */
-export function plainFailure(error: ServiceError): WholeReply {
-  const outcome: FailureOutcome = "not_applied";
+export function plainFailure(error: ServiceError, outcome: FailureOutcome = "not_applied"): WholeReply {
   return withFailureHeaders(error, jsonReply(error.status, { message: error.message, outcome, code: error.code }));
 }
 
@@ -131,7 +130,7 @@ const DEPLOY_CODES: Readonly<Partial<Record<ServiceError["code"], string>>> = {
 };
 
 /** An error of another package may leave out what its status tells anyway. */
-function outcomeOf(error: ServiceError): FailureOutcome {
+export function outcomeOf(error: ServiceError): FailureOutcome {
   return (error.outcome as FailureOutcome | undefined) ?? failureOutcome(error.status);
 }
 

@@ -1,4 +1,5 @@
 /** `DELETE /brooklet/v1/groups/NAME`: the receipt, and what is refused before anything is erased. */
+import { ServiceError } from "@brooklet/core";
 import type { Erasure } from "@brooklet/partition";
 import { expect, test } from "vitest";
 import { createGateway } from "../src/index.ts";
@@ -51,6 +52,17 @@ test.each([
   const refused = await erase(target, { method });
   expect([refused.status, refused.keys]).toEqual([status, []]);
 });
+
+test.each(["unknown", "not_applied"] as const)(
+  "an erasure that failed says whether it was done: %s",
+  async (outcome) => {
+    const failure = new ServiceError({ code: "UNAVAILABLE", status: 503, number: 8, message: "ask again", outcome });
+    const cluster: FakeCluster = { ...fakeCluster(), erase: () => Promise.reject(failure) };
+    const asked = createGateway({ cluster }).fetch("http://localhost/brooklet/v1/groups/alice", { method: "DELETE" });
+    const response = await asked;
+    expect([response.status, await response.json()]).toMatchObject([503, { code: "UNAVAILABLE", outcome }]);
+  },
+);
 
 test("a group is gone from the next answer on", async () => {
   const cluster = fakeCluster();

@@ -8,7 +8,7 @@ import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import { groupOf } from "../document-path.ts";
 import { echo } from "../echo.ts";
-import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
+import { type DefectListener, jsonReply, MethodRefused, outcomeOf, plainFailure, serviceErrorOf } from "../failure.ts";
 import { ownParameters } from "../own-request.ts";
 import { NO_PARAMETERS } from "../request-shapes.ts";
 import { pathSegments, splitTarget } from "../target.ts";
@@ -32,7 +32,8 @@ export async function answerErasure(call: Call, context: GatewayContext, onDefec
       context.visits.leave();
     }
   } catch (error) {
-    return plainFailure(serviceErrorOf(error, onDefect));
+    const failure = serviceErrorOf(error, onDefect);
+    return plainFailure(failure, outcomeOf(failure));
   }
 }
 

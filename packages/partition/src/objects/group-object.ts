@@ -205,7 +205,8 @@ export class GroupObject implements GroupCalls {
       await this.#erased();
       return doneReply({ key: this.#key, erasedAt: Date.now() }, undefined, this.#application);
     } catch (thrown) {
-      return failedReply(thrown, this.#application, this.#options.onProblem);
+      const { failed, ...reply } = failedReply(thrown, this.#application, this.#options.onProblem);
+      return { ...reply, failed: { ...failed, outcome: "unknown" } };
     }
   }
 

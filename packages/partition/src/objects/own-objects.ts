@@ -115,7 +115,6 @@ export class OwnObjects implements ObjectPort {
 
   #look(): void {
     if (this.#hasLooked) return;
-    this.#hasLooked = true;
     const expires = this.#options.core.report?.schemas.some(({ garbageCollection }) => garbageCollection !== undefined);
     for (let from = 0, more = true; more; ) {
       const some = this.#directory.from(from, LISTED);
@@ -123,6 +122,7 @@ export class OwnObjects implements ObjectPort {
         if (!this.#restless.has(key) && (expires || this.#isUnsettled(key))) this.#restless.set(key, 0);
       [from, more] = [(some.at(-1)?.number ?? 0) + 1, some.length === LISTED];
     }
+    this.#hasLooked = true;
   }
 
   #isUnsettled(key: string): boolean {
