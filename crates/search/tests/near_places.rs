@@ -108,20 +108,29 @@ fn a_search_rests_within_a_long_text_that_it_marks() {
         if folded {
             host.compact("g:alice", 1);
         }
-        let ask = |summary: &str| {
-            let yql = "select * from note where long contains 'c' and bold contains 'c'";
-            let parameters = [("yql", yql), ("ranking", "unranked"), ("presentation.summary", summary)];
+        let ask_for = |word: &str, summary: &str| {
+            let yql = format!("select * from note where long contains {word} and bold contains 'c'");
+            let parameters = [("yql", yql.as_str()), ("ranking", "unranked"), ("presentation.summary", summary)];
             let (answer, steps) = host.search_stepwise("g:alice", &parameters);
             (answer.json["root"]["children"][0]["fields"].clone(), steps)
         };
+        let ask = |summary: &str| ask_for("'c'", summary);
+        let ask_inside = |summary: &str| ask_for("({substring:true}'c')", summary);
         // The first of them asks for blocks, too.
         for summary in ["none", "long", "bold"] {
             ask(summary);
+            ask_inside(summary);
         }
         let (_, few) = ask("none");
         let (fields, of_long) = ask("long");
         assert!(fields["long"].as_str().unwrap().ends_with(" b b a <hi>c</hi>"), "{fields}");
         assert!(of_long > few, "{of_long} steps, and {few} without the text");
+        // What is inside of words is looked for in the folded text, which is made some at a time as well.
+        let (_, few_inside) = ask_inside("none");
+        let (inside, of_inside) = ask_inside("long");
+        assert!(inside["long"].as_str().unwrap().ends_with(" b b a <hi>c</hi>"), "{inside}");
+        let (more, more_inside) = (of_long - few, of_inside - few_inside);
+        assert!(more_inside > more, "{more_inside} steps more for what is inside of words, and {more} for words");
         let (fields, of_bold) = ask("bold");
         assert_eq!(fields["bold"][0], "<hi>c</hi>");
         assert_eq!(fields["bold"][1], text.replace('c', "<hi>c</hi>").as_str());

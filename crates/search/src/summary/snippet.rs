@@ -24,6 +24,7 @@ pub(crate) use markup::Marks;
 use markup::Markup;
 use matches::{Pass, Purpose, SnippetMatches};
 use pattern::Pattern;
+use split::Splitting;
 
 /// What of a query is marked in a field's text.
 pub(crate) struct Highlighter {
@@ -34,7 +35,9 @@ pub(crate) struct Highlighter {
 
 /// How far a text was looked through that was too long for a step.
 pub(crate) struct Highlighting {
-    /// The text with pieces of words set apart, where there are some.
+    /// How far pieces of words are set apart, where there are some.
+    splitting: Option<Splitting>,
+    /// The text with them.
     split: Option<String>,
     pass: Pass,
 }
@@ -128,15 +131,18 @@ fn find<'a>(
     work: &mut usize,
 ) -> Option<(Cow<'a, str>, SnippetMatches)> {
     let highlighting = rest.get_or_insert_with(|| {
-        let split = match split::split(text, &pattern.pieces) {
-            Cow::Owned(split) => Some(split),
-            Cow::Borrowed(_) => None,
-        };
-        Highlighting { split, pass: Pass::new(pattern, purpose) }
+        let splitting = Splitting::new(&pattern.pieces);
+        Highlighting { splitting, split: None, pass: Pass::new(pattern, purpose) }
     });
+    if let Some(splitting) = &mut highlighting.splitting {
+        if !splitting.go_on(text, work) {
+            return None;
+        }
+        highlighting.split = highlighting.splitting.take()?.finish(text, &pattern.pieces);
+    }
     if !highlighting.pass.go_on(highlighting.split.as_deref().unwrap_or(text), pattern, work) {
         return None;
     }
-    let Highlighting { split, pass } = rest.take()?;
+    let Highlighting { split, pass, .. } = rest.take()?;
     Some((split.map_or(Cow::Borrowed(text), Cow::Owned), pass.finish(pattern)))
 }
