@@ -29,6 +29,10 @@ export function s3OptionsOf(address: string, environment: Environment, role?: S3
   };
   const region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"];
   const endpoint = environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"];
+  if (endpoint !== undefined && !(/^https?:/i.test(endpoint) && URL.canParse(endpoint)))
+    throw new TypeError(
+      `${address} needs an endpoint like https://s3.example.com, not '${endpoint}' (AWS_ENDPOINT_URL_S3)`,
+    );
   const prefix = url.pathname.replace(/^\/+|\/+$/g, "");
   const pathStyle = url.searchParams.get("path-style");
   return {

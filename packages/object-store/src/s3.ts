@@ -61,17 +61,20 @@ const MENDS: Readonly<Record<string, string>> = {
 /** A request that the service refused. */
 export class S3Error extends Error {
   readonly status: number;
+  readonly #code: string;
 
-  constructor(message: string, status: number) {
+  /** `code`: what the service calls the refusal; of an answer that the message repeats, what stands in it. */
+  constructor(message: string, status: number, code: string = /<Code>(\w+)</.exec(message)?.[1] ?? "") {
     super(message);
     this.name = "S3Error";
     this.status = status;
+    this.#code = code;
   }
 
   /** Why the same is refused whenever it is asked; nothing: it may be asked again. */
   get refusal(): string | undefined {
     const { status, message } = this;
-    const [, code = ""] = /<Code>(\w+)</.exec(message) ?? [];
+    const code = this.#code;
     if ((status >= 500 && status !== 501) || PASSING.has(status) || code === "RequestTimeout") return undefined;
     // It did what it was asked, but not as it should.
     if (status < 300) return message;
@@ -249,7 +252,11 @@ function demand(answer: S3Answer, what: string): S3Answer {
   const { status, bytes } = answer;
   if (status >= 200 && status < 300) return answer;
   const said = decoder.decode(bytes.subarray(0, SAID_BYTES));
-  throw new S3Error(`the object store answered ${status} for ${what}: ${said}`, status);
+  const [, code = ""] = /<Code>(\w+)</.exec(said) ?? [];
+  const [, message = ""] = /<Message>([^<]*)/.exec(said) ?? [];
+  // In words, where the service or this house has some.
+  const why = code === "" ? said : [code, MENDS[code] ?? plain(message)].filter((part) => part !== "").join(": ");
+  throw new S3Error(`the object store answered ${status} for ${what}: ${why}`, status, code);
 }
 
 function placeName(log: string, place: number): string {

@@ -1,6 +1,7 @@
 /** What an S3 service may answer that those of other tests do not. */
 import { expect, test } from "vitest";
 import { s3ObjectStore } from "../src/s3.ts";
+import { s3OptionsOf } from "../src/s3-address.ts";
 import type { S3Request } from "../src/s3-transport.ts";
 
 /** A store over a service that answers as a test has it. */
@@ -51,9 +52,29 @@ test("a prefix may have signs that XML writes otherwise", async () => {
 
 test("a bucket that is not there is an error, and no place in it is free", async () => {
   const store = storeOf(() => [404, "<Error><Code>NoSuchBucket</Code></Error>"]);
-  await expect(store.log.read("bucket/0", 3)).rejects.toThrow("NoSuchBucket");
+  await expect(store.log.read("bucket/0", 3)).rejects.toThrow(/: NoSuchBucket: there is no such bucket$/);
   await expect(store.files.remove("file/1")).rejects.toThrow("NoSuchBucket");
   await expect(store.log.replaceSnapshot("bucket/0", new Uint8Array(1), "a")).rejects.toThrow("NoSuchBucket");
+});
+
+test("a refusal is told in the words of the service, where there are no others, and by its code", async () => {
+  const words = "The name &quot;x&quot; is &lt;not&gt; valid.";
+  const answer = `<?xml version="1.0"?><Error><Code>InvalidName</Code><Message>${words}</Message><RequestId>7</RequestId></Error>`;
+  const failure = await storeOf(() => [400, answer])
+    .files.remove("file/1")
+    .catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    message: 'the object store answered 400 for file/1: InvalidName: The name "x" is <not> valid.',
+    refusal: "the object store refuses what it is asked (InvalidName)",
+  });
+});
+
+test("an endpoint that is none is named, and where it comes from", () => {
+  const keys = { AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "s" };
+  for (const endpoint of ["nonsense", "localhost:9000", "s3://mail"])
+    expect(() => s3OptionsOf("s3://mail/live", { ...keys, AWS_ENDPOINT_URL_S3: endpoint })).toThrow(
+      `not '${endpoint}' (AWS_ENDPOINT_URL_S3)`,
+    );
 });
 
 test("a snapshot that is gone is not replaced", async () => {
