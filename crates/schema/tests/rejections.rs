@@ -243,6 +243,16 @@ fn what_is_known_but_not_supported_is_named() {
         Code::InvalidApplication,
         "schemas/t.sd:2:31: there is no file c.json",
     );
+    // What stands behind a path on its line is no part of it, unless quotes say so.
+    for (constant, path) in [
+        ("constant c { file: c.json type: tensor(x[2]) }", "c.json"),
+        ("constant c { type: tensor(x[2]) file:constants/c.json}", "constants/c.json"),
+        ("constant c { file: \"a b}.json\" type: tensor(x[2]) }", "a b}.json"),
+        ("rank-profile p { constants { c tensor(x[2]): file:c.json d double: 3 } }", "c.json"),
+    ] {
+        let message = with(constant).message;
+        assert!(message.ends_with(&format!(": there is no file {path}")), "{constant}: {message}");
+    }
 }
 
 #[test]

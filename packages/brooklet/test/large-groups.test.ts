@@ -199,6 +199,11 @@ test("a database that is opened with shardBytes splits what is large while it is
   await vi.waitFor(async () => expect((await copied()).shards).toBeGreaterThan(1), several);
   expect(await found()).toEqual(first);
   expect(await group.count(note)).toBe(documents.length);
+  // It is one group that is asked already: what would help is said.
+  await expect(group.explain(note, "7", { text: "stone" })).rejects.toMatchObject({
+    code: "UNSUPPORTED",
+    message: expect.stringContaining("a group that has several shards; explain=true explains its hits"),
+  });
 });
 
 test("a store has no shards, and says so", async () => {

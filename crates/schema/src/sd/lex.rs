@@ -168,6 +168,23 @@ impl<'a> Lexer<'a> {
         Ok(Token::Symbol(first))
     }
 
+    /// Raw text up to a space, the end of the line or a `}`; what stands in quotes may have them.
+    pub(crate) fn raw_word(&mut self) -> SourceText {
+        let rest = self.rest();
+        let word = rest.trim_start_matches([' ', '\t']);
+        let start = self.at + rest.len() - word.len();
+        let length = match word.chars().next().filter(|first| matches!(first, '"' | '\'')) {
+            Some(quote) => match word[1..].find([quote, '\n']) {
+                Some(end) if word[1 + end..].starts_with(quote) => end + 2,
+                Some(end) => end + 1,
+                None => word.len(),
+            },
+            None => word.find(|c: char| c.is_whitespace() || c == '}').unwrap_or(word.len()),
+        };
+        self.at = start + length;
+        self.file.source(start, self.at)
+    }
+
     /// Raw text up to the end of the line or a `}` that was not opened in it.
     ///
     /// # Errors

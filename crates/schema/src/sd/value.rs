@@ -73,7 +73,7 @@ impl Parser<'_> {
                 }
                 "file" => {
                     parser.expect(':')?;
-                    file = Some(parser.rest_of_line()?);
+                    file = Some(parser.path());
                 }
                 "uri" => return Err(setting.place.unsupported_here("a constant from a URI")),
                 _ => {
@@ -99,16 +99,15 @@ impl Parser<'_> {
         self.newlines()?;
         let start = self.lexer.offset();
         if self.next()? == Token::Word("file") && self.take(':')? {
-            return Ok(Some(self.rest_of_line()?));
+            return Ok(Some(self.path()));
         }
         self.lexer.seek(start);
         Ok(None)
     }
 
-    /// What stands on the line, without quotes.
-    fn rest_of_line(&mut self) -> Parsed<String> {
-        let line = self.lexer.raw_line()?;
-        Ok(line.text.trim_matches(['"', '\'']).to_owned())
+    /// A path, without quotes: other settings may stand behind it on the line.
+    fn path(&mut self) -> String {
+        self.lexer.raw_word().text.trim_matches(['"', '\'']).to_owned()
     }
 
     /// `name` or `wrapper(name)`.

@@ -104,7 +104,13 @@ impl Search {
         }
         let plan = query.plan()?;
         if outcome == Outcome::Partial && plan.presentation.explain_id.is_some() {
-            let message = "explain.id is answered where one group is searched: name it with streaming.groupname";
+            // Where this group is all that is addressed, it is one of its shards that is asked.
+            let message = match scope.check_whole(&place.key) {
+                Ok(()) => {
+                    "explain.id is not answered for a group that has several shards; explain=true explains its hits"
+                }
+                Err(_) => "explain.id is answered where one group is searched: name it with streaming.groupname",
+            };
             return Err(Rejection::new(Code::Unsupported, message));
         }
         Ok(plan)
