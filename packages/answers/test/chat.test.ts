@@ -302,7 +302,9 @@ describe("a language model", () => {
     });
     const aborting = new AbortController();
     const aborted = all({ url: server.url, model: "m" }, aborting.signal);
-    setTimeout(() => aborting.abort(new Error("enough")), 30);
+    aborted.catch(() => undefined);
+    await expect.poll(() => server.open.size).toBe(1);
+    aborting.abort(new Error("enough"));
     await expect(aborted).rejects.toThrow("enough");
     for await (const _ of chat({ url: server.url, model: "m" }, { messages: MESSAGES })) break;
     await expect.poll(() => server.open.size).toBe(0);

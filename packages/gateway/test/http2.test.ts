@@ -5,6 +5,7 @@ import type { Answer as SearchAnswer } from "@brooklet/partition";
 import { expect, onTestFinished, test } from "vitest";
 import { type ServerOptions, startServer } from "../src/node/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+import { settled } from "./settled.ts";
 
 const PATH = "/document/v1/ns/mail/group/u1/x";
 const ID = "id:ns:mail:g=u1:x";
@@ -86,7 +87,6 @@ function ask(session: http2.ClientHttp2Session, headers: http2.OutgoingHttpHeade
 }
 
 const put = { ":method": "POST", ":path": PATH };
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 test.each([true, false])("a large body arrives whole, its length told: %s", async (isTold) => {
   const { session, cluster } = await connect();
@@ -132,16 +132,19 @@ test("an operation that was taken back while it waited for a place gives its pla
     open = resolve;
   });
   const first = ask(session, put, "{}");
-  await pause(50);
+  await expect.poll(() => cluster.asked.length).toBe(1);
   const second = session.request({ ...put, ":path": `${PATH}2` });
   second.on("error", () => {});
   second.end("{}");
-  await pause(50);
+  // What is sent on a connection comes in its order: by then the second waits …
+  expect((await ask(session, { ...put, ":path": `${PATH}3` }, "{}")).status).toBe(429);
   second.close(NGHTTP2_CANCEL);
-  await pause(50);
+  // … and was taken back.
+  expect((await ask(session, { ":path": "/state/v1/version" })).status).toBe(200);
   open();
   expect((await first).status).toBe(200);
   expect((await ask(session, { ...put, ":path": `${PATH}3` }, "{}")).status).toBe(200);
+  expect([...(cluster.stored.get("g:u1")?.keys() ?? [])]).toEqual([ID, `${ID}3`]);
 });
 
 test("a feed that is broken off does not look like one that ended", async () => {
@@ -264,12 +267,7 @@ test("a visit is read as fast as its stream is, and its place is free when that 
   stream.on("error", () => {});
   stream.pause();
   await expect.poll(() => made).toBeGreaterThan(0);
-  let before = -1;
-  while (before !== made) {
-    before = made;
-    await pause(200);
-  }
-  expect(made).toBeLessThan(8 << 20);
+  expect(await settled(() => made)).toBeLessThan(8 << 20);
   expect((await ask(session, { ":path": "/document/v1/?cluster=mail" })).status).toBe(429);
   stream.close(NGHTTP2_CANCEL);
   await expect.poll(async () => (await ask(session, { ":path": "/document/v1/?cluster=mail" })).status).toBe(200);

@@ -8,6 +8,7 @@ import { createGateway } from "../src/index.ts";
 import { startServer } from "../src/node/server.ts";
 import { prefersJsonLines } from "../src/routes/accept.ts";
 import { type FakeCluster, fakeCluster, REPORT } from "./fake-cluster.ts";
+import { settled } from "./settled.ts";
 
 const PART_BYTES = 64 * 1024;
 const MIB = 1024 * 1024;
@@ -29,16 +30,6 @@ function large(): { readonly cluster: FakeCluster; readonly made: () => number }
     },
   } as FakeCluster;
   return { cluster, made: () => madeBytes };
-}
-
-/** Waits until a number does not change any more. */
-async function settled(value: () => number): Promise<number> {
-  for (let before = -1; ; ) {
-    const now = value();
-    if (now === before) return now;
-    before = now;
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
 }
 
 test("a reader that does not read stops a stream, and its place is free when it goes", async () => {
