@@ -91,8 +91,8 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.erase();
   }
 
-  prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void> {
-    return this.#group.prepareShard(shard, attempt, application);
+  prepareShard(shard: ShardBits, attempt: number, application: number, messages: number): Promise<void> {
+    return this.#group.prepareShard(shard, attempt, application, messages);
   }
 
   copyShard(attempt: number, number: number, operations: Uint8Array, application: number): Promise<void> {

@@ -1,5 +1,6 @@
 /** A group that becomes large in the runtime of the platform: it goes on in several objects, and answers as before. */
 import { randomBytes } from "node:crypto";
+import { MESSAGES } from "@brooklet/partition/objects";
 import { connect, type Group, int, schema, text, vector } from "brooklet";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -28,7 +29,7 @@ async function children(): Promise<number> {
   type Home = { get(request: object, waiting: object): Promise<Reply> };
   const request = { rawPath: "", id: "id:note:note:g=large:77", fieldSet: "", tensorFormat: "" };
   const home = objectOf<Home>(workerd, "GROUP", "g:large");
-  const { shard, moved } = await home.get(request, { application: 0, timeoutMs: PATIENCE_MS });
+  const { shard, moved } = await home.get(request, { messages: MESSAGES, application: 0, timeoutMs: PATIENCE_MS });
   return (shard ?? moved)?.children.length ?? 0;
 }
 

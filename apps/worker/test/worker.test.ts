@@ -305,15 +305,21 @@ test("an answer that is too long for an object is refused by name, and the same 
   const large = group("large");
   // No two are alike, so that nothing is told twice.
   const body = randomBytes(150_000).toString("hex");
-  for (let n = 0; n < 110; n += 1) await large.put(big, String(n), { body: `word ${n} ${body}` });
-  const refused = large.search(big, { text: "word", limit: 110 });
+  for (let n = 0; n < 120; n += 1) await large.put(big, String(n), { body: `word ${n} ${body}` });
+  const refused = large.search(big, { text: "word", limit: 120 });
   await expect(refused).rejects.toMatchObject({ code: "TOO_LARGE", status: 413 });
   await expect(refused).rejects.toThrow("ask for fewer hits or fields");
   const seen = await all(large.cursor(big, { text: "word", pageSize: 50 }));
-  expect(new Set(seen.map(({ id }) => id)).size).toBe(110);
-  expect(await all(large.visit(big, { pageSize: 200 }))).toHaveLength(110);
+  expect(new Set(seen.map(({ id }) => id)).size).toBe(120);
+  expect(await all(large.visit(big, { pageSize: 200 }))).toHaveLength(120);
+  // A stream is as long as what it is of: more than a whole answer may be.
+  const stream = await fetch(`${url}/document/v1/big/big/group/large?stream=true`);
+  const streamed = (await stream.json()) as { readonly documents: readonly { readonly id: string }[] };
+  expect(JSON.stringify(streamed).length).toBeGreaterThan(32 << 20);
+  expect(new Set(streamed.documents.map(({ id }) => id)).size).toBe(120);
+  expect(streamed.documents).toHaveLength(120);
   const yql = 'select * from big where body contains "word"';
-  const wide = await ask("POST", "/search/", { yql, hits: 110, "streaming.selection": "true" });
+  const wide = await ask("POST", "/search/", { yql, hits: 120, "streaming.selection": "true" });
   expect(wide.status).toBe(413);
 });
 

@@ -59,6 +59,8 @@ export class Platform {
   /** How many calls of objects the platform still lets gateways make; nothing: as many as they want. */
   subrequests: number | undefined;
 
+  /** What is told of each call and its reply, if anybody is. */
+  overheard: ((verb: string, asked: readonly unknown[], told: unknown) => void) | undefined;
   /** What the registry waits for before it tells what is deployed. */
   telling: (() => Promise<void>) | undefined;
   /** What the registry waits for before it stores what is deployed. */
@@ -253,6 +255,7 @@ export class Platform {
         remote(
           () => this.#group(key),
           () => failing("group"),
+          (...said) => this.overheard?.(...said),
         ),
       directory: (number) =>
         remote(
@@ -328,7 +331,11 @@ interface Failure {
 }
 
 /** An object elsewhere: what goes there and comes back is a copy, and each call is an event of its own. */
-function remote<Calls extends object>(object: () => Calls, failing: () => Failure | undefined): Calls {
+function remote<Calls extends object>(
+  object: () => Calls,
+  failing: () => Failure | undefined,
+  heard: NonNullable<Platform["overheard"]> = () => undefined,
+): Calls {
   const call =
     (_: unknown, name: string) =>
     async (...asked: unknown[]) => {
@@ -338,6 +345,7 @@ function remote<Calls extends object>(object: () => Calls, failing: () => Failur
       if (failure?.isDone === false) throw failure.error;
       const target = object() as Record<string, (...given: unknown[]) => unknown>;
       const told = structuredClone(await target[name]?.(...copies));
+      heard(name, asked, told);
       if (failure !== undefined) throw failure.error;
       return told;
     };

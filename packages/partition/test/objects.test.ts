@@ -6,6 +6,7 @@ import { clock } from "../src/clock.ts";
 import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
 import { MASS_DOCUMENTS, OBJECT_STEP_MS } from "../src/limits.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
+import { MESSAGES } from "../src/objects/object-calls.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
@@ -443,7 +444,9 @@ test("an object pauses in a removal of many, whose caller goes on where it stood
   }));
   await feed(cluster, documents);
   const step = { from: { partition: 0, after: "" }, documentsMax: 1_000, bytesMax: 1 << 20 };
-  const some = await platform.object("g:alice").applyWhere(ALL, step, REMOVE, { application: 1, timeoutMs: MINUTE_MS });
+  const some = await platform
+    .object("g:alice")
+    .applyWhere(ALL, step, REMOVE, { messages: MESSAGES, application: 1, timeoutMs: MINUTE_MS });
   expect(some).toMatchObject({ ok: { documents: MASS_DOCUMENTS, next: {} } });
   const bucket = cluster.bucketOf("g:alice");
   expect((await cluster.applyWhere(ALL, { ...step, bucket }, REMOVE, MINUTE_MS)).documents).toBe(9);
@@ -561,7 +564,9 @@ test("an object that cannot answer for now says so to its caller, and a defect t
     [defect, 500, [defect]],
   ] as const) {
     platform.telling = () => Promise.reject(thrown);
-    const reply = await platform.object("g:alice").get(asked, { application: 9, timeoutMs: MINUTE_MS });
+    const reply = await platform
+      .object("g:alice")
+      .get(asked, { messages: MESSAGES, application: 9, timeoutMs: MINUTE_MS });
     expect([reply, platform.problems]).toMatchObject([{ failed: { status } }, problems]);
   }
 });

@@ -39,7 +39,14 @@ import { isDivisible, splitObject } from "./group-split.ts";
 import { noteErasure, serveGroup } from "./group-stored.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { checked, doneReply, isMoved, movedReply, stepEnd } from "./object-answer.ts";
-import type { GroupCalls, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import {
+  type GroupCalls,
+  MESSAGES,
+  type ObjectReply,
+  type ObjectStep,
+  type ObjectWaiting,
+  otherMessages,
+} from "./object-calls.ts";
 import { ObjectExpiry } from "./object-expiry.ts";
 import { endedOutcome, failedReply, isClosed } from "./object-failure.ts";
 import { steadyPort } from "./platform-failure.ts";
@@ -125,7 +132,8 @@ export class GroupObject implements GroupCalls {
     return this.#call(waiting, write, (outcome) => outcome === undefined) as Promise<ObjectReply<MassOutcome>>;
   }
 
-  async prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void> {
+  async prepareShard(shard: ShardBits, attempt: number, application: number, messages: number): Promise<void> {
+    if (messages !== MESSAGES) throw otherMessages();
     const { host } = await this.#ready(application);
     const record = recordToFill(this.#record(host), shard, attempt);
     await this.#empty();
@@ -339,7 +347,7 @@ export class GroupObject implements GroupCalls {
     work: GroupSearch<Result>,
     query: SentQuery,
   ): Promise<ObjectReply<Result>> {
-    const refusal = this.#admission.enter(0);
+    const refusal = this.#admission.enter(0, waiting);
     if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
     let served: Served | undefined;
     try {
@@ -399,7 +407,7 @@ export class GroupObject implements GroupCalls {
     bytes?: number,
   ): Promise<ObjectReply<Result>> {
     if (waiting.fence) this.#fence.raise(waiting.fence);
-    const refusal = this.#admission.enter(bytes ?? 0);
+    const refusal = this.#admission.enter(bytes ?? 0, waiting);
     if (refusal !== undefined) return { failed: errorFields(refusal), application: this.#application };
     let served: Served | undefined;
     try {

@@ -4,7 +4,7 @@ import type { PartitionKey } from "../cluster.ts";
 import { movingHalf, objectName, SHARD_BITS_MAX, type ShardRecord } from "../shards/shard.ts";
 import type { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
-import type { ObjectPort } from "./object-calls.ts";
+import { MESSAGES, type ObjectPort } from "./object-calls.ts";
 
 /** The object that is split. */
 export interface SplitObject {
@@ -27,7 +27,7 @@ export async function splitObject({ key, host, guard, port, application, onProbl
   const { record } = guard;
   const name = objectName(key, movingHalf(record).number);
   const child: SplitChild = {
-    prepare: (shard, attempt) => port.group(name).prepareShard(shard, attempt, application()),
+    prepare: (shard, attempt) => port.group(name).prepareShard(shard, attempt, application(), MESSAGES),
     copy: (attempt, number, operations) => port.group(name).copyShard(attempt, number, operations, application()),
     open: (attempt) => port.group(name).openShard(attempt),
   };

@@ -9,6 +9,7 @@ export {
   type DirectoryCalls,
   directoryOf,
   type GroupCalls,
+  MESSAGES,
   type ObjectPort,
   type ObjectReply,
   type ObjectStep,

@@ -3,6 +3,7 @@
  * in one of them is bounded there, whoever sent it.
  */
 import { ServiceError } from "@brooklet/core";
+import { MESSAGES, type ObjectWaiting, otherMessages } from "./object-calls.ts";
 
 /** How much one object takes on. */
 export interface ObjectAdmissionLimits {
@@ -25,8 +26,9 @@ export class ObjectAdmission {
     this.#limits = limits;
   }
 
-  /** Takes a call on, which has to `leave` with as many bytes. The refusal, if there is no room: then it was not taken on. */
-  enter(bytes: number): ServiceError | undefined {
+  /** Takes a call on, which has to `leave` with as many bytes. The refusal, if there is no room, or it is of another release: then it was not taken on. */
+  enter(bytes: number, { messages }: Pick<ObjectWaiting, "messages">): ServiceError | undefined {
+    if (messages !== MESSAGES) return otherMessages();
     const { calls, bytes: bytesMax } = this.#limits;
     if (this.#calls > 0 && (this.#calls >= calls || this.#bytes + bytes > bytesMax)) {
       const message = "The object of this group has too much under way; try again later";

@@ -3,7 +3,14 @@
  * Each call carries the number of the application that its caller knows, each reply that of the object: nobody is told of a
  * deployment, who is behind takes the newer one when it is asked.
  */
-import type { FloorBytes, Load, Merged, ServiceErrorFields, ShardBits } from "@brooklet/core";
+import {
+  type FloorBytes,
+  type Load,
+  type Merged,
+  ServiceError,
+  type ServiceErrorFields,
+  type ShardBits,
+} from "@brooklet/core";
 import {
   bucketOf,
   type DeploymentState,
@@ -40,8 +47,23 @@ export type ObjectReply<Result> =
   | { readonly moved: ShardRecord | null; readonly application: number }
   | { readonly failed: ServiceErrorFields; readonly application: number };
 
+/**
+ * What gateways and objects say to each other, the bytes of queries and of what they find among it, is stored nowhere and says nothing of its
+ * version: this number stands for all of it. It is raised with each change of a call, of a reply, or of bytes in them (docs/decisions/0196).
+ */
+export const MESSAGES = 1;
+
+/** What is told to who speaks another number: two releases of a Worker are at work while one of them is deployed. */
+export function otherMessages(cause?: unknown): ServiceError {
+  const message =
+    "Another release of the Worker is being deployed, and the object that was asked does not have the same yet; ask again";
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 8, message, outcome: "not_applied", cause });
+}
+
 /** How the caller of an object waits. */
 export interface ObjectWaiting {
+  /** What the caller has for `MESSAGES`. */
+  readonly messages: number;
   /** The number of the application that the caller knows. */
   readonly application: number;
   readonly timeoutMs: number;
@@ -80,7 +102,7 @@ export interface GroupCalls {
   /** Erases everything that is stored of the group. */
   erase(): Promise<ObjectReply<Erasure>>;
   /** Begins to be a shard: throws away whatever is there. These four are between the shards of a group. */
-  prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void>;
+  prepareShard(shard: ShardBits, attempt: number, application: number, messages: number): Promise<void>;
   /** Stores documents that another shard gives away. */
   copyShard(attempt: number, number: number, operations: Uint8Array, application: number): Promise<void>;
   /** Takes no more of them, and serves from here on whoever asks for the shard. */

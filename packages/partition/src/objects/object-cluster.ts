@@ -49,6 +49,7 @@ import { pageOf } from "./object-answer.ts";
 import {
   directoryOf,
   type GroupCalls,
+  MESSAGES,
   type ObjectPort,
   type ObjectReply,
   type ObjectStep,
@@ -424,7 +425,7 @@ export class ObjectCluster implements Cluster {
   }
 
   #waiting(timeoutMs: number, { made }: Pick<ShardName, "made"> = WHOLE): ObjectWaiting {
-    return { application: this.#application?.number ?? 0, timeoutMs, ...(made !== 0 && { made }) };
+    return { messages: MESSAGES, application: this.#application?.number ?? 0, timeoutMs, ...(made !== 0 && { made }) };
   }
 
   #searching({ timeoutMs, startMs }: CallerWaiting, shard: ShardName = WHOLE): ObjectWaiting {

@@ -1,7 +1,7 @@
 /** Failures of the platform, not of an object: what is told of them, and whether to ask again. */
 import { ServiceError } from "@brooklet/core";
 import { SPENT } from "../failure.ts";
-import type { ObjectPort } from "./object-calls.ts";
+import { type ObjectPort, otherMessages } from "./object-calls.ts";
 
 /** What a failure of the platform means: too much at a time, an object that was moved meanwhile, or a call too many. */
 export function platformFailure(error: unknown, writes: boolean): unknown {
@@ -20,6 +20,7 @@ export function platformFailure(error: unknown, writes: boolean): unknown {
       cause: error,
     });
   }
+  if (isUnknownCall(error)) return otherMessages(error);
   if (!isRetryable(error)) return error;
   const message = "The object that was asked was moved or started again meanwhile; ask again";
   return unavailable("UNAVAILABLE", message, error, writes ? "unknown" : "not_applied");
@@ -92,6 +93,11 @@ function isSpent(error: unknown): boolean {
 /** Nor has it one where a plan that is free allows no more requests, rows or time that day. */
 function isUsedUp(error: unknown): boolean {
   return error instanceof Error && /Exceeded allowed .+ free tier/.test(error.message);
+}
+
+/** Nor where an object has no call of that name: it is of another release. */
+function isUnknownCall(error: unknown): boolean {
+  return error instanceof Error && /does not implement the method/.test(error.message);
 }
 
 function isOverloaded(error: unknown): boolean {
