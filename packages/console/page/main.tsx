@@ -38,12 +38,19 @@ function keyOfAddress(): void {
   history.replaceState(null, "", location.pathname);
 }
 
-function Shell(): JSX.Element {
-  const [place, setPlace] = useState(placeOfAddress);
+interface Deployed {
+  /** The files of the package; nothing: they have not been read. */
+  readonly files: ReadonlyMap<string, string> | undefined;
+  readonly problem: string;
+  readonly isLocked: boolean;
+  readonly load: () => Promise<void>;
+}
+
+/** What is deployed, which is asked for again while the server is away. */
+function useDeployed(): Deployed {
   const [files, setFiles] = useState<ReadonlyMap<string, string>>();
   const [problem, setProblem] = useState("");
   const [isLocked, setLocked] = useState(false);
-  const [isHelping, setHelping] = useState(false);
   // How often it was asked while the server was away; 0: it is there, or says itself what is wrong.
   const [timesAway, setTimesAway] = useState(0);
 
@@ -67,6 +74,13 @@ function Shell(): JSX.Element {
     return () => clearTimeout(timer);
   }, [load, timesAway]);
   useEffect(() => onLocked(() => setLocked(true)), []);
+  return { files, problem, isLocked, load };
+}
+
+function Shell(): JSX.Element {
+  const [place, setPlace] = useState(placeOfAddress);
+  const [isHelping, setHelping] = useState(false);
+  const { files, problem, isLocked, load } = useDeployed();
   useEffect(() => {
     const words = new URLSearchParams();
     if (place.schema !== "") words.set("schema", place.schema);
