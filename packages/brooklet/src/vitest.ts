@@ -35,6 +35,9 @@ export interface FoundMatchers {
 declare module "vitest" {
   // biome-ignore lint/suspicious/noExplicitAny: an interface is merged with one that has this very parameter.
   interface Matchers<T = any> extends FoundMatchers {}
+  // Of vitest before 3.2, whose assertions have no matchers to extend.
+  // biome-ignore lint/suspicious/noExplicitAny: likewise.
+  interface Assertion<T = any> extends FoundMatchers {}
 }
 
 expect.extend({ toFind, toFindOnly });
