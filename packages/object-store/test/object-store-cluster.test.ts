@@ -109,6 +109,28 @@ test("a group that was erased is nowhere in the store", async () => {
   }
 });
 
+test("folds that wait when a gateway is closed are no failures, and nothing is lost", async () => {
+  const memory = new ObjectMemory();
+  const { cluster, problems } = await openCluster(memoryObjectStore(memory), { buckets: 1 });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const groups = Array.from({ length: 20 }, (_, number) => `g${number}`);
+  for (const group of groups)
+    for (let name = 0; name < 5; name += 1) await put(cluster, group, String(name), { title: "a note", seen: name });
+  let refused = 0;
+  const folds = groups.map((group) =>
+    cluster.maintain(`g:${group}`).catch(() => {
+      refused += 1;
+    }),
+  );
+  await Promise.race(folds);
+  await cluster.close();
+  await Promise.all(folds);
+  expect(refused).toBeGreaterThan(0);
+  expect(problems).toEqual([]);
+  const { cluster: other } = await openCluster(memoryObjectStore(memory));
+  for (const group of groups) expect((await search(other, "note", [["streaming.groupname", group]])).count).toBe(5);
+});
+
 test("folds that follow each other while the store is slow are each what they were", async () => {
   const memory = new ObjectMemory();
   const store = memoryObjectStore(memory);

@@ -89,6 +89,11 @@ export function tellingOnce(tell: (problem: unknown) => void): (problem: unknown
   };
 }
 
+/** Whether something was not done because what it was to be done to was closed, or let go of. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "closed";
+}
+
 /** A call that came after the database was closed, or was not begun when it was. */
 export function closedError(): ServiceError {
   return serviceError(new StoreError("closed", "nothing is read or written after close()"));

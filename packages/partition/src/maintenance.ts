@@ -8,7 +8,7 @@ import { type Change, ResultRoom, type ShardBits } from "@brooklet/core";
 import type { Bucket, PartitionState } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
-import { closedError } from "./failure.ts";
+import { closedError, isClosed } from "./failure.ts";
 import * as limits from "./limits.ts";
 import type { Attention } from "./maintenance/attention.ts";
 import { Compactor } from "./maintenance/compactor.ts";
@@ -331,10 +331,13 @@ export class Maintenance {
   }
 
   #jobFailed(attention: Attention, job: Job, error: unknown): void {
-    this.tally.failed += 1;
     attention.jobs.delete(job.key);
-    this.#postpone(attention, job.key, error);
-    this.#options.onProblem(error);
+    if (!isClosed(error)) {
+      const waitMs = Math.min((attention.retries.get(job.key)?.waitMs ?? limits.RETRY_MS / 2) * 2, limits.RETRY_MAX_MS);
+      attention.retries.set(job.key, { atMs: clock.now() + waitMs, waitMs, error });
+      this.tally.failed += 1;
+      this.#options.onProblem(error);
+    }
     job.settle(error);
   }
 
@@ -375,11 +378,6 @@ export class Maintenance {
     const { change } = compacted;
     if (change === undefined) return "nothing";
     return change.hasMore ? "some" : "all";
-  }
-
-  #postpone(attention: Attention, key: string, error: unknown): void {
-    const waitMs = Math.min((attention.retries.get(key)?.waitMs ?? limits.RETRY_MS / 2) * 2, limits.RETRY_MAX_MS);
-    attention.retries.set(key, { atMs: clock.now() + waitMs, waitMs, error });
   }
 
   #sweepTails(attention: Attention): void {
