@@ -145,16 +145,27 @@ async function started(
 
 /** Asks a server of notes as two users, and as nobody. */
 async function answersUsers(url: string): Promise<void> {
-  const ask = async (method: string, path: string, token?: string, body?: object): Promise<[number, unknown]> => {
+  const ask = async (method: string, path: string, token?: string, body?: unknown): Promise<[number, unknown]> => {
     const answer = await fetch(`${url}${path}`, {
       method,
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     return [answer.status, await answer.json()];
   };
   expect((await ask("GET", "/search?q=rent"))[0]).toBe(401);
   expect(await ask("PUT", "/notes/n1", "alice-token", { title: "Rent", body: "Paid" })).toEqual([200, { id: "n1" }]);
+  // What a caller got wrong is told to them.
+  for (const [wrong, message] of [
+    ["{", /JSON/],
+    [null, /title/],
+    [{ title: 7, body: "Paid" }, /title/],
+    [{ title: "Rent", body: "Paid", tags: "home" }, /tags/],
+  ] as const)
+    expect(await ask("PUT", "/notes/n2", "alice-token", wrong)).toEqual([
+      400,
+      { message: expect.stringMatching(message) },
+    ]);
   expect(await ask("GET", "/search?q=rent", "alice-token")).toMatchObject([
     200,
     { totalCount: 1, hits: [{ id: "n1" }] },

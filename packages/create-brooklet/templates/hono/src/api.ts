@@ -1,12 +1,26 @@
-import type { Database } from "brooklet";
+import { BrookletError, type Database } from "brooklet";
 import { Hono } from "hono";
 import { note } from "./schema.ts";
 
 /** Who asks, by the token of a session. A real application looks it up where its sessions are. */
 const SESSIONS: Readonly<Record<string, string>> = { "alice-token": "alice", "bob-token": "bob" };
 
+/** A note as it is sent. */
+interface SentNote {
+  title: string;
+  body: string;
+  tags?: string[];
+}
+
 export function api(db: Database): Hono<{ Variables: { user: string } }> {
   const app = new Hono<{ Variables: { user: string } }>();
+  // What a caller got wrong is told to them; anything else is a failure of this server.
+  app.onError((error, c) => {
+    if (error instanceof SyntaxError) return c.json({ message: "The body is no JSON" }, 400);
+    const isOfCaller = BrookletError.is(error) && (error.code === "INVALID_ARGUMENT" || error.status === 400);
+    if (isOfCaller) return c.json({ message: error.message }, 400);
+    throw error;
+  });
   app.use(async (c, next) => {
     const user = SESSIONS[c.req.header("authorization")?.replace(/^Bearer /, "") ?? ""];
     if (user === undefined) return c.json({ message: "Who are you?" }, 401);
@@ -14,7 +28,7 @@ export function api(db: Database): Hono<{ Variables: { user: string } }> {
     return await next();
   });
   app.put("/notes/:id", async (c) => {
-    const { title, body, tags = [] } = await c.req.json<{ title: string; body: string; tags?: string[] }>();
+    const { title, body, tags = [] } = { ...(await c.req.json<SentNote | null>()) } as SentNote;
     await db.group(c.get("user")).put(note, c.req.param("id"), { title, body, tags, writtenAt: new Date() });
     return c.json({ id: c.req.param("id") });
   });

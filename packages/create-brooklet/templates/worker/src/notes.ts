@@ -1,5 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
-import { type ObjectDatabase, openIn } from "brooklet/durable-object";
+import { BrookletError, type ObjectDatabase, openIn } from "brooklet/durable-object";
 import { note } from "./schema.ts";
 
 /** A note as it is sent. */
@@ -19,9 +19,16 @@ export class Notes extends DurableObject {
     return this.#opened;
   }
 
-  async write(id: string, { title, body, tags = [] }: SentNote): Promise<{ id: string }> {
+  /** What is wrong with a note is an answer: an error would be only a text where it arrives. */
+  async write(id: string, { title, body, tags = [] }: SentNote): Promise<{ id: string } | { refused: string }> {
     const mine = (await this.#database()).group("me");
-    await mine.put(note, id, { title, body, tags, writtenAt: new Date() });
+    try {
+      await mine.put(note, id, { title, body, tags, writtenAt: new Date() });
+    } catch (error) {
+      const isOfCaller = BrookletError.is(error) && (error.code === "INVALID_ARGUMENT" || error.status === 400);
+      if (isOfCaller) return { refused: error.message };
+      throw error;
+    }
     await this.#wake();
     return { id };
   }

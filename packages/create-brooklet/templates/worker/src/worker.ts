@@ -16,8 +16,14 @@ export default {
     const notes = env.NOTES.getByName(user);
     const { pathname, searchParams } = new URL(request.url);
     const [, id] = /^\/notes\/([^/]+)$/.exec(pathname) ?? [];
-    if (request.method === "PUT" && id !== undefined)
-      return Response.json(await notes.write(decodeURIComponent(id), await request.json<SentNote>()));
+    if (request.method === "PUT" && id !== undefined) {
+      const sent = await request.json<SentNote>().catch(() => undefined);
+      if (sent === undefined) return Response.json({ message: "The body is no JSON" }, { status: 400 });
+      const written = await notes.write(decodeURIComponent(id), { ...sent });
+      return "refused" in written
+        ? Response.json({ message: written.refused }, { status: 400 })
+        : Response.json(written);
+    }
     if (request.method === "GET" && pathname === "/search")
       return Response.json(await notes.find(searchParams.get("q") ?? ""));
     return Response.json({ message: "There is PUT /notes/ID and GET /search?q=" }, { status: 404 });

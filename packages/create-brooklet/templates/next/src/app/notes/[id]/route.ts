@@ -1,11 +1,28 @@
+import { BrookletError } from "brooklet";
 import { note } from "../../../schema";
 import { mine } from "../../../session";
+
+/** A note as it is sent. */
+interface SentNote {
+  title: string;
+  body: string;
+  tags?: string[];
+}
 
 export async function PUT(request: Request, { params }: { params: Promise<{ id: string }> }): Promise<Response> {
   const me = await mine();
   if (me === undefined) return Response.json({ message: "Who are you?" }, { status: 401 });
   const { id } = await params;
-  const { title, body, tags = [] } = (await request.json()) as { title: string; body: string; tags?: string[] };
-  await me.group.put(note, id, { title, body, tags, writtenAt: new Date() });
+  const sent = (await request.json().catch(() => undefined)) as SentNote | undefined;
+  if (sent === undefined) return Response.json({ message: "The body is no JSON" }, { status: 400 });
+  const { title, body, tags = [] } = { ...sent };
+  try {
+    await me.group.put(note, id, { title, body, tags, writtenAt: new Date() });
+  } catch (error) {
+    // What a caller got wrong is told to them; anything else is a failure of this server.
+    const isOfCaller = BrookletError.is(error) && (error.code === "INVALID_ARGUMENT" || error.status === 400);
+    if (isOfCaller) return Response.json({ message: error.message }, { status: 400 });
+    throw error;
+  }
   return Response.json({ id });
 }
