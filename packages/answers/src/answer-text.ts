@@ -2,8 +2,8 @@
  * The text of an answer as it may be shown: citations checked, and nothing in it that a renderer of Markdown or HTML would
  * fetch or run. It comes in pieces, cut anywhere; what a piece leaves open is kept until it is clear, within a limit.
  *
- * `[3]` and `[1, 3]` are citations: of numbers without a passage, only the others stay. Some models write `【3】`, `［3］` or `【3†title】`, which
- * are the same. Images become their description,
+ * `[3]` and `[1, 3]` are citations: of numbers without a passage, only the others stay. `【3】`, `［3］` and `【3†title】`, as some models
+ * write, are read as `[3]`. Images become their description,
  * links their text, tags vanish, and an address that stands for itself is put into a code span, so that it can be read
  * and copied but leads nowhere.
  */
@@ -22,17 +22,12 @@ export interface AnswerPiece {
 /** Characters kept back at most: what is still open then is no link or tag of honest use. */
 const HELD_MAX = 2_048;
 const DEPTH_MAX = 8;
-const NUMBERS = String.raw`\d+(?:\s*[,;，；、–-]\s*\d+)*`;
-const CITATION: RegExp = new RegExp(String.raw`^\s*${NUMBERS}\s*$`);
-/** What may stand behind the numbers in wide brackets. */
-const SOURCE = String.raw`(?:†[^【】［］[\]<>\n]{0,100})?`;
-const WIDE_CITATION: RegExp = new RegExp(String.raw`^[【［]\s*(${NUMBERS})\s*${SOURCE}[】］]`);
-const NUMBERS_SO_FAR = String.raw`\d+(?:\s*[,;，；、–-]\s*\d*)*\s*`;
-/** What may become a citation in wide brackets. */
-const OPEN_WIDE_CITATION: RegExp = new RegExp(String.raw`^[【［]\s*(?:${NUMBERS_SO_FAR}${SOURCE})?$`);
-/** A citation that the end of an answer cut off, with the spaces before it: whether its last number is whole is not known. */
-const CUT_CITATION: RegExp = new RegExp(String.raw`\s*(?:\[\s*${NUMBERS_SO_FAR}|[【［]\s*${NUMBERS_SO_FAR}${SOURCE})$`);
-const CUT_CITATION_MAX = 200;
+const CITATION = /^\s*\d+(?:\s*[,;–-]\s*\d+)*\s*$/;
+/** A citation that the end of an answer cut off: whether its last number is whole is not known. */
+const CUT_CITATION = /^\[\s*\d+(?:\s*[,;–-]\s*\d*)*\s*$/;
+const CUT_CITATION_MAX = 100;
+/** A citation in wide brackets, to its end or to that of the text. */
+const WIDE_CITATION = /[【［]\s?(\d[\d\s,;，；、–-]*)?(?:†[^】］\n]{0,99})?([】］]|$)/g;
 /** A tag, a comment, a declaration, or an address in angle brackets. */
 const TAG_BEGIN = /^<[a-z/!?]/i;
 /** An address in angle brackets (CommonMark 0.31.2, 6.5). */
@@ -54,6 +49,8 @@ const WORD_END = /^[.,;:!?)]*(?:\s|$)/;
 export class AnswerText {
   readonly #isPassage: (number: number) => boolean | Promise<boolean>;
   readonly #addresses = new QuotedAddresses();
+  /** The end of what came, which may become a citation in wide brackets. */
+  #wide = "";
   #held = "";
   /** The last character that was given out. */
   #last = "";
@@ -65,13 +62,27 @@ export class AnswerText {
 
   /** Takes a piece of the model's text; gives what nothing can change any more. */
   async push(piece: string): Promise<AnswerPiece> {
-    this.#held += piece;
+    this.#held += this.#narrow(piece, false);
     return this.#take(false);
   }
 
   /** The rest. */
   async finish(): Promise<AnswerPiece> {
+    this.#held += this.#narrow("", true);
     return this.#take(true);
+  }
+
+  /** Citations in wide brackets as they are in others; what may become one is kept back. */
+  #narrow(piece: string, isLast: boolean): string {
+    const text = this.#wide + piece;
+    this.#wide = "";
+    return text.replace(WIDE_CITATION, (whole: string, numbers: string | undefined, end: string) => {
+      if (end === "" && !isLast && whole.length < HELD_MAX) {
+        this.#wide = whole;
+        return "";
+      }
+      return numbers === undefined ? whole : `[${numbers.replace(/[，；、]/g, ",")}${end && "]"}`;
+    });
   }
 
   async #take(isLast: boolean): Promise<AnswerPiece> {
@@ -93,7 +104,9 @@ export class AnswerText {
 
 /** The citation, with the spaces before it, that a text ends in without closing it. */
 function cutCitation(text: string): string {
-  return CUT_CITATION.exec(text.slice(-CUT_CITATION_MAX))?.[0] ?? "";
+  const at = text.lastIndexOf("[");
+  if (at < 0 || text.length - at > CUT_CITATION_MAX || !CUT_CITATION.test(text.slice(at))) return "";
+  return text.slice(text.slice(0, at).trimEnd().length);
 }
 
 /** How much of a text cannot be changed by what follows it but for an address at its end: up to a space before a word, and not within a construct. */
@@ -115,7 +128,7 @@ function closedLength(text: string): number {
   return text.length - cut > 2 * HELD_MAX ? open : cut;
 }
 
-const MARK = /[[<【［]/g;
+const MARK = /[[<]/g;
 
 /** The next character that may begin a construct. */
 function nextMark(text: string, from: number): number {
@@ -142,7 +155,6 @@ function endOfConstruct(text: string, at: number): number {
     const end = text.indexOf(">", at);
     return end < 0 ? -1 : end + 1;
   }
-  if (text[at] !== "[") return endOfWideCitation(text, at);
   const end = closing(text, at, "[", "]");
   if (end < 0 || end + 1 === text.length) return -1;
   if (text[end + 1] === "(") {
@@ -150,17 +162,6 @@ function endOfConstruct(text: string, at: number): number {
     return target < 0 ? -1 : target + 1;
   }
   return end + 1;
-}
-
-/** As much of a text as a citation in wide brackets may have. */
-const WIDE_MAX = 200;
-
-/** Where the citation in wide brackets at `at` ends; -1 while it may become one, and behind the bracket where it is none. */
-function endOfWideCitation(text: string, at: number): number {
-  const begin = text.slice(at, at + WIDE_MAX);
-  const [citation] = WIDE_CITATION.exec(begin) ?? [];
-  if (citation !== undefined) return at + citation.length;
-  return begin.length < WIDE_MAX && OPEN_WIDE_CITATION.test(begin) ? -1 : at + 1;
 }
 
 /** Where the bracket at `at` is closed; -1 if it is not. */
@@ -203,8 +204,7 @@ class Writer implements AnswerPiece {
       if (next < 0) break;
       const isImage = text[next] === "[" && text[next - 1] === "!";
       this.#add(text.slice(at, isImage ? next - 1 : next));
-      if (text[next] === "<") at = this.#tag(text, next);
-      else at = text[next] === "[" ? await this.#brackets(text, next, depth) : await this.#wideBracket(text, next);
+      at = text[next] === "<" ? this.#tag(text, next) : await this.#brackets(text, next, depth);
     }
     this.#add(text.slice(at));
   }
@@ -250,17 +250,6 @@ class Writer implements AnswerPiece {
     return next === "(" ? endOfTarget(text, end + 1) : end + 1;
   }
 
-  /** A citation in wide brackets is written as any other; another such bracket stays. Gives where to go on. */
-  async #wideBracket(text: string, at: number): Promise<number> {
-    const [whole = "", numbers] = WIDE_CITATION.exec(text.slice(at, at + WIDE_MAX)) ?? [];
-    if (numbers === undefined) {
-      this.#add(text.charAt(at));
-      return at + 1;
-    }
-    await this.#citation(numbers, text.slice(at + whole.length));
-    return at + whole.length;
-  }
-
   async #citation(inside: string, rest: string): Promise<void> {
     const numbers = numbersOf(inside);
     const kept: number[] = [];
@@ -289,7 +278,7 @@ const RANGE_MAX = 50;
 
 /** The numbers of `1, 3` and `2-4`. */
 function numbersOf(inside: string): number[] {
-  return inside.split(/[,;，；、]/).flatMap((part) => {
+  return inside.split(/[,;]/).flatMap((part) => {
     const [first = 0, last = first] = (part.match(/\d+/g) ?? []).map(Number);
     if (!(last > first && last - first < RANGE_MAX)) return first === last ? [first] : [first, last];
     return Array.from({ length: last - first + 1 }, (_, index) => first + index);
