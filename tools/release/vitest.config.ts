@@ -9,11 +9,11 @@ export default defineConfig({
     root: "tools/release",
     include: ["*.test.ts"],
     globalSetup: ["install.ts"],
-    testTimeout: 5 * MINUTES_MS,
+    testTimeout: 10 * MINUTES_MS,
     hookTimeout: 10 * MINUTES_MS,
-    // One after the other: each starts compilers and bundlers, which take all the cores there are.
     teardownTimeout: MINUTES_MS,
-    fileParallelism: false,
+    // Two files at a time, each in folders of its own: while one waits for what it installs, the other compiles.
+    maxWorkers: 2,
     reporters: ["default", new Tally()],
   },
 });
