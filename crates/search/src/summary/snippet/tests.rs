@@ -14,10 +14,13 @@ fn in_steps(text: &str, make: impl Fn(&mut Option<Highlighting>, &mut usize) -> 
     let mut work = usize::MAX;
     let at_once = make(&mut None, &mut work).expect("enough work");
     let (mut rest, mut steps) = (None, 0);
+    // Every step but the last of each goes on by a byte: through the text, where pieces are set apart in it, and through
+    // the text with them, which has at most two separators more for each byte.
+    let most = (text.len() + 1) + (3 * text.len() + 1);
     let stepwise = loop {
         let mut work = 1 + steps % 40;
         steps += 1;
-        assert!(steps <= text.len() + 1, "a step comes no further");
+        assert!(steps <= most, "a step comes no further");
         if let Some(made) = make(&mut rest, &mut work) {
             break made;
         }
@@ -175,6 +178,10 @@ mod tokens {
         assert_eq!(field("Foobar bars"), "Fo<hi>oba</hi>r <hi>bar</hi>s");
         assert_eq!(field("o\u{1}ba"), "<hi>oba</hi>");
         assert_eq!(field("nothing\u{1}"), "nothing\u{1}");
+        // A text with its separators is longer than itself, and takes more steps.
+        let letter = term("a", TermKind::Substring);
+        assert_eq!(bolded(&letter, "a"), "<hi>a</hi>");
+        assert_eq!(bolded(&letter, "aaa"), "<hi>aaa</hi>");
         // The separators between pieces and words do not make a text long.
         let text = "oba ".repeat(71);
         assert_eq!(dynamic(&piece, &text), text.replace("oba", "<hi>oba</hi>"));
