@@ -240,7 +240,10 @@ test("what is counted is what there was, in every content cluster and whatever a
   expect(problems).toEqual([]);
 });
 
-test("what is damaged is erased too, and the operator is told why it was not counted", async () => {
+test.each([
+  ["a segment", "UPDATE segment SET header = x'00'"],
+  ["the head of the group", "UPDATE head SET bytes = x'00' WHERE partition > 0"],
+])("%s that is damaged is erased too, and the operator is told why it was not counted", async (_, damage) => {
   const path = join(folder(), "data");
   const first = openCore(path);
   await first.cluster.deploy(application);
@@ -248,7 +251,7 @@ test("what is damaged is erased too, and the operator is told why it was not cou
   await first.cluster.close();
   const bucket = first.cluster.bucketOf("g:alice");
   const sql = openSql(join(path, "buckets", `00${bucket}.sqlite`));
-  sql.run("UPDATE segment SET header = x'00'");
+  sql.run(damage);
   sql.close();
   const { cluster, problems } = openCore(path);
   expect(await getNote(cluster, "alice", "n1")).toBe("STORE_CORRUPT");

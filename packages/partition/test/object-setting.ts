@@ -54,6 +54,8 @@ export class Platform {
   failure: (Failure & { readonly of?: Called; times: number }) | undefined;
   /** What the platform throws in place of writing to the database of a group. */
   refusal: Error | undefined;
+  /** The name of an object whose database takes nothing more until what is in it is dropped. */
+  full: string | undefined;
   /** What the platform throws in place of setting the alarm of a group. */
   alarmRefusal: Error | undefined;
   /** How many calls of objects the platform still lets gateways make; nothing: as many as they want. */
@@ -159,9 +161,15 @@ export class Platform {
     return [...this.#groups].filter(([, { storage }]) => hasDocuments(storage)).map(([name]) => name);
   }
 
+  /** Changes what is stored of a group by its back, as a damage does: it is read anew by whoever asks next. */
+  damage(key: PartitionKey, statement: string, ...bindings: readonly unknown[]): void {
+    this.#machine(key).storage.sql.exec(statement, ...bindings);
+    this.evict(key);
+  }
+
   /** Puts an object out of memory, as a platform does when it rests or is moved: another isolate may have it next. */
   evict(key: PartitionKey, shard = 0): void {
-    const machine = this.#machine(objectName(key, shard));
+    const machine = this.#machine(shard === 0 ? key : objectName(key, shard));
     machine.group = undefined;
     machine.lives += 1;
   }
@@ -202,6 +210,9 @@ export class Platform {
           sql: {
             exec: (...asked) => {
               if (this.refusal !== undefined && !asked[0].startsWith("SELECT")) throw this.refusal;
+              if (this.full === name && asked[0].startsWith("DROP")) this.full = undefined;
+              if (this.full === name && asked[0].startsWith("INSERT"))
+                throw new Error("database or disk is full: SQLITE_FULL");
               return storage().sql.exec(...asked);
             },
           },

@@ -34,8 +34,14 @@ export class DirectoryStore {
     this.#hashOf = hashOf;
     this.#exists = hasTable(sql, "brooklet_key");
     this.#hasEarlier = hasTable(sql, "brooklet_group");
-    if (this.#exists)
-      this.#fence = Number(sql.all<NumberedKey>("SELECT key FROM brooklet_key WHERE number = ?", FENCE)[0]?.key ?? 0);
+    if (this.#exists) this.#fence = this.#storedFence();
+  }
+
+  /** One that is damaged is none: the next deployment that needs it raises it. */
+  #storedFence(): number {
+    const [row] = this.#sql.all<NumberedKey>("SELECT key FROM brooklet_key WHERE number = ?", FENCE);
+    const fence = Number(row?.key ?? 0);
+    return Number.isSafeInteger(fence) ? fence : 0;
   }
 
   /** The number of a key, which it is given if it has none. It is never another key's while this one is there. */
@@ -63,12 +69,14 @@ export class DirectoryStore {
     return this.#fence;
   }
 
-  /** Forgets a key. One that is not known is no mistake. */
+  /** Forgets a key. One that is not known is no mistake. A row at its place that is none of a key goes with it: it may be what is left of this one. */
   remove(key: string): void {
     const earlier = this.#earlierNumber(key);
     if (earlier !== undefined) this.#sql.run("DELETE FROM brooklet_group WHERE number = ?", earlier);
-    const known = this.#neighbours(this.#firstPlace(key)).find((one) => one.key === key);
-    if (known !== undefined) this.#sql.run("DELETE FROM brooklet_key WHERE number = ?", known.number);
+    const first = this.#firstPlace(key);
+    for (const { number, key: other } of this.#neighbours(first))
+      if (other === key || this.#firstPlace(other) !== first)
+        this.#sql.run("DELETE FROM brooklet_key WHERE number = ?", number);
   }
 
   /** Keys in the order of their numbers, from `number` on. */

@@ -8,7 +8,13 @@ export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
 export { hasErased, hasPartitionBefore } from "./leftovers.ts";
 export { type NotedPartition, storedNotes } from "./notes.ts";
-export { isUnsettled, type OnePartitionOptions, OnePartitionStore, storedPartition } from "./one-partition-store.ts";
+export {
+  isUnsettled,
+  type OnePartitionOptions,
+  OnePartitionStore,
+  replacePartition,
+  storedPartition,
+} from "./one-partition-store.ts";
 export {
   allSegments,
   type NextNumbers,

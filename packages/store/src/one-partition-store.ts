@@ -7,6 +7,7 @@
  * they are folded, then come the other operations of the tail, the segments (a header with the liveness it began with, and the
  * liveness once that has changed), and the blocks of the segments.
  */
+import { type About, encodeAbout, FORMAT, readHead } from "./one-partition-head.ts";
 import { countOfRow, type PackedRow, packRows, unpackRow } from "./packed-row.ts";
 import type { PartitionStoreOptions } from "./partition-store.ts";
 import {
@@ -28,9 +29,6 @@ import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
-/** Version of the rows. In those of version 1 what is known of the partition is a row of JSON, with nothing beside it. */
-const FORMAT = 2;
-const FIRST_FORMAT = 1;
 /** Bytes of a row of several things: the more, the fewer rows are written, and the more is read for one of them. */
 const ROW_BYTES: number = 128 << 10;
 /** The only partition has this number. */
@@ -75,17 +73,6 @@ interface TailRow {
   readonly length: number;
 }
 
-/** What is known of the partition beside its rows. */
-interface About {
-  readonly format: number;
-  readonly key: string;
-  readonly application: number;
-  readonly nextOperation: number;
-  readonly nextSegment: number;
-  /** What its host noted. */
-  readonly note?: string;
-}
-
 /** What is in memory of a partition that exists. */
 interface Loaded {
   about: About;
@@ -110,25 +97,18 @@ export function isUnsettled(sql: Sql, table: string = TABLE): boolean {
   return sql.all(rest, OPERATIONS, BLOCKS - 1, SEGMENTS).length > 0;
 }
 
-/** What is known of the partition, and the operations that stand beside it. */
-interface Head {
-  readonly about: About;
-  readonly operations: readonly Uint8Array[];
-}
-
-function readHead(bytes: Uint8Array): Head {
-  // The letters that JSON begins with are a number that no row has of things.
-  const isAlone = countOfRow(bytes) > ROW_BYTES;
-  const [first, ...operations] = isAlone ? [bytes] : unpackRow(bytes);
-  try {
-    return { about: JSON.parse(new TextDecoder().decode(first)) as About, operations };
-  } catch (cause) {
-    throw new StoreError("damaged", "what is known of the partition cannot be read", cause);
-  }
-}
-
-function encodeAbout(about: About): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(about));
+/**
+ * Puts a partition of which nothing but a note is known in the place of what is stored, whatever that is. In one transaction: what was there
+ * is gone when the note is.
+ */
+export function replacePartition(sql: Sql, key: string, note: string, table: string = TABLE): void {
+  const { make, write } = statementsOn(table);
+  const head = encodeAbout({ format: FORMAT, key, application: 0, nextOperation: 1, nextSegment: 1, note });
+  sql.transaction(() => {
+    sql.run(`DROP TABLE IF EXISTS ${table}`);
+    sql.run(make);
+    for (const row of packRows(ABOUT, [head], Number.POSITIVE_INFINITY)) sql.run(write, row.first, row.bytes);
+  });
 }
 
 /** The partition of `key`, in a database that is nobody else's. */
@@ -333,8 +313,6 @@ export class OnePartitionStore implements Partitions {
     // The table is made together with this row.
     if (row === undefined) throw new StoreError("damaged", "what is known of the partition is missing");
     const { about, operations } = readHead(row.bytes);
-    if (about.format !== FORMAT && about.format !== FIRST_FORMAT)
-      throw new StoreError("refused", `format ${about.format}; this release reads ${FIRST_FORMAT} and ${FORMAT}`);
     if (about.key !== this.#key) throw new StoreError("refused", "the database is another partition's");
     const tail = this.#sql.all<{ id: number; length: number; start: Uint8Array }>(
       this.#statements.readTail,

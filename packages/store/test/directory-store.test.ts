@@ -76,3 +76,21 @@ test("numbers are made of keys, the same in every release", () => {
     2_524_901_116_665_344, 3_588_982_904_086_528, 3_807_457_504_165_376,
   ]);
 });
+
+test("a fence that is damaged can be raised again", () => {
+  const sql = openSql(":memory:");
+  new DirectoryStore(sql).fence(3);
+  sql.run("UPDATE brooklet_key SET key = 'x3' WHERE number = -1");
+  const store = new DirectoryStore(sql);
+  expect([store.fence(0), store.fence(4), new DirectoryStore(sql).fence(0)]).toEqual([0, 4, 4]);
+});
+
+test("what is left of a key whose row is damaged goes when the key is forgotten, and no other does", () => {
+  const sql = openSql(":memory:");
+  const hashOf = (key: string): number => (/^g:\d+$/.test(key) ? 5 : 6);
+  const store = new DirectoryStore(sql, hashOf);
+  for (const key of ["g:1", "g:2", "g:3"]) store.add(key);
+  sql.run("UPDATE brooklet_key SET key = 'g:2\u0001' WHERE key = 'g:2'");
+  store.remove("g:2");
+  expect(listed(new DirectoryStore(sql, hashOf), 9)).toEqual(["g:1", "g:3"]);
+});

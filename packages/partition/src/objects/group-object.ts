@@ -22,7 +22,6 @@ import {
   filling,
   objectName,
   offspring,
-  recordOfErased,
   recordToFill,
   type ShardRecord,
   StaleAttempt,
@@ -36,7 +35,7 @@ import type { GroupObjectOptions, Served } from "./group-options.ts";
 import { isRestless, type RestingObject, restGroup } from "./group-rest.ts";
 import { type GroupSearch, searchGroup, searchGroupPart, searchGroupPlain } from "./group-search.ts";
 import { isDivisible, splitObject } from "./group-split.ts";
-import { noteErasure, serveGroup } from "./group-stored.ts";
+import { leftOfDropped, noteErasure, readToErase, type ShardToErase, serveGroup } from "./group-stored.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { checked, doneReply, isMoved, movedReply, stepEnd } from "./object-answer.ts";
 import {
@@ -164,24 +163,28 @@ export class GroupObject implements GroupCalls {
 
   async dropShard(made: number): Promise<void> {
     await this.#opening();
-    const { host } = this.#opened();
-    const record = this.#record(host);
-    if (record !== undefined && record.made > made) return;
-    if (record?.made === made) {
-      this.#keep(host, { ...record, isErased: true });
-      await this.#dropOffspring(record);
-    }
+    const toErase = this.#toErase();
+    const left = leftOfDropped(toErase, this.number, made);
+    if (left === undefined) return;
+    await this.#noteErasure(toErase);
     await this.#empty();
-    // Whatever of it is still on its way comes too late.
-    this.#keep(this.#opened().host, recordOfErased({ ...WHOLE, ...record, number: this.number, made }));
+    this.#keep(this.#opened().host, left);
   }
 
-  async #dropOffspring(record: ShardRecord): Promise<void> {
+  #toErase(): ShardToErase {
+    return readToErase(this.#options, () => this.#opened().host);
+  }
+
+  /** Notes that it is being erased, and erases what came from it. */
+  async #noteErasure(toErase: ShardToErase): Promise<void> {
+    const how = noteErasure(this.#options, toErase, (noted) => this.#keep(this.#opened().host, noted));
+    if (how === "replaced") await this.#close();
+    if (toErase.record === undefined) return;
     this.#guard?.release();
     await this.#splitting;
+    const { record = toErase.record } = this.#toErase();
     const { port } = this.#options;
-    for (const { number, made } of offspring(this.#record(this.#opened().host) ?? record))
-      await port.group(objectName(this.#key, number)).dropShard(made);
+    for (const { number, made } of offspring(record)) await port.group(objectName(this.#key, number)).dropShard(made);
   }
 
   /** Gives half of its documents to a new shard. Whether it did. */
@@ -227,15 +230,12 @@ export class GroupObject implements GroupCalls {
 
   /** In an order in which it goes on from wherever it ended, though nobody asks again: what was noted goes last. */
   async #erase(): Promise<void> {
-    const { port, directory } = this.#options;
     await this.#opening();
-    const { host } = this.#opened();
     // An alarm that rings is rung again, or was set before.
     if (this.#rests === 0) await this.#alarm.set();
-    const record = noteErasure(host.shard(this.#key), (noted) => this.#keep(host, noted), this.#options.onProblem);
-    if (record !== undefined) await this.#dropOffspring(record);
+    await this.#noteErasure(this.#toErase());
     await this.#close();
-    await port.directory(directory).remove(this.#key);
+    await this.#options.port.directory(this.#options.directory).remove(this.#key);
     await this.#empty();
     // Of these some may be listing it: whether there is anything to list is seen when it rests.
     if (!this.#admission.isIdle) await this.#alarm.set();

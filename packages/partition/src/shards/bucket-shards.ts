@@ -27,11 +27,12 @@ import type { Gone } from "../upkeep/erased-blocks.ts";
 import { MOVED } from "./moved.ts";
 import type { Moved } from "./route.ts";
 import {
-  descendants,
+  allFrom,
   filling,
   isShardName,
   offspring,
   readObjectName,
+  readRecord,
   recordToFill,
   SHARD_BITS_MAX,
   type ShardName,
@@ -272,7 +273,7 @@ export class BucketShards {
     const known = this.#known.get(name);
     if (known !== undefined) return known;
     const note = this.#host.bucketFor(name).store.noted(name);
-    return note === undefined ? undefined : this.#made(name, JSON.parse(note) as ShardRecord);
+    return note === undefined ? undefined : this.#made(name, readRecord(note));
   }
 
   #made(name: string, record: ShardRecord): Known {
@@ -413,7 +414,7 @@ export class BucketShards {
   /** Whatever may have come from a shard of which it is not known. */
   #allFrom(name: string): readonly ShardName[] {
     this.#end(name);
-    return descendants(readObjectName(name).number).map((number) => ({ number, made: Number.MAX_SAFE_INTEGER }));
+    return allFrom(readObjectName(name).number);
   }
 
   #usage(name: string, made: number | undefined): ShardWork["usage"]["gives"] {

@@ -9,7 +9,7 @@ import { drive } from "../drive.ts";
 import { SPLIT_PAGE_BYTES, SPLIT_PAGE_DOCUMENTS, SPLIT_WAIT_MS } from "../limits.ts";
 import type { Maintenance } from "../maintenance.ts";
 import { placeOf, sourceOf } from "../place.ts";
-import { holdsHash, keptHalf, movingHalf, type ShardRecord, shardHash } from "./shard.ts";
+import { holdsHash, keptHalf, movingHalf, readRecord, type ShardRecord, shardHash } from "./shard.ts";
 import type { ShardGuard } from "./shard-guard.ts";
 import type { MovedOperations, MovedPage, SplitParent } from "./split.ts";
 
@@ -43,7 +43,7 @@ export class ShardStore {
   /** What the shard is; nothing: nothing was stored of it. */
   get record(): ShardRecord | undefined {
     const note = this.#bucket.store.noted(this.#key);
-    return note === undefined ? undefined : (JSON.parse(note) as ShardRecord);
+    return note === undefined ? undefined : readRecord(note);
   }
 
   /** Stores what the shard is. */

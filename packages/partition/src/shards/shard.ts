@@ -3,7 +3,7 @@
  * said here is a fact on disk: it must never change.
  */
 import { ServiceError, type ShardBits, shownId } from "@brooklet/core";
-import { bucketOf, type Sql, storedPartition } from "@brooklet/store";
+import { bucketOf, type Sql, StoreError, storedPartition } from "@brooklet/store";
 import type { PartitionKey } from "../cluster.ts";
 
 /** Most bits that tell the shards of a group apart: 64 shards. */
@@ -33,6 +33,25 @@ export interface ShardRecord extends ShardName, ShardBits {
 export const WHOLE: ShardRecord = { number: 0, made: 0, bits: 0, isOpen: true, children: [], attempt: 0 };
 
 const encoder = new TextEncoder();
+
+/** What is stored of a shard, as it is noted. Throws a `StoreError` if no shard is that. */
+export function readRecord(note: string): ShardRecord {
+  try {
+    const record = JSON.parse(note) as ShardRecord;
+    const { bits, number, made, isOpen, children, attempt, isErased } = record;
+    const counts = [bits, attempt, ...[{ number, made }, ...children].flatMap((name) => [name.number, name.made])];
+    const isOne = counts.every(isCount) && typeof isOpen === "boolean";
+    // One that is erased unread may have more children than there are.
+    if (isOne && bits <= SHARD_BITS_MAX && (isErased === true || bits >= children.length)) return record;
+  } catch (cause) {
+    throw new StoreError("damaged", "what is noted of a shard cannot be read", cause);
+  }
+  throw new StoreError("damaged", "what is noted of a shard is not what was written");
+}
+
+function isCount(number: unknown): boolean {
+  return Number.isSafeInteger(number) && (number as number) >= 0;
+}
 
 /**
  * The hash of a document id: FNV-1a of its bytes, with all bits mixed into the low ones. The core has the same. Documents of
@@ -103,6 +122,20 @@ export function offspring(record: ShardRecord): readonly ShardName[] {
   return isUnfinished ? [...children, { number: movingHalf(record).number, made: attempt }] : children;
 }
 
+/** Stands for whichever attempt made a shard: no attempt is later. */
+export const ANY_ATTEMPT: number = Number.MAX_SAFE_INTEGER;
+
+/** Whatever may have come from a shard of which it is not known. */
+export function allFrom(number: number): readonly ShardName[] {
+  return descendants(number).map((other) => ({ number: other, made: ANY_ATTEMPT }));
+}
+
+/** What a shard is that is erased without being read. */
+export function unreadRecord(number: number): ShardRecord {
+  const bits = bornBitsOf(number);
+  return { ...WHOLE, number, bits, children: allFrom(number), isErased: true };
+}
+
 /** The numbers of all shards that may have come from one, in however many steps. */
 export function descendants(number: number): readonly number[] {
   const own = 2 ** bornBitsOf(number);
@@ -170,6 +203,6 @@ export function readObjectName(name: string): { readonly key: PartitionKey; read
 export function storedName(sql: Sql): string | undefined {
   const stored = storedPartition(sql);
   if (stored === undefined) return undefined;
-  const number = stored.note === undefined ? 0 : (JSON.parse(stored.note) as ShardRecord).number;
+  const number = stored.note === undefined ? 0 : readRecord(stored.note).number;
   return objectName(stored.key as PartitionKey, number);
 }

@@ -13,7 +13,7 @@ import {
   objectName,
   parentOf,
   readObjectName,
-  SHARD_BITS_MAX,
+  readRecord,
   type ShardName,
   type ShardRecord,
   WHOLE,
@@ -132,17 +132,15 @@ function recordsOf(noted: Iterable<NotedPartition>): ReadonlyMap<PartitionKey, R
   for (const { key: name, note } of noted) {
     const { key, number } = readObjectName(name);
     const of = records.get(key) ?? new Map();
-    records.set(key, of.set(number, readRecord(note, number)));
+    records.set(key, of.set(number, recordIn(note, number)));
   }
   return records;
 }
 
-function readRecord(note: string | undefined, number: number): ShardRecord | undefined {
+function recordIn(note: string | undefined, number: number): ShardRecord | undefined {
   try {
-    const record = JSON.parse(note ?? "") as ShardRecord;
-    const { bits, children, made, attempt } = record;
-    const isOne = record.number === number && bits <= SHARD_BITS_MAX && bits >= children.length;
-    return isOne && made >= 0 && attempt >= 0 ? record : undefined;
+    const record = readRecord(note ?? "");
+    return record.number === number ? record : undefined;
   } catch {
     return undefined;
   }

@@ -1,0 +1,127 @@
+/** Groups at the edge of which something stored is damaged: nobody is answered by it, and it can be erased as any group can. */
+import { Core, instantiate } from "@brooklet/core";
+import { expect, test } from "vitest";
+import type { PartitionKey } from "../src/cluster.ts";
+import type { ObjectCluster } from "../src/objects/object-cluster.ts";
+import { objectName } from "../src/shards/shard.ts";
+import { packageOf } from "./core-setting.ts";
+import { Platform } from "./object-setting.ts";
+import { apply, feed, KEY, NOTE, numberOf, plain } from "./shards-setting.ts";
+
+const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
+const encoder = new TextEncoder();
+
+async function opened(documents: number): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
+  const platform = new Platform(makeEngine);
+  const cluster = await platform.open();
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await feed(
+    cluster,
+    Array.from({ length: documents }, (_, number) => plain(number, { n: number })),
+  );
+  await platform.rest(KEY);
+  return { platform, cluster };
+}
+
+function nameOf(shard: number): PartitionKey {
+  return objectName(KEY, shard) as PartitionKey;
+}
+
+/** What is known of a partition, changed. */
+function aboutWith(change: (about: Record<string, unknown>) => unknown): Uint8Array {
+  const about = { format: 2, key: KEY, application: 1, nextOperation: 9, nextSegment: 2 };
+  const json = encoder.encode(JSON.stringify(change(about)));
+  const row = new Uint8Array(8 + json.length);
+  new DataView(row.buffer).setUint32(0, 1, true);
+  new DataView(row.buffer).setUint32(4, json.length, true);
+  row.set(json, 8);
+  return row;
+}
+
+const UPDATE = "UPDATE brooklet SET bytes = ? WHERE id = 0";
+/** What a database may have in the place of what was written. */
+const DAMAGES: readonly (readonly [name: string, statement: string, ...bindings: readonly Uint8Array[]])[] = [
+  ["a head that is no text", UPDATE, new Uint8Array(64)],
+  ["an empty head", UPDATE, new Uint8Array()],
+  ["a head cut short", UPDATE, aboutWith((about) => about).subarray(0, 40)],
+  ["a head without its members", UPDATE, aboutWith(() => ({}))],
+  ["a head that is nothing", UPDATE, aboutWith(() => null)],
+  ["a head with numbers that are none", UPDATE, aboutWith((about) => ({ ...about, nextOperation: "9" }))],
+  ["the head of another group", UPDATE, aboutWith((about) => ({ ...about, key: "g:other" }))],
+  ["the head of a later release", UPDATE, aboutWith((about) => ({ ...about, format: 99 }))],
+  ["a note that is no text", UPDATE, aboutWith((about) => ({ ...about, note: "\u0000{" }))],
+  ["a note that says nothing of shards", UPDATE, aboutWith((about) => ({ ...about, note: "{}" }))],
+  ["shards without end", UPDATE, aboutWith((about) => ({ ...about, note: note({ bits: 60 }) }))],
+  ["no head", "DELETE FROM brooklet WHERE id = 0"],
+  ["a row of the tail that is too short", "INSERT INTO brooklet (id, bytes) VALUES (1, x'00')"],
+  ["another table", "ALTER TABLE brooklet ADD COLUMN other TEXT"],
+];
+
+function note(change: Record<string, unknown>): string {
+  return JSON.stringify({ number: 0, made: 0, bits: 1, isOpen: true, children: [], attempt: 0, ...change });
+}
+
+const damages = DAMAGES.map(([name, statement, ...bindings]) => ({ name, statement, bindings }));
+
+test.each(damages)("a group with $name answers nobody, and is erased", async ({ statement, bindings }) => {
+  const { platform, cluster } = await opened(4);
+  platform.damage(KEY, statement, ...bindings);
+  await expect(numberOf(cluster, 1)).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) });
+  expect((await cluster.erase(KEY)).key).toBe(KEY);
+  expect([platform.listed(), platform.stored(), platform.alarmOf(KEY)]).toEqual([[], [], undefined]);
+  expect(await numberOf(cluster, 1)).toBe(undefined);
+  expect(await apply(cluster, "put", 1, { n: 7 })).toBe(200);
+  expect([platform.listed(), await numberOf(cluster, 1)]).toEqual([[KEY], 7]);
+});
+
+test.each([0, 1, 3])("a group is erased with all its shards though shard %s is damaged", async (damaged) => {
+  const { platform, cluster } = await opened(300);
+  for (const shard of [0, 1, 0]) {
+    expect(await platform.split(KEY, shard)).toBe(true);
+    await platform.rest(nameOf(shard));
+    // Each shard is known by who is told of it.
+    for (const number of [1, 2, 3, 299]) expect(await numberOf(cluster, number)).toBe(number);
+  }
+  expect(platform.stored().sort()).toEqual([0, 1, 2, 3].map(nameOf).sort());
+  platform.damage(nameOf(damaged), UPDATE, new Uint8Array(64));
+  expect((await cluster.erase(KEY)).key).toBe(KEY);
+  expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+  // What comes after it is split as any group.
+  await feed(
+    cluster,
+    Array.from({ length: 300 }, (_, number) => plain(number, { n: -number })),
+  );
+  for (const shard of [0, 1]) {
+    expect(await platform.split(KEY, shard)).toBe(true);
+    for (const number of [1, 2, 3, 299]) expect(await numberOf(cluster, number)).toBe(-number);
+  }
+});
+
+test("the erasure of a damaged group that ended in the middle is finished, though nobody asks again", async () => {
+  const { platform, cluster } = await opened(300);
+  expect(await platform.split(KEY)).toBe(true);
+  await platform.rest(KEY);
+  platform.damage(KEY, UPDATE, new Uint8Array(64));
+  platform.loseAlarm(KEY);
+  platform.forgetting = async () => {
+    platform.forgetting = undefined;
+    platform.evict(KEY);
+    throw new Error("the directory is away");
+  };
+  await expect(cluster.erase(KEY)).rejects.toThrow();
+  platform.evict(KEY);
+  expect(await platform.ring(KEY)).toBe(true);
+  expect([platform.listed(), platform.stored(), platform.alarmOf(KEY)]).toEqual([[], [], undefined]);
+});
+
+test.each([0, 1])("a group with shards is erased whose shard %s takes no note since it is full", async (full) => {
+  const { platform, cluster } = await opened(300);
+  expect(await platform.split(KEY)).toBe(true);
+  await platform.rest(KEY);
+  platform.full = nameOf(full);
+  const statuses: unknown[] = [];
+  for (let number = 0; number < 8; number += 1) statuses.push(await apply(cluster, "put", number, { n: 1 }));
+  expect(statuses).toContain(507);
+  expect((await cluster.erase(KEY)).key).toBe(KEY);
+  expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+});
