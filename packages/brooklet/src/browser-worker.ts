@@ -20,6 +20,7 @@ import {
   openChannel,
 } from "./browser/platform.ts";
 import { LackOfFiles } from "./browser/pool.ts";
+import { isOlder, keepsOut, otherScript, PROTOCOL } from "./browser/protocol.ts";
 import { type StartMessage, WorkerDatabase } from "./browser/worker-database.ts";
 import { startingError } from "./starting.ts";
 
@@ -44,10 +45,11 @@ function tellProblem(problem: unknown): void {
 
 async function start(asked: StartMessage): Promise<void> {
   try {
+    if (asked.protocol !== PROTOCOL) throw otherScript();
     if (asked.stored !== undefined) await takeFiles(asked.stored.name);
     database = await WorkerDatabase.open(asked, tellProblem, () => tell({ kind: "cleared" }));
     if (asked.stored !== undefined) channel = serveOthers(database, asked.stored);
-    tell({ kind: "started", isNew: database.isNew, isFull: database.isFull });
+    tell({ kind: "started", protocol: PROTOCOL, isNew: database.isNew, isFull: database.isFull });
   } catch (error) {
     // What the page may do, its worker may not: frames of other sites and private windows.
     const reason = isRefusal(error) ? new LackOfFiles(nothingKept(error)) : error;
@@ -78,15 +80,25 @@ async function takeFiles(name: string): Promise<void> {
 /** Answers the other pages of a database, and tells them that it is here. */
 function serveOthers(of: WorkerDatabase, { name, owner }: NonNullable<StartMessage["stored"]>): Channel {
   const heard = openChannel(channelOf(name));
-  const send = (to: string, message: FromOwner): void => heard.postMessage({ to, from: owner, message });
+  const send = (to: string, message: FromOwner): void =>
+    heard.postMessage({ protocol: PROTOCOL, to, from: owner, message });
+  const serve = (to: string): void => send(to, { kind: "serving", isNew: of.isNew, isFull: of.isFull });
+  let hasToldNewer = false;
   heard.onmessage = ({ data }) => {
-    const { to, from, message } = data as Envelope<ToOwner | FromOwner>;
-    if (to === OWNER || to === workerOf(owner)) of.take(from, message as ToOwner, (reply) => send(from, reply));
+    const { protocol, to, from, message } = data as Envelope<ToOwner | FromOwner>;
+    const isAsked = to === OWNER || to === workerOf(owner);
+    if (protocol !== PROTOCOL) {
+      // What it says is not understood. It hears of this version by any message.
+      if (!isAsked) return;
+      serve(from);
+      if (!hasToldNewer && !isOlder(protocol)) tellProblem(keepsOut());
+      hasToldNewer ||= !isOlder(protocol);
+    } else if (isAsked) of.take(from, message as ToOwner, (reply) => send(from, reply));
     // A lock does not outlive that the storage is cleared. The other page will not get the files while they are open here.
-    else if (message.kind === "opening") send(EVERYBODY, { kind: "serving", isNew: of.isNew, isFull: of.isFull });
+    else if (message.kind === "opening") serve(EVERYBODY);
   };
   tellClosing = () => send(EVERYBODY, { kind: "closing" });
-  send(EVERYBODY, { kind: "serving", isNew: of.isNew, isFull: of.isFull });
+  serve(EVERYBODY);
   return heard;
 }
 

@@ -1,6 +1,6 @@
 /** What becomes of a page's requests when another page has the database, closes it, or is gone. */
 import { BrookletError, connect } from "@brooklet/client";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { Link, type Owner } from "../src/browser/link.ts";
 import type { Ask, ToOwner } from "../src/browser/messages.ts";
 import { open } from "../src/browser/open.ts";
@@ -117,3 +117,15 @@ test("open says what is wrong with its options, and where it runs", async () => 
     message: expect.stringContaining("on Node, Bun and Deno `open` is in 'brooklet'") as string,
   });
 });
+
+test.each(["ServiceWorkerGlobalScope", "SharedWorkerGlobalScope"])(
+  "open says where to open it to a %s",
+  async (scope) => {
+    vi.stubGlobal(scope, class {});
+    onTestFinished(() => void vi.unstubAllGlobals());
+    await expect(open({ name: "notes", schemas: [] })).rejects.toMatchObject({
+      code: "CANNOT_START",
+      message: expect.stringContaining("have a page open the database, and ask that page") as string,
+    });
+  },
+);

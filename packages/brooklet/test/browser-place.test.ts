@@ -1,6 +1,6 @@
 /** A page that waits for the database of another, and takes it over: what the other one still says counts. */
 import { BrookletError } from "@brooklet/client";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   channelOf,
   type Envelope,
@@ -11,7 +11,8 @@ import {
   workerOf,
 } from "../src/browser/messages.ts";
 import { NoStorage } from "../src/browser/own-worker.ts";
-import { storedPlace } from "../src/browser/place.ts";
+import { type Place, storedPlace } from "../src/browser/place.ts";
+import { PROTOCOL } from "../src/browser/protocol.ts";
 
 const NAME = "place test";
 const FORMER = "former";
@@ -44,11 +45,17 @@ class SlowWorker {
   }
 }
 
+/** What a page is opened with, and the problems that it told. */
+function optionsOf(problems: unknown[] = []): Parameters<typeof storedPlace>[1] {
+  return { cacheBytes: 0, assets: {}, onProblem: (problem) => problems.push(problem) };
+}
+
 /** A page that is served by another, and the lock that it waits for, and gets if it is the next. */
 async function served({ isNext = true } = {}) {
   const asked: { readonly from: string; readonly message: ToOwner }[] = [];
   const channel = new BroadcastChannel(channelOf(NAME));
-  const say = (message: FromOwner, to: string, from = FORMER): void => channel.postMessage({ to, from, message });
+  const say = (message: FromOwner, to: string, from = FORMER): void =>
+    channel.postMessage({ protocol: PROTOCOL, to, from, message });
   channel.onmessage = (event) => {
     const { to, from, message } = (event as MessageEvent).data as Envelope<ToOwner>;
     if (![OWNER, workerOf(FORMER), workerOf("next")].includes(to)) return;
@@ -56,14 +63,17 @@ async function served({ isNext = true } = {}) {
     else asked.push({ from, message });
   };
   let grant = (): Promise<void> => Promise.resolve();
-  const request = (_: string, __: object, have: () => Promise<void>): Promise<void> =>
+  const request = (_: string, { signal }: { signal: AbortSignal }, have: () => Promise<void>): Promise<void> =>
     new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason as Error));
       grant = async () => void have().then(resolve, reject);
     });
   vi.stubGlobal("navigator", { locks: { request } });
   vi.stubGlobal("Worker", SlowWorker);
-  const place = await storedPlace(NAME, { cacheBytes: 0, assets: {}, onProblem: () => undefined });
-  const begin = (): void => SlowWorker.last?.onmessage?.({ data: { kind: "started", isNew: false } });
+  const problems: unknown[] = [];
+  const place = await storedPlace(NAME, optionsOf(problems));
+  const begin = (protocol = PROTOCOL): void =>
+    SlowWorker.last?.onmessage?.({ data: { kind: "started", protocol, isNew: false } });
   onTestFinished(async () => {
     begin();
     await place.close();
@@ -79,7 +89,39 @@ async function served({ isNext = true } = {}) {
   answered.catch(() => undefined);
   if (isNext) await grant();
   const tell = (told: FromOwner, by: string): void => say(told, EVERYBODY, by);
-  return { place, asked, answered, begin, tell, say: (told: FromOwner) => say(told, from), number: message.number };
+  return {
+    place,
+    channel,
+    asked,
+    answered,
+    begin,
+    tell,
+    problems,
+    grant: () => grant(),
+    say: (told: FromOwner) => say(told, from),
+    number: message.number,
+  };
+}
+
+/** A document and a window whose events the test makes. */
+function lifeOfPage(): (kind: string) => void {
+  const document = new EventTarget();
+  vi.stubGlobal("document", document);
+  vi.stubGlobal("addEventListener", () => undefined);
+  vi.stubGlobal("removeEventListener", () => undefined);
+  return (kind) => document.dispatchEvent(new Event(kind));
+}
+
+/** Time that goes by as the test says; messages between pages take real turns. */
+function stoppedTime(): (milliseconds: number) => Promise<void> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  return async (milliseconds) => {
+    for (let passed = 0; passed < milliseconds; passed += 1_000) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      await turns();
+    }
+  };
 }
 
 test("an answer of the page before that comes when its lock is gone already is taken", async () => {
@@ -167,6 +209,166 @@ test.each([
   const request = (): Promise<void> => Promise.reject(new DOMException("refused", name));
   vi.stubGlobal("navigator", { locks: { request } });
   onTestFinished(() => void vi.unstubAllGlobals());
-  const opened = storedPlace(NAME, { cacheBytes: 0, assets: {}, onProblem: () => undefined });
+  const opened = storedPlace(NAME, optionsOf());
   await expect(opened).rejects.toThrow(kind);
+});
+
+test("a page that has the database and says nothing any more is told as that, also to who opens; it is asked again later", async () => {
+  const pass = stoppedTime();
+  const { place, answered, asked, channel, tell } = await served({ isNext: false });
+  channel.onmessage = null;
+  const opening = storedPlace(NAME, optionsOf());
+  const refused = expect(opening).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
+  const sent = expect(answered).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "unknown" });
+  const told = new Promise<void>((resolve) => {
+    channel.onmessage = (event) => {
+      const { message } = (event as MessageEvent).data as Envelope<ToOwner>;
+      if (message.kind === "abort") resolve();
+    };
+  });
+  await pass(35_000);
+  await Promise.all([sent, told, refused]);
+  const later = place.link.fetch("http://x.invalid/later", {});
+  const notSent = expect(later).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
+  await pass(5_000);
+  await notSent;
+  const last = place.link.fetch("http://x.invalid/last", {});
+  last.catch(() => undefined);
+  channel.onmessage = (event) => {
+    const { from, message } = (event as MessageEvent).data as Envelope<ToOwner>;
+    asked.push({ from, message });
+  };
+  tell({ kind: "serving", isNew: false }, FORMER);
+  await turns();
+  expect(asked.at(-1)?.message).toMatchObject({ kind: "ask", url: "http://x.invalid/last" });
+});
+
+test.each(["closing", "opening", "serving"] as const)("a page that says that it is %s is waited for", async (kind) => {
+  const pass = stoppedTime();
+  const { place, answered, channel, tell, say, number } = await served({ isNext: false });
+  const by = kind === "opening" ? "next" : FORMER;
+  channel.onmessage = (event) => {
+    const { message } = (event as MessageEvent).data as Envelope<ToOwner>;
+    if (message.kind === "hello") tell(kind === "serving" ? { kind, isNew: false } : { kind }, by);
+  };
+  await pass(120_000);
+  say({ kind: "answer", number, status: 204, headers: {}, body: new ArrayBuffer(0) });
+  await turns();
+  expect((await answered).status).toBe(204);
+  expect(place.link.isAwaiting).toBe(false);
+});
+
+test("a page that is opening the database says so to who asks", async () => {
+  const { channel, answered } = await served();
+  answered.catch(() => undefined);
+  await turns();
+  const heard = new Promise((resolve) => {
+    channel.onmessage = (event) => {
+      const { to, message } = (event as MessageEvent).data as Envelope<FromOwner>;
+      if (to === "asker") resolve(message);
+    };
+  });
+  channel.postMessage({ protocol: PROTOCOL, to: OWNER, from: "asker", message: { kind: "hello" } });
+  expect(await heard).toEqual({ kind: "opening" });
+});
+
+describe("a page of another version", () => {
+  const OLDER = /with an older version of brooklet: reload that page, or close it$/;
+  const NEWER = /with a newer version of brooklet: reload this page$/;
+
+  test.each([
+    ["that is older", PROTOCOL - 1, OLDER],
+    ["from before there were versions", undefined, OLDER],
+    ["that is newer", PROTOCOL + 1, NEWER],
+  ])("%s is told by every call, and is not followed", async (_, protocol, message) => {
+    const { place, answered, channel, problems } = await served({ isNext: false });
+    channel.postMessage({ protocol, to: EVERYBODY, from: "other", message: { kind: "opening" } });
+    await expect(answered).rejects.toMatchObject({ code: "CANNOT_START", message: expect.stringMatching(message) });
+    await expect(place.link.fetch("http://x.invalid/", {})).rejects.toThrow(message);
+    expect(problems).toMatchObject([{ message: expect.stringMatching(message) }]);
+  });
+
+  test("that has the database cannot be opened beside", async () => {
+    const { channel } = await served({ isNext: false });
+    channel.onmessage = (event) => {
+      const { from } = (event as MessageEvent).data as Envelope<ToOwner>;
+      channel.postMessage({ to: from, from: FORMER, message: { kind: "serving", isNew: false } });
+    };
+    const problems: unknown[] = [];
+    await expect(storedPlace(NAME, optionsOf(problems))).rejects.toThrow(OLDER);
+    expect(problems).toEqual([]);
+  });
+
+  test.each([PROTOCOL - 1, PROTOCOL + 1])("is told of the worker's script, too", async (protocol) => {
+    const { answered, begin, say, number } = await served();
+    say({ kind: "moved", number });
+    await turns();
+    begin(protocol);
+    await expect(answered).rejects.toThrow(/worker's script is of another version of brooklet than the page: reload/);
+    expect(SlowWorker.last?.isEnded).toBe(true);
+  });
+});
+
+describe("a page that the browser stops", () => {
+  const isAsked = (place: Place): Promise<unknown> =>
+    place.link.fetch("http://x.invalid/", {}).then(
+      () => "answered",
+      (error: unknown) => error,
+    );
+
+  test("lets others have the database, and stands in line again when it goes on", async () => {
+    const happens = lifeOfPage();
+    const { place, begin, grant, say, number, answered, problems } = await served();
+    say({ kind: "moved", number });
+    await turns();
+    begin();
+    const first = SlowWorker.last;
+    await expect.poll(() => first?.heard.at(-1)).toMatchObject({ kind: "ask" });
+    happens("freeze");
+    expect(first?.isEnded).toBe(true);
+    await expect(answered).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "unknown" });
+    const waiting = isAsked(place);
+    happens("resume");
+    await grant();
+    await turns();
+    expect(SlowWorker.last).not.toBe(first);
+    begin();
+    await expect.poll(() => SlowWorker.last?.heard.at(-1)).toMatchObject({ kind: "ask" });
+    SlowWorker.last?.onmessage?.({
+      data: { kind: "answer", number: number + 1, status: 204, headers: {}, body: new ArrayBuffer(0) },
+    });
+    expect(await waiting).toBe("answered");
+    expect(problems).toEqual([]);
+  });
+
+  test("while it starts its worker ends that, and starts one when it goes on", async () => {
+    const happens = lifeOfPage();
+    const { place, begin, grant, say, number, problems } = await served();
+    say({ kind: "moved", number });
+    await turns();
+    const first = SlowWorker.last;
+    happens("freeze");
+    await expect.poll(() => first?.isEnded).toBe(true);
+    happens("resume");
+    await grant();
+    await turns();
+    begin();
+    const last = isAsked(place);
+    await expect.poll(() => SlowWorker.last?.heard.at(-1)).toMatchObject({ kind: "ask" });
+    expect(problems).toEqual([]);
+    last.catch(() => undefined);
+  });
+
+  test("does not come to have it meanwhile, and is answered by whoever has", async () => {
+    const happens = lifeOfPage();
+    const { grant, say, number, answered } = await served({ isNext: false });
+    const before = SlowWorker.last;
+    happens("freeze");
+    await grant();
+    await turns();
+    expect(SlowWorker.last).toBe(before);
+    happens("resume");
+    say({ kind: "answer", number, status: 204, headers: {}, body: new ArrayBuffer(0) });
+    expect((await answered).status).toBe(204);
+  });
 });

@@ -1,6 +1,7 @@
 /** A page's database in its worker, over a gateway that breaks: who asked is answered, and the files are let go. */
 import { expect, test, vi } from "vitest";
 import type { FromOwner } from "../src/browser/messages.ts";
+import { PROTOCOL } from "../src/browser/protocol.ts";
 import { WorkerDatabase } from "../src/browser/worker-database.ts";
 
 const closed = vi.hoisted(() => vi.fn(() => Promise.resolve()));
@@ -22,7 +23,10 @@ vi.mock("@brooklet/partition", async (original) => ({
 }));
 
 test("what the gateway does not answer is an error to who asked, and no reason to keep the files", async () => {
-  const database = await WorkerDatabase.open({ kind: "start", cacheBytes: 0, assets: {} }, () => undefined);
+  const database = await WorkerDatabase.open(
+    { kind: "start", protocol: PROTOCOL, cacheBytes: 0, assets: {} },
+    () => undefined,
+  );
   const told: FromOwner[] = [];
   const ask = { kind: "ask", number: 1, url: "http://x.invalid/", method: "GET", headers: {}, body: null } as const;
   database.take("page", ask, (message) => told.push(message));

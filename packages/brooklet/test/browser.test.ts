@@ -154,6 +154,28 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await owner.close();
   });
 
+  test("a page that the browser stops lets the other have the database, and reaches it when it goes on", async () => {
+    const happens = (page: Page, kind: string): Promise<boolean> =>
+      page.evaluate((of) => {
+        // Of the page, which is no type of Node's.
+        const { document } = globalThis as unknown as { readonly document: EventTarget };
+        return document.dispatchEvent(new Event(of));
+      }, kind);
+    const [owner, other] = [await pageWith("stopped"), await pageWith("stopped")];
+    expect(await putIn(owner, "first")).toBe("done");
+    await happens(owner, "freeze");
+    expect(await putIn(other, "second")).toBe("done");
+    expect(await countOf(other, "later")).toBe(2);
+    await happens(owner, "resume");
+    expect(await countOf(owner, "later")).toBe(2);
+    // It is in line, too.
+    await other.close();
+    expect(await putIn(owner, "third")).toBe("done");
+    expect(await countOf(owner, "later")).toBe(3);
+    await close(owner);
+    await owner.close();
+  });
+
   test("what is asked while the next page opens the database is done once, by that page", async () => {
     const owner = await pageWith("handed on");
     const others = await Promise.all([pageWith("handed on"), pageWith("handed on")]);

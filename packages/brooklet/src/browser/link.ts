@@ -26,8 +26,19 @@ const EMPTY: ReadonlySet<number> = new Set([204, 205, 304]);
 export class Link {
   readonly #pending = new Map<number, Pending>();
   #owner: Owner | undefined;
+  readonly #onAsked: () => void;
   #failure: unknown;
   #last = 0;
+
+  /** `onAsked` is told of every request. */
+  constructor(onAsked: () => void = () => undefined) {
+    this.#onAsked = onAsked;
+  }
+
+  /** Whether something waits for an answer. */
+  get isAwaiting(): boolean {
+    return this.#pending.size > 0;
+  }
 
   /** Sends a request, as soon as there is somebody to send it to. */
   readonly fetch: Fetch = (url, { method = "GET", headers, body, signal }) =>
@@ -64,6 +75,7 @@ export class Link {
       };
       this.#pending.set(number, pending);
       this.#send(pending);
+      this.#onAsked();
     });
 
   /** Takes somebody for the owner from here on. */
@@ -102,11 +114,26 @@ export class Link {
     pending.answer(new Response(EMPTY.has(status) ? null : body, { status, headers }));
   }
 
-  /** Has everything fail from here on: there is nobody any more. What was sent may have been done. */
+  /** Has everything fail from here on: there is nobody any more. */
   fail(reason: unknown): void {
     this.#failure = reason;
-    for (const { sentTo, fail } of this.#pending.values()) fail(sentTo === undefined ? reason : unsure(reason));
+    this.release(reason);
+  }
+
+  /** Has what waits fail, and nobody be asked until somebody serves. What was sent may have been done. */
+  release(reason: unknown): void {
+    for (const [number, { sentTo, fail }] of this.#pending) {
+      if (sentTo !== undefined && sentTo === this.#owner?.id) this.#owner.send({ kind: "abort", number });
+      fail(sentTo === undefined ? reason : unsure(reason));
+    }
     this.#pending.clear();
+    this.#owner = undefined;
+  }
+
+  /** Has what was sent fail, and what is asked later wait until somebody serves: whoever had the database is gone. */
+  leave(): void {
+    this.#owner = undefined;
+    for (const pending of this.#pending.values()) if (pending.sentTo !== undefined) this.#lose(pending);
   }
 
   /** Has fail what nobody was sent: nothing was done of it. */

@@ -36,6 +36,8 @@ export type FromOwner =
 
 /** What goes over the channel that all pages of a database hear. */
 export interface Envelope<Message> {
+  /** What the sender understands (`PROTOCOL`). */
+  readonly protocol: number;
   /** A page, or its worker; or whoever is the owner, or all pages. */
   readonly to: string;
   readonly from: string;
@@ -64,6 +66,7 @@ export type ToWorker =
   | ToOwner
   | {
       readonly kind: "start";
+      readonly protocol: number;
       /** The database to open in the browser's storage, and the worker's own address; in memory without. */
       readonly stored?: { readonly name: string; readonly owner: string };
       readonly cacheBytes: number;
@@ -74,7 +77,7 @@ export type ToWorker =
 /** What the page that started a worker hears of it. */
 export type FromWorker =
   | FromOwner
-  | { readonly kind: "started"; readonly isNew: boolean; readonly isFull?: boolean }
+  | { readonly kind: "started"; readonly protocol: number; readonly isNew: boolean; readonly isFull?: boolean }
   /** Another worker has the files, though this page got the lock. */
   | { readonly kind: "waiting" }
   /** The files were removed from below. */

@@ -149,6 +149,9 @@ function notKept(lack: string): string {
 function demandBrowser(): void {
   const missing = ["Worker", "WebAssembly"].find((name) => !(name in browser));
   if (missing === undefined) return;
-  const remedy = "on Node, Bun and Deno `open` is in 'brooklet'";
+  const isShared = "ServiceWorkerGlobalScope" in browser || "SharedWorkerGlobalScope" in browser;
+  const remedy = isShared
+    ? "a service worker or shared worker can start none: have a page open the database, and ask that page"
+    : "on Node, Bun and Deno `open` is in 'brooklet'";
   throw new BrookletError("CANNOT_START", `brooklet/browser runs in a page: there is no ${missing} here (${remedy})`);
 }

@@ -2,6 +2,7 @@
 import { BrookletError } from "@brooklet/client";
 import type { FromOwner, FromWorker, ToWorker } from "./messages.ts";
 import type { PageWorker } from "./platform.ts";
+import { otherScript, PROTOCOL } from "./protocol.ts";
 
 declare const Worker: new (script: string | URL, options: { readonly type: "module" }) => PageWorker;
 
@@ -70,8 +71,9 @@ export class OwnWorker {
         worker.onmessage = ({ data }) => {
           const message = data as FromWorker;
           if (message.kind === "started") {
+            if (message.protocol !== PROTOCOL) return reject(otherScript());
             own.#ended = (reason) => {
-              own.#end();
+              own.end();
               onEnd(reason);
             };
             broken = brokenWorker;
@@ -87,7 +89,13 @@ export class OwnWorker {
         };
         const { core, sqlite } = assets;
         const found = { ...(core === undefined ? {} : { core }), ...(sqlite === undefined ? {} : { sqlite }) };
-        own.send({ kind: "start", cacheBytes, assets: found, ...(stored === undefined ? {} : { stored }) });
+        own.send({
+          kind: "start",
+          protocol: PROTOCOL,
+          cacheBytes,
+          assets: found,
+          ...(stored === undefined ? {} : { stored }),
+        });
       });
       return own;
     } catch (error) {
@@ -116,8 +124,8 @@ export class OwnWorker {
     this.#ended(clearedStorage());
   }
 
-  /** What is stored is whole at any moment: nothing is asked of a worker that failed. */
-  #end(): void {
+  /** Ends it without a word: what is stored is whole at any moment. */
+  end(): void {
     this.#isOver = true;
     this.#worker.terminate();
     this.#closed();

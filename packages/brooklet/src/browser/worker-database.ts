@@ -80,7 +80,9 @@ export class WorkerDatabase {
   take(page: string, message: ToOwner, reply: Reply): void {
     if (message.kind === "hello") {
       void this.#look().then(() => {
-        if (!this.#isClosing && !this.#isCleared) reply({ kind: "serving", isNew: this.isNew, isFull: this.isFull });
+        if (this.#isCleared) return;
+        // Whoever waits has to hear that this goes on, also where what is under way takes long.
+        reply(this.#isClosing ? { kind: "closing" } : { kind: "serving", isNew: this.isNew, isFull: this.isFull });
       });
     } else if (message.kind === "abort") this.#underWay.get(keyOf(page, message.number))?.stop.abort();
     else if (this.#isClosing) reply({ kind: "moved", number: message.number });
