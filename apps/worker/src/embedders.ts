@@ -19,6 +19,7 @@ export interface EmbedderVariables {
   readonly EMBEDDERS?: Readonly<Record<string, EmbedderConfig>>;
 }
 
+const PLACE = "in a Worker";
 const EXAMPLE = '{ "bge": "@cf/baai/bge-base-en-v1.5" }';
 
 /**
@@ -26,20 +27,43 @@ const EXAMPLE = '{ "bge": "@cf/baai/bge-base-en-v1.5" }';
  *
  * @throws Error what is wrong with the configuration.
  */
-export function embeddersOf({ AI, EMBEDDERS = {} }: EmbedderVariables): GivenEmbedders {
-  if (typeof EMBEDDERS !== "object" || EMBEDDERS === null || Array.isArray(EMBEDDERS))
+export function embeddersOf({ AI, EMBEDDERS }: EmbedderVariables): GivenEmbedders {
+  if (EMBEDDERS === undefined) return new GivenEmbedders([], PLACE);
+  if (!isRecord(EMBEDDERS) || Object.keys(EMBEDDERS).length === 0)
     throw new Error(`the variable EMBEDDERS has to be an object of models by their names, as in ${EXAMPLE}`);
   const embedders = Object.entries(EMBEDDERS).map(([id, config]) => {
     if (AI === undefined)
       throw new Error(`EMBEDDERS has '${id}', and there is no "ai": { "binding": "AI" } in wrangler.jsonc`);
-    const { model, prepend, inputs } = typeof config === "string" ? { model: config } : Object(config);
+    const { model, prepend, inputs } = checked(id, config);
     return new WorkersAiEmbedder({
       id,
       ai: AI,
       model,
-      ...(prepend === undefined ? {} : { prepend }),
-      ...(inputs === undefined ? {} : { inputs }),
+      ...(prepend && { prepend }),
+      ...(inputs && { inputs }),
     });
   });
-  return new GivenEmbedders(embedders, "in a Worker");
+  return new GivenEmbedders(embedders, PLACE);
+}
+
+/** A model with how it is asked, of which nothing is left out without a word. */
+function checked(id: string, config: EmbedderConfig): Exclude<EmbedderConfig, string> {
+  const said = typeof config === "string" ? { model: config } : config;
+  if (!isRecord(said)) throw new Error(`embedder '${id}' of EMBEDDERS needs its \`model\`, as in ${EXAMPLE}`);
+  const { model, prepend = {}, inputs = {} } = said;
+  demandMembers(`embedder '${id}' of EMBEDDERS`, said, ["model", "prepend", "inputs"]);
+  if (!isRecord(inputs)) throw new Error(`the \`inputs\` of embedder '${id}' of EMBEDDERS are no object`);
+  if (!isRecord(prepend) || Object.values(prepend).some((text) => typeof text !== "string"))
+    throw new Error(`the \`prepend\` of embedder '${id}' of EMBEDDERS is no object of texts`);
+  demandMembers(`the \`prepend\` of embedder '${id}' of EMBEDDERS`, prepend, ["document", "query"]);
+  return { model, prepend, inputs };
+}
+
+function demandMembers(of: string, given: object, known: readonly string[]): void {
+  const other = Object.keys(given).find((name) => !known.includes(name));
+  if (other !== undefined) throw new Error(`${of} has '${other}', and may have ${known.join(", ")}`);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -62,9 +62,9 @@ async function answer(request: Request, env: Env, context: ExecutionContext): Pr
   return gateway.respond(request, rawTarget, context);
 }
 
-/** The answer where the gateway could not be opened: what may be asked again is told as that. */
+/** The answer where the gateway could not be opened: what the platform does not do for now is told as that. */
 function refusal(error: unknown): Response {
-  if (isServiceError(error) && error.status === 503) {
+  if (isServiceError(error) && (error.status === 503 || error.status === 507)) {
     const { code, message, status, outcome } = error;
     return Response.json({ code, message, outcome }, { status });
   }

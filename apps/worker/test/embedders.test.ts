@@ -66,11 +66,24 @@ test("an ONNX component is refused by name, at its deployment and when it is nee
   await expect(embeddersOf({}).embed(wanted, {}, 1_000)).rejects.toMatchObject({ code: "BAD_REQUEST" });
 });
 
+function wrong(config: object): object {
+  return { AI, EMBEDDERS: { bge: { model: "@cf/baai/bge-m3", ...config } } };
+}
+
 test.each([
   [{ EMBEDDERS: { bge: "@cf/baai/bge-m3" } }, `EMBEDDERS has 'bge', and there is no "ai": { "binding": "AI" }`],
   [{ AI, EMBEDDERS: [] as unknown as Configured }, "has to be an object of models by their names"],
   [{ AI, EMBEDDERS: "bge" as unknown as Configured }, "has to be an object of models by their names"],
-  [{ AI, EMBEDDERS: { bge: 7 } as unknown as Configured }, "embedder 'bge' needs its `model`"],
+  [{ AI, EMBEDDERS: {} }, "has to be an object of models by their names"],
+  [{ AI, EMBEDDERS: null as unknown as Configured }, "has to be an object of models by their names"],
+  [{ AI, EMBEDDERS: { bge: 7 } as unknown as Configured }, "embedder 'bge' of EMBEDDERS needs its `model`"],
+  [{ AI, EMBEDDERS: { bge: {} } as unknown as Configured }, "embedder 'bge' needs its `model`"],
+  [{ AI, EMBEDDERS: { "": "@cf/baai/bge-m3" } }, "needs the `id` that schemas have for it"],
+  [wrong({ prefix: "find: " }), "embedder 'bge' of EMBEDDERS has 'prefix', and may have model, prepend, inputs"],
+  [wrong({ prepend: "find: " }), "the `prepend` of embedder 'bge' of EMBEDDERS is no object of texts"],
+  [wrong({ prepend: { query: 1 } }), "the `prepend` of embedder 'bge' of EMBEDDERS is no object of texts"],
+  [wrong({ prepend: { documents: "find: " } }), "has 'documents', and may have document, query"],
+  [wrong({ inputs: ["cls"] }), "the `inputs` of embedder 'bge' of EMBEDDERS are no object"],
 ])("a wrong configuration is told: %j", (env, said) => {
   expect(() => embeddersOf(env)).toThrow(said);
 });

@@ -76,7 +76,7 @@ test("a hundred texts are in a request unless it is said", async () => {
 
 test.each([
   ["a busy platform", upstream("3040: Capacity temporarily exceeded, please try again."), "OVERLOADED", 429, 3],
-  ["a used up day", upstream("3036: You have used up your daily free allocation"), "OVERLOADED", 429, 1],
+  ["a used up day", upstream("3036: You have used up your daily free allocation"), "OVERLOADED", 507, 1],
   ["a failure that may pass", Object.assign(new Error("moved"), { retryable: true }), "UNAVAILABLE", 503, 3],
   ["a time-out of the platform's", upstream("AiError: 3007: Request timeout"), "UNAVAILABLE", 503, 3],
   ["a failure with a status", upstream("internal", { status: 502 }), "UNAVAILABLE", 503, 3],
@@ -88,7 +88,7 @@ test.each([
   await expect(embedderOf(ai).embed({ ...inSeconds, texts: ["a"] })).rejects.toMatchObject({
     code,
     status,
-    message: expect.stringContaining("The model of embedder 'bge' failed"),
+    message: expect.stringContaining("model of embedder 'bge'"),
     cause: error,
   });
   expect(asked.length).toBe(tries);
@@ -250,7 +250,7 @@ test("an answer that is not streamed is one piece", async () => {
 
 test.each([
   ["a busy platform", upstream("3040: Capacity temporarily exceeded"), "overloaded", 429, 3],
-  ["a used up day", upstream("3036: You have used up your daily free allocation"), "overloaded", 429, 1],
+  ["a used up day", upstream("3036: You have used up your daily free allocation"), "overloaded", 507, 1],
   ["an unknown failure", new Error("gone"), "unreachable", 0, 3],
   ["no such model", upstream("5007: No such model"), "refused", 400, 1],
 ])("a model that cannot answer for %s says why", async (_, error, failure, status, tries) => {

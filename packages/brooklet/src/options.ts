@@ -75,7 +75,10 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
 };
 
 const MODELS = {
-  embedders: unless(Array.isArray, "a list of embedders"),
+  embedders: unless(
+    (value) => Array.isArray(value) && value.every(isEmbedder),
+    "a list of embedders, each with its `id`, its `shape` and the methods `embed` and `close`",
+  ),
   modelFolder: CHECKS.text,
   modelCache: CHECKS.text,
   onNotice: CHECKS.listener,
@@ -102,6 +105,11 @@ export function checkOptions(
 
 function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "codec" in value && "fields" in value && "name" in value;
+}
+
+function isEmbedder(value: unknown): boolean {
+  const { id, shape, embed, close } = Object(value);
+  return isText(id) && isText(shape) && isFunction(embed) && isFunction(close);
 }
 
 function excerpt(value: unknown): string {

@@ -95,6 +95,40 @@ test.each(FAILURES)(
   },
 );
 
+test("what a plan allows no more of that day is asked once, one by one and in a feed", async () => {
+  const storage = failingStorage("Exceeded allowed rows written in Durable Objects free tier.", /^INSERT/);
+  const { exec } = storage.sql;
+  let inserts = 0;
+  storage.sql.exec = (statement, ...bindings) => {
+    if (storage.isFailing && statement.startsWith("INSERT")) inserts += 1;
+    return exec(statement, ...bindings);
+  };
+  const database = await openIn(storage, { schemas: [note] });
+  const group = database.group("me");
+  await group.put(note, "1", { body: "red", n: 1 });
+  storage.isFailing = true;
+  const used = { code: "OVERLOADED", status: 507, outcome: "not_applied" };
+  await expect(group.put(note, "2", { body: "red", n: 2 })).rejects.toMatchObject(used);
+  expect(inserts).toBe(1);
+  const told = [];
+  for await (const outcome of group.feed(note, [{ id: "3", fields: { body: "red", n: 3 } }])) told.push(outcome);
+  expect(told).toMatchObject([{ ok: false, error: used }]);
+  expect(inserts).toBe(2);
+  storage.isFailing = false;
+  await group.put(note, "2", { body: "red", n: 2 });
+  expect(await group.count(note)).toBe(2);
+  await database.close();
+});
+
+test.each([
+  [{}, "embedders is an object: give a list of embedders"],
+  [[{}], "embedders is a list: give a list of embedders, each with its `id`"],
+  [[{ id: "words", shape: "vector", embed: async () => [] }], "and the methods `embed` and `close`"],
+])("embedders that are none are refused before anything is opened: %j", async (embedders, said) => {
+  const options = { schemas: [note], models: { embedders: embedders as never } };
+  await expect(openIn(new StandInStorage(), options)).rejects.toThrow(said);
+});
+
 test.each([
   ["nothing", undefined],
   ["the state of the object", { storage: new StandInStorage() }],

@@ -68,3 +68,14 @@ export interface Embedder {
   /** Ends what runs and frees the model. Nothing may be asked afterwards. */
   close(): Promise<void>;
 }
+
+const SHAPES: readonly unknown[] = ["vector", "rows", "weights"] satisfies Embedding["shape"][];
+
+/** What of an embedder is not as it has to be, as the end of "an embedder …"; nothing: it is one. */
+export function embedderProblem(given: unknown): string | undefined {
+  const { id, shape, embed, close } = Object(given) as Readonly<Record<keyof Embedder, unknown>>;
+  if (typeof id !== "string" || id === "") return "has no `id`";
+  if (!SHAPES.includes(shape)) return `'${id}' has no \`shape\`: ${SHAPES.map((one) => `"${one}"`).join(", ")}`;
+  const missing = Object.entries({ embed, close }).find(([, method]) => typeof method !== "function");
+  return missing && `'${id}' has no method \`${missing[0]}\``;
+}

@@ -56,8 +56,9 @@ export class GivenEmbedders {
   /** Where models are not run, as the end of "… is not run …". */
   readonly #place: string;
 
-  /** @throws Error if two have one id. */
+  /** @throws Error if two have one id, or one is no embedder. */
   constructor(embedders: readonly Embedder[], place: string) {
+    if (!Array.isArray(embedders)) throw new TypeError("embedders are a list");
     this.#measured = embedders.map((embedder) => new MeasuredEmbedder(embedder));
     this.#embedders = new Embedders(this.#measured);
     this.#place = place;

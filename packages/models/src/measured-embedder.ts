@@ -3,7 +3,7 @@
  * gives is looked at here, before any of it is stored.
  */
 import { Calls, ServiceError } from "@brooklet/wire";
-import type { Embedder, Embedding, EmbedRequest } from "./embedder.ts";
+import { type Embedder, type Embedding, type EmbedRequest, embedderProblem } from "./embedder.ts";
 import { type ModelState, stateOf } from "./model-state.ts";
 
 /** The embedder. */
@@ -15,7 +15,10 @@ export class MeasuredEmbedder implements Embedder {
   /** How many values its last vector had. */
   #seen: number | undefined;
 
+  /** @throws TypeError what it lacks to be one, before anything is embedded. */
   constructor(embedder: Embedder, type?: string) {
+    const problem = embedderProblem(embedder);
+    if (problem !== undefined) throw new TypeError(`an embedder ${problem}`);
     [this.#embedder, this.#type] = [embedder, type];
   }
 

@@ -242,3 +242,17 @@ test("where models are not run, those that were given are told, and those that n
     calls: [],
   });
 });
+
+const NO_EMBEDDER = { id: "words", shape: "vector", embed: (): unknown[] => [], close: (): void => undefined };
+
+test.each([
+  [{}, "embedders are a list"],
+  [[{}], "an embedder has no `id`"],
+  [[null], "an embedder has no `id`"],
+  [[{ id: "words" }], "an embedder 'words' has no `shape`"],
+  [[{ ...NO_EMBEDDER, shape: "map" }], "an embedder 'words' has no `shape`"],
+  [[{ ...NO_EMBEDDER, embed: "no method" }], "an embedder 'words' has no method `embed`"],
+  [[{ ...NO_EMBEDDER, close: undefined }], "an embedder 'words' has no method `close`"],
+])("what is given as embedders and is none is refused by name: %j", (given, said) => {
+  expect(() => new GivenEmbedders(given as never, "in an object")).toThrow(said);
+});

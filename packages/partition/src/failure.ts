@@ -16,9 +16,14 @@ export const FULL = "INSUFFICIENT_STORAGE";
 /** The code of what was not done in its time. */
 export const TIMED_OUT = "TIMED_OUT";
 
-/** What callers are told of a platform that lets an account do no more for now. */
-export const SPENT: string =
-  "The account has used up what its plan at the platform allows for a day; try again when the next one begins";
+/** A platform that lets an account do no more that day. The status is none after which clients ask again: it would be in vain for hours. */
+export const SPENT: Meaning & { readonly outcome: "not_applied" } = {
+  code: "OVERLOADED",
+  status: 507,
+  number: 8,
+  message: "The account has used up what its plan at the platform allows for a day; try again when the next one begins",
+  outcome: "not_applied",
+};
 
 /** The messages name no file and no document: those are in the cause, for the operator. */
 const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
@@ -35,7 +40,7 @@ const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
     "The document is longer than the storage takes (2 MB in an object)",
     "not_applied",
   ),
-  spent: meaning("OVERLOADED", 503, 8, SPENT, "not_applied"),
+  spent: SPENT,
 };
 
 /** The `ServiceError` that a caller sees for whatever was thrown. */

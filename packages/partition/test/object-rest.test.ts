@@ -50,7 +50,7 @@ test("a write whose alarm cannot be set is not stored, and one that is stored ha
   platform.alarmRefusal = new Error("Exceeded allowed rows written in Durable Objects free tier.");
   const request = { kind: "put", rawPath: "", id: idOf(1), create: false, condition: "" } as const;
   const body = new TextEncoder().encode('{"fields":{"n":1}}');
-  const refused = { status: 503, code: "OVERLOADED", outcome: "not_applied" };
+  const refused = { status: 507, code: "OVERLOADED", outcome: "not_applied" };
   expect(await cluster.partition(KEY).apply({ ...request, body }, MINUTE_MS)).toMatchObject(refused);
   expect(await numberOf(cluster, 1)).toBe(undefined);
   platform.alarmRefusal = undefined;

@@ -592,7 +592,7 @@ test.each(["duration", "volume of requests"])(
       isDone: false,
       times: 2,
     };
-    const refused = { ...BUSY, message: expect.stringContaining("allows for a day") };
+    const refused = { ...BUSY, status: 507, message: expect.stringContaining("allows for a day") };
     expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject(refused);
     await expect(count(cluster, "red", IN_ALICE)).rejects.toMatchObject(refused);
     expect(platform.problems).toEqual([]);
@@ -603,7 +603,7 @@ test("a write that a free plan has no rows for is refused for that day, and take
   const { platform, cluster } = await deployed();
   await put(cluster, "alice", "1", "red");
   platform.refusal = new Error("Exceeded allowed rows written in Durable Objects free tier.");
-  const refused = { ...BUSY, message: expect.stringContaining("allows for a day") };
+  const refused = { ...BUSY, status: 507, message: expect.stringContaining("allows for a day") };
   expect(await cluster.partition("g:alice").apply(PUT, MINUTE_MS)).toMatchObject(refused);
   platform.refusal = undefined;
   expect(await count(cluster, "red", IN_ALICE)).toBe(1);

@@ -12,12 +12,16 @@ export interface WorkersAiFailure {
   readonly status: number;
   /** Whether the same may succeed soon. */
   readonly isPassing: boolean;
+  /** Whether the account may ask no more that day. */
+  readonly isUsedUp: boolean;
   readonly message: string;
 }
 
 const MESSAGE_CHARACTERS_MAX = 300;
 /** What stands before a message: the platform's own number, as in "3040: Capacity temporarily exceeded". */
 const NUMBERED = /(?:^|\s)(\d{4}): /;
+/** The day's allocation is used up. */
+const USED_UP = 3036;
 /** https://developers.cloudflare.com/workers-ai/platform/errors/ */
 const STATUS_OF: ReadonlyMap<number, number> = new Map([
   [3003, 400],
@@ -25,7 +29,8 @@ const STATUS_OF: ReadonlyMap<number, number> = new Map([
   [3007, 408],
   [3008, 408],
   [3023, 403],
-  [3036, 429],
+  // No status after which clients ask again: it would be in vain until the next day.
+  [USED_UP, 507],
   [3039, 400],
   [3040, 429],
   [3041, 403],
@@ -37,18 +42,16 @@ const STATUS_OF: ReadonlyMap<number, number> = new Map([
   [5018, 403],
   [5019, 405],
 ]);
-/** What is used up for the day is not there a moment later. */
-const USED_UP = 3036;
-
 /** What an error of the binding is about. */
 export function workersAiFailure(error: unknown): WorkersAiFailure {
   const { message, retryable, status } = Object(error) as Readonly<Record<string, unknown>>;
   const told = typeof message === "string" && message !== "" ? message : String(error);
   const number = Number(NUMBERED.exec(told)?.[1] ?? 0);
-  const said = typeof status === "number" ? status : (STATUS_OF.get(number) ?? 0);
-  const isPassing =
-    number !== USED_UP && (retryable === true || said === 0 || said === 408 || said === 429 || said >= 500);
-  return { status: said, isPassing, message: told.slice(0, MESSAGE_CHARACTERS_MAX) };
+  const isUsedUp = number === USED_UP;
+  const known = STATUS_OF.get(number) ?? 0;
+  const said = isUsedUp || typeof status !== "number" ? known : status;
+  const isPassing = !isUsedUp && (retryable === true || said === 0 || said === 408 || said === 429 || said >= 500);
+  return { status: said, isPassing, isUsedUp, message: told.slice(0, MESSAGE_CHARACTERS_MAX) };
 }
 
 /** Runs a model. It is not waited for after the signal, even if the platform does not look at it. */

@@ -138,7 +138,11 @@ function vectorsOf(answer: unknown, count: number, dimensions: number, id: strin
 }
 
 function embedderFailure(id: string, error: unknown): ServiceError {
-  const { status, message } = workersAiFailure(error);
+  const { status, isUsedUp, message } = workersAiFailure(error);
+  if (isUsedUp) {
+    const told = `The account has used up what its plan allows the model of embedder '${id}' for a day; try again when the next one begins`;
+    return new ServiceError("OVERLOADED", `${told}: ${message}`, { status, cause: error });
+  }
   const isElsewhere = status === 0 || status === 408 || status >= 500;
   const code = status === 429 ? "OVERLOADED" : isElsewhere ? "UNAVAILABLE" : "BAD_REQUEST";
   const place = status === 0 ? "" : ` with status ${status}`;

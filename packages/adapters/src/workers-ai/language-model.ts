@@ -137,9 +137,9 @@ function parseJson(data: string): unknown {
 }
 
 function chatFailure(error: unknown): ChatError {
-  const { status, message } = workersAiFailure(error);
+  const { status, isUsedUp, message } = workersAiFailure(error);
   const isAway = status === 0 || status === 408 || status >= 500;
-  const failure = status === 429 ? "overloaded" : isAway ? "unreachable" : "refused";
+  const failure = status === 429 || isUsedUp ? "overloaded" : isAway ? "unreachable" : "refused";
   const place = status === 0 ? "" : ` with status ${status}`;
   return new ChatError(failure, `The language model failed${place}: ${message}`, status, error);
 }

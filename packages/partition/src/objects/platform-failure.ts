@@ -7,7 +7,7 @@ import { type ObjectPort, otherMessages } from "./object-calls.ts";
 export function platformFailure(error: unknown, writes: boolean): unknown {
   if (isOverloaded(error))
     return unavailable("OVERLOADED", "The object that was asked has too much to do; try again later", error);
-  if (isUsedUp(error)) return unavailable("OVERLOADED", SPENT, error);
+  if (isUsedUp(error)) return new ServiceError({ ...SPENT, cause: error });
   if (isSpent(error)) {
     const message =
       "The request asks more groups than the platform lets one ask (its limit of subrequests): name fewer, or send the rest in another";
