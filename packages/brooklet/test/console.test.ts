@@ -371,6 +371,99 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     }
   });
 
+  describe("documents that are unlike others", () => {
+    const LONG = "x".repeat(3_000);
+    const visited = "**/document/v1/**";
+
+    beforeAll(async () => {
+      const lines = Array.from({ length: 120 }, (_, index) =>
+        put("paged", `d${String(index).padStart(3, "0")}`, { title: `Note ${index}`, body: "On friday", tag: "t" }),
+      );
+      lines.push(put("odd", "long", { title: LONG, body: LONG, tag: "t" }));
+      lines.push(put("odd", "rtl", { title: "שלום עולם", body: "مرحبا بالعالم", tag: "t" }));
+      lines.push(put("odd", "tag", { title: "<b>bold</b>", body: "<img src=none.png onerror=alert(1)>", tag: "<i>" }));
+      const fed = await fetch(`${service.url}/brooklet/v1/feed`, { method: "POST", body: lines.join("\n") });
+      expect(((await fed.json()) as { failed: number }).failed).toBe(0);
+    });
+
+    // Pages that come after are as they were made.
+    afterAll(() => documentsOf("odd"));
+
+    const documentsOf = async (group: string): Promise<void> => {
+      await page.goto("about:blank");
+      await page.goto(`${service.url}/console/#/documents?group=${group}&schema=note`);
+      await page.getByRole("region", { name: "Documents" }).waitFor();
+    };
+    const rows = (): Locator => page.getByRole("region", { name: "Documents" }).locator("tbody tr");
+
+    test("a page of them that comes late is not shown in place of the one that is asked for", async () => {
+      await documentsOf("paged");
+      const first = await rows().first().innerText();
+      const held: (() => void)[] = [];
+      await page.route(visited, async (route) => {
+        if (route.request().url().includes("continuation=")) await new Promise<void>((go) => held.push(go));
+        await route.continue();
+      });
+      try {
+        const next = page.getByRole("button", { name: "Next" });
+        await next.click();
+        await expect.poll(() => held.length, WAIT).toBe(1);
+        // What follows a page that is not there yet is not known.
+        expect(await next.isDisabled()).toBe(true);
+        const late = page.waitForResponse((response) => response.url().includes("continuation="));
+        await page.getByRole("button", { name: "Before" }).click();
+        await expect.poll(() => next.isDisabled(), WAIT).toBe(false);
+        held[0]?.();
+        await (await late).finished();
+        await page.evaluate(() => new Promise(requestAnimationFrame));
+        expect(await page.getByText("Page 1", { exact: true }).count()).toBe(1);
+        expect(await rows().first().innerText()).toBe(first);
+      } finally {
+        await page.unroute(visited);
+      }
+    });
+
+    test("show their columns beside a word of any length, their text from where it begins, and no markup", async () => {
+      await documentsOf("odd");
+      const region = page.getByRole("region", { name: "Documents" });
+      expect(await region.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)).toBe(true);
+      const ways = await region
+        .locator("tbody td.value:nth-child(2)")
+        .evaluateAll((cells) => cells.map((cell) => [getComputedStyle(cell).direction, cell.childElementCount]));
+      expect(ways).toEqual([
+        ["ltr", 0],
+        ["rtl", 0],
+        ["ltr", 0],
+      ]);
+    });
+
+    test("are printed on as many pages as they need, dark on white", async () => {
+      await page.emulateMedia({ colorScheme: "dark", media: "print" });
+      try {
+        await documentsOf("paged");
+        await expect.poll(() => rows().count(), WAIT).toBe(50);
+        const [shown, wanted, ground] = await page.evaluate(() => {
+          const main = document.querySelector("main");
+          return [main?.clientHeight, main?.scrollHeight, getComputedStyle(document.body).backgroundColor];
+        });
+        expect([shown, ground]).toEqual([wanted, "rgb(255, 255, 255)"]);
+      } finally {
+        await page.emulateMedia({ colorScheme: null, media: null });
+      }
+    });
+
+    test("of a server that is gone in the middle of its answer are told as that", async () => {
+      await documentsOf("paged");
+      await page.evaluate(() => {
+        Response.prototype.text = () => Promise.reject(new TypeError("network error"));
+      });
+      await page.getByRole("button", { name: "Next" }).click();
+      expect(await page.getByRole("alert").first().innerText()).toBe(
+        "The server does not answer. Is it still running?",
+      );
+    });
+  });
+
   test.each(["light", "dark"] as const)("its views have no violations of accessibility, %s", async (colorScheme) => {
     await page.emulateMedia({ colorScheme });
     for (const name of ["Search", "Documents", "Schema", "Feed", "Activity"]) {

@@ -1,6 +1,6 @@
 /** The documents of a group in the order they are visited, a page at a time. */
 import type { JSX } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type Answer, hitsOf, partsOfId } from "./answer.ts";
 import { Detail } from "./detail.tsx";
 import { useKeys } from "./keys.ts";
@@ -38,17 +38,26 @@ export function Documents({ schema, group }: { readonly schema: Schema; readonly
   const [open, setOpen] = useState<string>();
   const [problem, setProblem] = useState("");
   const [path, setPath] = useState("");
+  /** Where the page begins that is shown: another is asked for when it is left. */
+  const [shownStart, setShownStart] = useState("");
+  const turn = useRef(0);
   const start = starts.at(-1) ?? "";
   const load = useCallback(async () => {
+    turn.current += 1;
+    const mine = turn.current;
     try {
       const namespace = await namespaceOf(schema.name, group);
       const place = `/document/v1/${[namespace, schema.name, "group", group].map(encodeURIComponent).join("/")}/`;
       const at = `${place}?wantedDocumentCount=${PAGE}${start === "" ? "" : `&continuation=${encodeURIComponent(start)}`}`;
+      const answer = await ask<Found>({ path: at, typescript: typescriptOf(schema, group) });
+      // Of a page that was left, or of documents as they were: what was asked later may have been answered before.
+      if (mine !== turn.current) return;
       setPath(at);
-      setFound(await ask<Found>({ path: at, typescript: typescriptOf(schema, group) }));
+      setFound(answer);
+      setShownStart(start);
       setProblem("");
     } catch (error) {
-      setProblem(messageOf(error));
+      if (mine === turn.current) setProblem(messageOf(error));
     }
   }, [schema, group, start]);
   useEffect(() => {
@@ -66,7 +75,7 @@ export function Documents({ schema, group }: { readonly schema: Schema; readonly
           {found !== undefined && found.documents.length > 0 && (
             <Table schema={schema} found={found} onOpen={setOpen} />
           )}
-          <Pages starts={starts} next={found?.continuation} onStarts={setStarts} />
+          <Pages starts={starts} next={shownStart === start ? found?.continuation : undefined} onStarts={setStarts} />
           {path !== "" && (
             <div class="beside">
               <Code label="TypeScript" text={typescriptOf(schema, group)} />
@@ -110,7 +119,9 @@ function Table({ schema, found, onOpen }: TableProps): JSX.Element {
                 </button>
               </td>
               {columns.map(({ name }) => (
-                <td key={name}>{shown(fields[name] ?? "").slice(0, 120)}</td>
+                <td key={name} class="value" dir="auto">
+                  {shown(fields[name] ?? "").slice(0, 120)}
+                </td>
               ))}
             </tr>
           ))}

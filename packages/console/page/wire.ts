@@ -84,12 +84,14 @@ export async function askText(request: Request): Promise<string> {
   const sentKey = key();
   if (sentKey !== "") headers["authorization"] = `Bearer ${sentKey}`;
   let response: Response;
+  let text: string;
   try {
     response = await fetch(path, { method, headers, ...(body === undefined ? {} : { body }) });
+    // It may be gone in the middle of its answer, too.
+    text = await response.text();
   } catch {
     throw new Refusal(0, "The server does not answer. Is it still running?");
   }
-  const text = await response.text();
   // What was sent with a key before says nothing of that of now.
   if (response.status === 401 && sentKey === key()) for (const listener of lockListeners) listener();
   if (!quiet) {
