@@ -3,8 +3,9 @@
  * one shape are one run of the runtime, where the model has a dimension for that.
  */
 import { ServiceError } from "@brooklet/wire";
-import { InferenceSession, Tensor } from "onnxruntime-node";
+import { type InferenceSession, Tensor } from "onnxruntime-node";
 import type { SessionThreads } from "./recipe.ts";
+import { openSession } from "./session.ts";
 
 /** An input. */
 export interface TensorInput {
@@ -71,14 +72,7 @@ export class Model {
   }
 
   static async open(path: string, threads: SessionThreads): Promise<Model> {
-    return new Model(
-      await InferenceSession.create(path, {
-        intraOpNumThreads: threads.intraOp,
-        interOpNumThreads: threads.interOp,
-        executionMode: threads.executionMode,
-        logSeverityLevel: 3,
-      }),
-    );
+    return new Model(await openSession(path, threads));
   }
 
   /** The outputs of each job, in order. */

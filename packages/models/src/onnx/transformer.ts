@@ -1,10 +1,11 @@
 /** A model in its session: texts in batches through the runtime. It lives in a thread of its own, since a run blocks. */
 import { ServiceError } from "@brooklet/wire";
-import { InferenceSession, Tensor } from "onnxruntime-node";
+import { type InferenceSession, Tensor } from "onnxruntime-node";
 import type { Embedding } from "../embedder.ts";
 import { floatsOf } from "./floats.ts";
 import type { Recipe, Reduction, SessionThreads, TextJob } from "./recipe.ts";
 import { type Output, pool, rows, weights } from "./reduction.ts";
+import { openSession } from "./session.ts";
 import { expectFitting, sessionValue } from "./signature.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -30,12 +31,7 @@ export class Transformer {
 
   /** Reads the files, and checks that the recipe gives the inputs of the model, and that it has the output. */
   static async open(recipe: Recipe, threads: SessionThreads): Promise<Transformer> {
-    const session = await InferenceSession.create(recipe.model, {
-      intraOpNumThreads: threads.intraOp,
-      interOpNumThreads: threads.interOp,
-      executionMode: threads.executionMode,
-      logSeverityLevel: 3,
-    });
+    const session = await openSession(recipe.model, threads);
     try {
       expectFitting(recipe, {
         inputs: session.inputMetadata.map(sessionValue),
