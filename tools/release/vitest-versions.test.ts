@@ -26,7 +26,7 @@ test("finds what is due", async ({ db }) => {
 });
 `;
 
-test.each(["2.1", "3.0", "3.2"])(
+test.each(["1.0", "1.6", "2.0", "2.1", "3.0", "3.2"])(
   "vitest %s is beside the packages, and is served",
   async (version) => {
     const project = emptyProject(join(inject("scratch"), `vitest-${version}`));
