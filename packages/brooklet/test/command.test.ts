@@ -274,6 +274,11 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     expect(ran).toEqual({ code: 0, printed: "", warned: "" });
   });
 
+  test("an address with a path that the server has not says which path that was", async () => {
+    const ran = await run(["groups", "--url", `${service.url}/x`]);
+    expect(ran).toMatchObject({ code: 1, warned: expect.stringContaining("Nothing at '/x/brooklet/v1/groups'") });
+  });
+
   test("an unreachable server is named", async () => {
     const probe = net.createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => probe.once("listening", resolve));
@@ -305,6 +310,24 @@ test("help ends with 0 and names the commands", async () => {
   const { code, printed } = await run(["--help"]);
   expect(code).toBe(0);
   for (const command of ["serve", "feed", "query"]) expect(printed).toContain(command);
+});
+
+test.each([[["nosuch"]], [["model", "nosuch"]], [["query", "nosuch"]]])(
+  "help is of commands there are: %j",
+  async (names) => {
+    const ran = await run(["help", ...names]);
+    expect(ran).toEqual({ code: 2, printed: "", warned: "error: unknown command 'nosuch'" });
+  },
+);
+
+test.each([
+  [["help", "model", "pull"], "Usage: brooklet model pull"],
+  [["model", "help", "pull"], "Usage: brooklet model pull"],
+  [["help", "model"], "Usage: brooklet model"],
+  [["help"], "Usage: brooklet [options]"],
+  [["help", "help"], "Usage: brooklet help"],
+])("help of a command is shown: %j", async (words, usage) => {
+  expect(await run(words)).toMatchObject({ code: 0, printed: expect.stringContaining(usage), warned: "" });
 });
 
 test("serve serves until it is told to end", async () => {

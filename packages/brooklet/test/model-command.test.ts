@@ -69,7 +69,17 @@ test("what is not what it should be, or is not there, is told and not kept", asy
   expect(wrong).toMatchObject({ code: 1, warned: expect.stringContaining(`its SHA-256 is ${digest}, not 000`) });
   expect((await run("list")).printed).not.toContain("tokenizer.json");
   expect(await run("pull", `${url}/other`)).toMatchObject({ code: 1, warned: expect.stringContaining("answered 404") });
-  expect(await run("pull", "file:///etc/passwd")).toMatchObject({ code: 1 });
+  const before = requests;
+  expect(await run("pull", `${url}/tokenizer.json`, "file:///etc/passwd")).toMatchObject({
+    code: 2,
+    warned: "A model's address begins with https: or http:, not with file:",
+  });
+  expect(await run("pull", `${url}/tokenizer.json`, "notaurl")).toMatchObject({
+    code: 2,
+    warned: "'notaurl' is not the address of a file",
+  });
+  // Called wrongly, nothing is begun.
+  expect(requests).toBe(before);
   for (const words of [["pull"], ["pull", `${url}/model.onnx`, "--sha256", "1"]]) {
     expect((await run(...words)).code).toBe(2);
   }

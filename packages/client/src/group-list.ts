@@ -75,7 +75,8 @@ export async function* groupNames(
 
 function withoutGroups(error: unknown, what = "list its groups"): never {
   if (!BrookletError.is(error) || error.status !== 404) throw error;
-  const message = `This server cannot ${what}: a brooklet of this release can, a Vespa cannot`;
+  // What it says names the path, which is another where a prefix of the address is too much or is missing.
+  const message = `This server cannot ${what}: a brooklet of this release can, a Vespa cannot. It says: ${error.message}`;
   throw new BrookletError("UNSUPPORTED", message, { status: 404, cause: error });
 }
 

@@ -103,11 +103,9 @@ export class ModelFiles {
 
   /** Named after the digest of the address; the end of the name is kept, since runtimes look at it. */
   #path(url: string): string {
-    if (!URL.canParse(url)) throw new ServiceError("BAD_REQUEST", `'${url}' is not the address of a file`);
-    const { protocol, pathname } = new URL(url);
-    if (protocol !== "https:" && protocol !== "http:") {
-      throw new ServiceError("BAD_REQUEST", `A model's address begins with https: or http:, not with ${protocol}`);
-    }
+    const problem = addressProblem(url);
+    if (problem !== undefined) throw new ServiceError("BAD_REQUEST", problem);
+    const { pathname } = new URL(url);
     const name =
       basename(pathname)
         .replace(/[^\w.-]/g, "_")
@@ -206,4 +204,12 @@ async function digestOf(path: string): Promise<string> {
 function expectDigest(url: string, found: string, wanted: string): void {
   if (found.toLowerCase() === wanted.toLowerCase()) return;
   throw new ServiceError("BAD_REQUEST", `${url} is not what was expected: its SHA-256 is ${found}, not ${wanted}`);
+}
+
+/** Why nothing can be downloaded from there, whatever may be there. */
+export function addressProblem(url: string): string | undefined {
+  if (!URL.canParse(url)) return `'${url}' is not the address of a file`;
+  const { protocol } = new URL(url);
+  if (protocol === "https:" || protocol === "http:") return undefined;
+  return `A model's address begins with https: or http:, not with ${protocol}`;
 }

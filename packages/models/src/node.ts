@@ -1,5 +1,11 @@
 /** The drivers that need Node: onnxruntime-node in threads, and model files. */
-export { ModelFiles, type ModelFilesOptions, type PulledFile, type PullProgress } from "./model-files.ts";
+export {
+  addressProblem,
+  ModelFiles,
+  type ModelFilesOptions,
+  type PulledFile,
+  type PullProgress,
+} from "./model-files.ts";
 export { type Component, checkComponent, openComponent, type Surroundings } from "./onnx/component.ts";
 export type { ModelJob, TensorInput, TensorOutput } from "./onnx/model-job.ts";
 export { OnnxEmbedder, type OnnxEmbedderOptions } from "./onnx/onnx-embedder.ts";

@@ -87,3 +87,22 @@ export function refuseSlips(command: Command): void {
   });
   command.commands.forEach(refuseSlips);
 }
+
+/** Gives a command that has others `help` as one of them, and so each of these: the library's own takes what is no command. */
+export function addHelp(command: Command): void {
+  if (command.commands.length === 0) return;
+  command.commands.forEach(addHelp);
+  command.helpCommand(false);
+  command
+    .command("help")
+    .description("show what a command takes")
+    .argument("[command...]", "the command, and one of its own")
+    .action((names: readonly string[]) => commandOf(command, names).help());
+}
+
+function commandOf(command: Command, names: readonly string[]): Command {
+  return names.reduce((above, name) => {
+    const found = above.commands.find((one) => one.name() === name || one.aliases().includes(name));
+    return found ?? above.error(`error: unknown command '${name}'`);
+  }, command);
+}

@@ -36,6 +36,9 @@ export async function runModelPull(
   if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256)) {
     throw new UsageError("--sha256 takes the 64 hexadecimal digits of a SHA-256 digest");
   }
+  const { addressProblem } = await import("@brooklet/models/node");
+  const problem = addresses.map(addressProblem).find((one) => one !== undefined);
+  if (problem !== undefined) throw new UsageError(problem);
   const lines = new Map<string, Progress>();
   const files = await filesIn(modelCache, (progress) => {
     const line = lines.get(progress.url) ?? new Progress(surroundings);

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LOG_LEVELS } from "../node/log.ts";
-import { address, buckets, collect, origins, port, positive, refuseSlips, whole } from "./arguments.ts";
+import { addHelp, address, buckets, collect, origins, port, positive, refuseSlips, whole } from "./arguments.ts";
 import { addDirectoryCommands } from "./directory-program.ts";
 import type { runEvaluate } from "./evaluate.ts";
 import type { runExport } from "./export.ts";
@@ -85,6 +85,7 @@ export function makeProgram(surroundings: Surroundings): Command {
   addToken(program, surroundings);
   addServerCommands(program, surroundings);
   addProjectCommands(program, surroundings);
+  addHelp(program);
   refuseSlips(program);
   return program;
 }
