@@ -4,6 +4,8 @@ import { FACETS, type FiledNote, idOf, note, readNotes } from "./note.ts";
 
 const HITS = 30;
 const SNIPPET_CHARACTERS = 220;
+/** After how many notes it is told how far an import is. */
+const TOLD_EACH = 500;
 
 /** What is shown of a note that was found. */
 interface Found {
@@ -106,18 +108,44 @@ function reasons({ query: asked }: Explanation): string[] {
   return [...found];
 }
 
-async function add(reading: Promise<readonly FiledNote[]>): Promise<void> {
+/** Imports, one after the other: what is told of one is not told of another. */
+let importing: Promise<void> = Promise.resolve();
+let isStopped = false;
+
+function add(read: () => Promise<readonly FiledNote[]>): void {
+  importing = importing.then(() => importNotes(read));
+}
+
+async function importNotes(read: () => Promise<readonly FiledNote[]>): Promise<void> {
+  const stop = byId<HTMLButtonElement>("stop");
+  isStopped = false;
+  stop.hidden = false;
   let notes: readonly FiledNote[] = [];
   try {
-    notes = await reading;
-    const documents = await Promise.all(notes.map(async (fields) => ({ id: await idOf(fields), fields })));
-    await (await mine).feed(note, documents);
-    byId("told").textContent = `${notes.length} ${notes.length === 1 ? "note" : "notes"} imported.`;
+    notes = await read();
+    const { applied } = await (await mine).feed(note, documentsOf(notes));
+    const some = `${applied} of ${notes.length} notes imported. Stopped.`;
+    byId("told").textContent =
+      applied < notes.length ? some : `${applied} ${applied === 1 ? "note" : "notes"} imported.`;
   } catch (error) {
     const { applied, reason } = failureOf(error);
     byId("told").textContent = applied > 0 ? `${applied} of ${notes.length} notes imported. ${reason}` : reason;
   }
-  await search();
+  // Who stopped it with the keyboard goes on where it was begun.
+  if (document.activeElement === stop) byId("file").focus();
+  stop.hidden = true;
+  await search().catch((error: unknown) => {
+    count.textContent = (error as Error).message;
+  });
+}
+
+/** What is fed of notes, as it is wanted: it ends when it is stopped, and what was begun by then is imported. */
+async function* documentsOf(notes: readonly FiledNote[]): AsyncGenerator<{ id: string; fields: FiledNote }> {
+  for (const [number, fields] of notes.entries()) {
+    if (isStopped) return;
+    if (number % TOLD_EACH === 0) byId("told").textContent = `Importing: ${number} of ${notes.length} …`;
+    yield { id: await idOf(fields), fields };
+  }
 }
 
 /** How many notes were imported all the same, and why not all. */
@@ -141,12 +169,23 @@ function show(): void {
 }
 
 query.addEventListener("input", show);
-byId<HTMLInputElement>("file").addEventListener("change", async ({ target }) => {
-  const { files } = target as HTMLInputElement;
-  const read = [...(files ?? [])].map(async (it) => readNotes(await it.text(), it.name, new Date(it.lastModified)));
-  await add(Promise.all(read).then((all) => all.flat()));
+byId<HTMLInputElement>("file").addEventListener("change", ({ target }) => {
+  const input = target as HTMLInputElement;
+  const files = [...(input.files ?? [])];
+  // The same file can be chosen again, as it is by then.
+  input.value = "";
+  add(async () => (await Promise.all(files.map(notesOf))).flat());
 });
-byId("sample").addEventListener("click", () => add(sampleNotes()));
+byId("stop").addEventListener("click", () => {
+  isStopped = true;
+});
+byId("sample").addEventListener("click", () => add(sampleNotes));
+
+async function notesOf(file: File): Promise<FiledNote[]> {
+  const read = await file.text();
+  if (read.includes("\0")) throw new Error(`${file.name} is no text: nothing of it was imported.`);
+  return readNotes(read, file.name, new Date(file.lastModified));
+}
 
 async function sampleNotes(): Promise<readonly FiledNote[]> {
   const sample = await fetch("sample.txt").catch(() => undefined);

@@ -1,6 +1,6 @@
 /** The page in a real browser, as it is built: import, search as one types, facets, reasons, and all of it without a network. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -187,6 +187,34 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await expect.poll(titles).toEqual(["From the second tab"]);
   });
 
+  test("an import tells how far it is, can be stopped, and goes on where the same file is chosen again", async () => {
+    const other = await browser.newContext({ viewport: { width: 390, height: 844 } });
+    const apart = watched(await other.newPage());
+    const [said, stop] = [apart.locator("#told"), apart.getByRole("button", { name: "Stop" })];
+    await apart.goto(url);
+    await expect.poll(() => apart.locator("#kept").textContent()).toContain("Kept in this browser");
+    const path = join(folder, "large.md");
+    const notes = Array.from(
+      { length: MANY },
+      (_, n) => `# Large ${n}\n2026-01-02\n${"so many words ".repeat(100)}\n\n`,
+    );
+    writeFileSync(path, notes.join(""));
+    await apart.locator("#file").setInputFiles(path);
+    await expect.poll(() => said.textContent(), { interval: 5 }).toMatch(/^Importing: \d+ of 10000 …$/);
+    await stop.focus();
+    await apart.keyboard.press("Enter");
+    await expect.poll(() => said.textContent()).toMatch(/^\d+ of 10000 notes imported\. Stopped\.$/);
+    const imported = Number(/^\d+/.exec((await said.textContent()) ?? "")?.[0]);
+    expect(imported).toBeLessThan(MANY);
+    await expect.poll(() => apart.locator("#count").textContent()).toBe(`${imported} notes`);
+    expect(await apart.evaluate(() => document.activeElement?.id)).toBe("file");
+    expect(await stop.isVisible()).toBe(false);
+    await apart.locator("#file").setInputFiles(path);
+    await expect.poll(() => said.textContent()).toBe("10000 notes imported.");
+    await expect.poll(() => apart.locator("#count").textContent()).toBe("10000 notes");
+    await other.close();
+  });
+
   test("says what cannot be imported, needs no https, and breaks long words", async () => {
     const other = await browser.newContext({ viewport: { width: 360, height: 800 } });
     const apart = watched(await other.newPage());
@@ -196,6 +224,9 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await apart.goto(url);
     await apart.getByRole("button", { name: "take the sample" }).click();
     await expect.poll(() => told.textContent()).toBe("The sample cannot be reached.");
+    const picture = { name: "photo.png", mimeType: "text/plain", buffer: Buffer.from([0x89, 0x50, 0, 0, 13, 10]) };
+    await apart.locator("#file").setInputFiles(picture);
+    await expect.poll(() => told.textContent()).toBe("photo.png is no text: nothing of it was imported.");
     const long = Buffer.from(`# ${"x".repeat(3_000)}\n${"y".repeat(3_000)}\n`);
     await apart.locator("#file").setInputFiles({ name: "long.md", mimeType: "text/markdown", buffer: long });
     await expect.poll(() => told.textContent()).toBe("1 note imported.");
