@@ -2,7 +2,7 @@
  * Files of models: by path as they are, by address through a folder of downloads. Addresses come from the operator and
  * from the deployed application alone; a file is kept under the digest of its address, whole or not at all.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -118,18 +118,20 @@ export class ModelFiles {
       if (sha256 !== undefined) expectDigest(url, await digestOf(path), sha256);
       return path;
     }
-    await makeFolders(dirname(path));
-    await removeAbandoned(dirname(path));
-    const part = `${path}.${process.pid}.part`;
+    const part = partOf(path);
     try {
+      await makeFolders(dirname(path));
+      await removeAbandoned(dirname(path));
       const digest = await this.#download(url, part, signal);
       if (sha256 !== undefined) expectDigest(url, digest, sha256);
-      await writeFile(`${path}.sha256`, digest);
-      await writeFile(`${path}.url`, url);
+      await replaceFile(`${path}.sha256`, digest);
+      await replaceFile(`${path}.url`, url);
       await rename(part, path);
       return path;
+    } catch (error) {
+      throw ofFolder(error) ? storeError(url, this.#options.folder, error) : error;
     } finally {
-      await rm(part, { force: true });
+      await rm(part, { force: true }).catch(() => undefined);
     }
   }
 
@@ -140,7 +142,10 @@ export class ModelFiles {
       response = await get(url, signal === undefined ? {} : { signal });
     } catch (error) {
       signal?.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
+      // Of a host that is not there fetch says only that it failed; why stands in the cause.
+      const { message = String(error), cause } = error as Error;
+      const { code, message: reason } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
+      const why = reason === undefined ? message : `${message} (${code ?? reason})`;
       throw new ServiceError("UNAVAILABLE", `${url} cannot be had: ${why}`, { cause: error });
     }
     if (!response.ok || response.body === null) {
@@ -164,11 +169,17 @@ export class ModelFiles {
         return done(undefined, chunk);
       },
     });
-    await pipeline(Readable.fromWeb(response.body as never), count, createWriteStream(part, { flush: true }), {
-      signal,
-    });
-    if (known && bytes !== length)
-      throw new ServiceError("UNAVAILABLE", `${url} ended after ${bytes} of ${length} bytes`);
+    const all = known ? ` of ${length}` : "";
+    try {
+      await pipeline(Readable.fromWeb(response.body as never), count, createWriteStream(part, { flush: true }), {
+        signal,
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (ServiceError.is(error) || ofFolder(error)) throw error;
+      throw new ServiceError("UNAVAILABLE", `${url} ended after ${bytes}${all} bytes`, { cause: error });
+    }
+    if (known && bytes !== length) throw new ServiceError("UNAVAILABLE", `${url} ended after ${bytes}${all} bytes`);
     onProgress?.({ url, bytes, totalBytes: bytes });
     return hash.digest("hex");
   }
@@ -181,6 +192,32 @@ async function makeFolders(path: string): Promise<void> {
   await mkdir(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
+}
+
+/** A file that one download alone writes. Who else has this folder may have this process's number too, as containers do. */
+function partOf(path: string): string {
+  return `${path}.${randomUUID()}.part`;
+}
+
+/** Writes a small file anew: who reads it meanwhile finds the one before, or this one, and never half of it. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const part = partOf(path);
+  await writeFile(part, text);
+  await rename(part, path);
+}
+
+/** Whether it is the system that cannot keep a file, and not the network that gives none. */
+function ofFolder(error: unknown): error is NodeJS.ErrnoException {
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  return (
+    error instanceof Error && syscall !== undefined && (path !== undefined || /^(write|fsync|close)$/.test(syscall))
+  );
+}
+
+function storeError(url: string, folder: string, cause: NodeJS.ErrnoException): ServiceError {
+  const isFull = cause.code === "ENOSPC" || cause.code === "EDQUOT";
+  const message = `${url} cannot be kept in ${folder}: ${cause.message}`;
+  return new ServiceError(isFull ? "INSUFFICIENT_STORAGE" : "UNAVAILABLE", message, { cause });
 }
 
 /** Removes what downloads left that were killed. Those of other processes that are under way stay. */

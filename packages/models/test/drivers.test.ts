@@ -1,9 +1,10 @@
 /** Drivers without a runtime: the hash embedder, an HTTP endpoint, and files of models. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { EventEmitter, once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { testEmbedder } from "../src/contract.ts";
 import { deadlineIn, type Embedder } from "../src/embedder.ts";
@@ -214,6 +215,39 @@ describe("files of models", () => {
     expect([path, left, underWay].map((file) => existsSync(file))).toEqual([true, false, true]);
   });
 
+  test("two that share a folder do not write into one file, though they are of one process", async () => {
+    const begun: ServerResponse[] = [];
+    const progress = new EventEmitter();
+    const url = `${await serve((_, response) => {
+      begun.push(response);
+      response.writeHead(200, { "content-length": 10 }).write("hello", () => progress.emit("begun"));
+    })}/model.onnx`;
+    const own = folder();
+    const pulls: Promise<string>[] = [];
+    for (const _ of ["the one", "the other"]) {
+      const isBegun = once(progress, "begun");
+      pulls.push(new ModelFiles({ folder: own }).pull(url));
+      await isBegun;
+    }
+    begun[0]?.end("world");
+    const path = await Promise.race(pulls);
+    expect(readFileSync(path, "utf8")).toBe("helloworld");
+    begun[1]?.end("world");
+    expect(await Promise.all(pulls)).toEqual([path, path]);
+    expect(readFileSync(path, "utf8")).toBe("helloworld");
+    expect(readdirSync(dirname(path)).sort()).toEqual(["model.onnx", "model.onnx.sha256", "model.onnx.url"]);
+  });
+
+  test("a folder that takes no file is named, as what the server has is not lost", async () => {
+    const base = await serve((_, response) => response.end("hello"));
+    const own = folder();
+    writeFileSync(own, "a file");
+    await expect(new ModelFiles({ folder: own }).pull(`${base}/m.onnx`)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining(`${base}/m.onnx cannot be kept in ${own}: `),
+    });
+  });
+
   test("another digest, an error, a broken download and other schemes leave nothing behind", async () => {
     const files = new ModelFiles({ folder: folder(), bytesMax: 10 });
     const base = await serve((request, response) => {
@@ -224,7 +258,12 @@ describe("files of models", () => {
     });
     await expect(files.pull(`${base}/hello`, "00")).rejects.toMatchObject({ code: "BAD_REQUEST" });
     await expect(files.pull(`${base}/404`)).rejects.toThrow("answered 404");
-    await expect(files.pull(`${base}/broken`)).rejects.toThrow();
+    const gone = "http://127.0.0.1:1/m.onnx";
+    await expect(files.pull(gone)).rejects.toThrow(`${gone} cannot be had: fetch failed (`);
+    await expect(files.pull(`${base}/broken`)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: `${base}/broken ended after 3 of 9 bytes`,
+    });
     await expect(files.pull(`${base}/large`)).rejects.toThrow("more than 10 bytes");
     expect(() => files.find("file:///etc/passwd")).toThrow("begins with https");
     for (const path of ["hello", "404", "broken", "large"]) expect(files.find(`${base}/${path}`)).toBeUndefined();

@@ -5,6 +5,7 @@ import { asPackage, Core, instantiate } from "@brooklet/core";
 import { readPackageDirectory } from "@brooklet/gateway/node";
 import type { ModelFiles, PullProgress } from "@brooklet/models/node";
 import { ServiceError } from "@brooklet/wire";
+import { explain } from "./failure.ts";
 import { fileBytes } from "./given-file.ts";
 import { Progress } from "./progress.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -56,7 +57,7 @@ export async function runModelPull(
       if (!ServiceError.is(error)) throw error;
       failed += 1;
       surroundings.progress("");
-      surroundings.warn(error.message);
+      surroundings.warn(explain(error));
     }
   }
   if (failed > 0) throw new CommandFailed(`${failed} of ${urls.length} files could not be had`);
