@@ -49,21 +49,18 @@ export function embeddersOf({ AI, EMBEDDERS }: EmbedderVariables): GivenEmbedder
 /** A model with how it is asked, of which nothing is left out without a word. */
 function checked(id: string, config: EmbedderConfig): Exclude<EmbedderConfig, string> {
   const said = typeof config === "string" ? { model: config } : config;
-  if (!isRecord(said)) throw new Error(`embedder '${id}' of EMBEDDERS needs its \`model\`, as in ${EXAMPLE}`);
-  const { model, prepend = {}, inputs = {} } = said;
-  demandMembers(`embedder '${id}' of EMBEDDERS`, said, ["model", "prepend", "inputs"]);
-  if (!isRecord(inputs)) throw new Error(`the \`inputs\` of embedder '${id}' of EMBEDDERS are no object`);
-  if (!isRecord(prepend) || Object.values(prepend).some((text) => typeof text !== "string"))
-    throw new Error(`the \`prepend\` of embedder '${id}' of EMBEDDERS is no object of texts`);
-  demandMembers(`the \`prepend\` of embedder '${id}' of EMBEDDERS`, prepend, ["document", "query"]);
-  return { model, prepend, inputs };
+  const isRight =
+    has(said, ["model", "prepend", "inputs"]) && has(said.prepend, ["document", "query"]) && has(said.inputs);
+  if (!isRight)
+    throw new Error(`'${id}' of EMBEDDERS is neither a model nor { model, prepend: { document, query }, inputs }`);
+  return said;
 }
 
-function demandMembers(of: string, given: object, known: readonly string[]): void {
-  const other = Object.keys(given).find((name) => !known.includes(name));
-  if (other !== undefined) throw new Error(`${of} has '${other}', and may have ${known.join(", ")}`);
+/** Whether something is an object with no other members than these, or is not there. */
+function has(given: unknown = {}, members?: readonly string[]): boolean {
+  return isRecord(given) && Object.keys(given).every((name) => members?.includes(name) ?? true);
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isRecord(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

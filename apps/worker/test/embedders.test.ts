@@ -66,6 +66,8 @@ test("an ONNX component is refused by name, at its deployment and when it is nee
   await expect(embeddersOf({}).embed(wanted, {}, 1_000)).rejects.toMatchObject({ code: "BAD_REQUEST" });
 });
 
+const NEITHER = "'bge' of EMBEDDERS is neither a model nor { model, prepend: { document, query }, inputs }";
+
 function wrong(config: object): object {
   return { AI, EMBEDDERS: { bge: { model: "@cf/baai/bge-m3", ...config } } };
 }
@@ -76,14 +78,14 @@ test.each([
   [{ AI, EMBEDDERS: "bge" as unknown as Configured }, "has to be an object of models by their names"],
   [{ AI, EMBEDDERS: {} }, "has to be an object of models by their names"],
   [{ AI, EMBEDDERS: null as unknown as Configured }, "has to be an object of models by their names"],
-  [{ AI, EMBEDDERS: { bge: 7 } as unknown as Configured }, "embedder 'bge' of EMBEDDERS needs its `model`"],
   [{ AI, EMBEDDERS: { bge: {} } as unknown as Configured }, "embedder 'bge' needs its `model`"],
   [{ AI, EMBEDDERS: { "": "@cf/baai/bge-m3" } }, "needs the `id` that schemas have for it"],
-  [wrong({ prefix: "find: " }), "embedder 'bge' of EMBEDDERS has 'prefix', and may have model, prepend, inputs"],
-  [wrong({ prepend: "find: " }), "the `prepend` of embedder 'bge' of EMBEDDERS is no object of texts"],
-  [wrong({ prepend: { query: 1 } }), "the `prepend` of embedder 'bge' of EMBEDDERS is no object of texts"],
-  [wrong({ prepend: { documents: "find: " } }), "has 'documents', and may have document, query"],
-  [wrong({ inputs: ["cls"] }), "the `inputs` of embedder 'bge' of EMBEDDERS are no object"],
+  [{ AI, EMBEDDERS: { bge: 7 } as unknown as Configured }, NEITHER],
+  [wrong({ prefix: "find: " }), NEITHER],
+  [wrong({ prepend: "find: " }), NEITHER],
+  [wrong({ prepend: null }), NEITHER],
+  [wrong({ prepend: { documents: "find: " } }), NEITHER],
+  [wrong({ inputs: ["cls"] }), NEITHER],
 ])("a wrong configuration is told: %j", (env, said) => {
   expect(() => embeddersOf(env)).toThrow(said);
 });

@@ -71,11 +71,11 @@ export interface Embedder {
 
 const SHAPES: readonly unknown[] = ["vector", "rows", "weights"] satisfies Embedding["shape"][];
 
-/** What of an embedder is not as it has to be, as the end of "an embedder …"; nothing: it is one. */
-export function embedderProblem(given: unknown): string | undefined {
+/** What something lacks to be an embedder; nothing: it is one. */
+export function lackOf(given: unknown): keyof Embedder | undefined {
   const { id, shape, embed, close } = Object(given) as Readonly<Record<keyof Embedder, unknown>>;
-  if (typeof id !== "string" || id === "") return "has no `id`";
-  if (!SHAPES.includes(shape)) return `'${id}' has no \`shape\`: ${SHAPES.map((one) => `"${one}"`).join(", ")}`;
-  const missing = Object.entries({ embed, close }).find(([, method]) => typeof method !== "function");
-  return missing && `'${id}' has no method \`${missing[0]}\``;
+  if (typeof id !== "string" || id === "") return "id";
+  if (!SHAPES.includes(shape)) return "shape";
+  if (typeof embed !== "function") return "embed";
+  return typeof close === "function" ? undefined : "close";
 }

@@ -58,7 +58,6 @@ export class GivenEmbedders {
 
   /** @throws Error if two have one id, or one is no embedder. */
   constructor(embedders: readonly Embedder[], place: string) {
-    if (!Array.isArray(embedders)) throw new TypeError("embedders are a list");
     this.#measured = embedders.map((embedder) => new MeasuredEmbedder(embedder));
     this.#embedders = new Embedders(this.#measured);
     this.#place = place;

@@ -3,7 +3,7 @@
  * gives is looked at here, before any of it is stored.
  */
 import { Calls, ServiceError } from "@brooklet/wire";
-import { type Embedder, type Embedding, type EmbedRequest, embedderProblem } from "./embedder.ts";
+import { type Embedder, type Embedding, type EmbedRequest, lackOf } from "./embedder.ts";
 import { type ModelState, stateOf } from "./model-state.ts";
 
 /** The embedder. */
@@ -17,8 +17,8 @@ export class MeasuredEmbedder implements Embedder {
 
   /** @throws TypeError what it lacks to be one, before anything is embedded. */
   constructor(embedder: Embedder, type?: string) {
-    const problem = embedderProblem(embedder);
-    if (problem !== undefined) throw new TypeError(`an embedder ${problem}`);
+    const lack = lackOf(embedder);
+    if (lack !== undefined) throw new TypeError(`embedder '${embedder?.id}' has no right \`${lack}\``);
     [this.#embedder, this.#type] = [embedder, type];
   }
 

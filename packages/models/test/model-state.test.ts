@@ -246,13 +246,11 @@ test("where models are not run, those that were given are told, and those that n
 const NO_EMBEDDER = { id: "words", shape: "vector", embed: (): unknown[] => [], close: (): void => undefined };
 
 test.each([
-  [{}, "embedders are a list"],
-  [[{}], "an embedder has no `id`"],
-  [[null], "an embedder has no `id`"],
-  [[{ id: "words" }], "an embedder 'words' has no `shape`"],
-  [[{ ...NO_EMBEDDER, shape: "map" }], "an embedder 'words' has no `shape`"],
-  [[{ ...NO_EMBEDDER, embed: "no method" }], "an embedder 'words' has no method `embed`"],
-  [[{ ...NO_EMBEDDER, close: undefined }], "an embedder 'words' has no method `close`"],
+  [{}, "embedder 'undefined' has no right `id`"],
+  [null, "embedder 'undefined' has no right `id`"],
+  [{ ...NO_EMBEDDER, shape: "map" }, "embedder 'words' has no right `shape`"],
+  [{ ...NO_EMBEDDER, embed: "no method" }, "embedder 'words' has no right `embed`"],
+  [{ ...NO_EMBEDDER, close: undefined }, "embedder 'words' has no right `close`"],
 ])("what is given as embedders and is none is refused by name: %j", (given, said) => {
-  expect(() => new GivenEmbedders(given as never, "in an object")).toThrow(said);
+  expect(() => new GivenEmbedders([given as never], "in an object")).toThrow(said);
 });
