@@ -176,6 +176,35 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     expect(await look(page, "phone-dark", (path) => KINDS.includes(path))).toEqual([]);
   });
 
+  test("a page is printed dark on white, also in the dark, with its lines of code whole and nothing to press", async () => {
+    const page = await screen({ width: 760, height: 1000 }, "dark");
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.goto(`${url}/queries.html`);
+    const seen = await page.evaluate(() => {
+      const { color, backgroundColor } = getComputedStyle(document.body);
+      const lines = [...document.querySelectorAll(".vp-doc pre code")];
+      const navigation = document.querySelector(".VPNav");
+      return {
+        isDark: document.documentElement.classList.contains("dark"),
+        color,
+        backgroundColor,
+        samples: lines.length > 0,
+        cut: lines.filter((it) => (it.parentElement?.scrollWidth ?? 0) > (it.parentElement?.clientWidth ?? 0)).length,
+        navigation: navigation === null ? "" : getComputedStyle(navigation).display,
+      };
+    });
+    expect(seen).toEqual({
+      isDark: true,
+      color: "rgb(0, 0, 0)",
+      backgroundColor: "rgb(255, 255, 255)",
+      samples: true,
+      cut: 0,
+      navigation: "none",
+    });
+    expect(await violations(page)).toEqual([]);
+    await page.context().close();
+  });
+
   test("keys lead to nothing beside the screen of a phone, and to the list of pages when it is opened", async () => {
     const page = await screen(PHONE, "dark");
     await page.goto(`${url}/getting-started.html`);
