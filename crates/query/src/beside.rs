@@ -2,7 +2,7 @@
 use brooklet_task::{Code, Rejection};
 
 use crate::annotations::Annotations;
-use crate::geo::{Axis, microdegrees, parse_distance};
+use crate::geo::{Axis, RADIUS_MAX_MICRODEGREES, limit_microdegrees, microdegrees, parse_distance};
 use crate::limited::check_tree;
 use crate::surroundings::{Index, Indexes, Parameters, ValueKind};
 use crate::tree::{GeoBoundingBox, GeoLocation, Item, Key, Operator, Term, Wand, WeakAnd, Weighted, WeightedToken};
@@ -99,7 +99,7 @@ fn flat_circle(centre: &str, radius: &str) -> Result<(i32, i32, Option<u32>), St
 /// A radius with its unit, or in micro-degrees without one; none if it is negative.
 fn radius_of(text: &str) -> Result<Option<u32>, String> {
     match text.parse::<i64>() {
-        Ok(number) => Ok(u32::try_from(number.min(180_000_000)).ok()),
+        Ok(number) => Ok(u32::try_from(number.min(RADIUS_MAX_MICRODEGREES.into())).ok()),
         Err(_) => parse_distance(text),
     }
 }
@@ -132,9 +132,8 @@ fn area(text: &str) -> Result<[i32; 4], String> {
         let at = NAMES.iter().position(|known| *known == letter);
         let at = at.ok_or_else(|| format!("unknown limit '{}' of a bounding box", Rejection::quote(name)))?;
         let degrees: f64 = value.trim().parse().map_err(|_| number_format(value))?;
-        // Checked against its axis, and rounded.
-        microdegrees(degrees, if at < 2 { Axis::Latitude } else { Axis::Longitude })?;
-        if limits[at].replace((degrees * 1e6).round() as i32).is_some() {
+        let limit = limit_microdegrees(degrees, if at < 2 { Axis::Latitude } else { Axis::Longitude })?;
+        if limits[at].replace(limit).is_some() {
             return Err(format!("multiple limits for '{letter}' boundary"));
         }
     }

@@ -60,8 +60,19 @@ fn parse_decimal(text: &str) -> Option<f64> {
     (decimal && exponent).then(|| text.parse().ok()).flatten()
 }
 
-/// A coordinate in millionths of a degree, checked against its axis.
+/// A coordinate in millionths of a degree, checked against its axis, the rest cut off.
 pub(crate) fn microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
+    check(degrees, axis)?;
+    Ok(whole_microdegrees(degrees) as i32)
+}
+
+/// The limit of an area in millionths of a degree, checked against its axis: rounded, halves up.
+pub(crate) fn limit_microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
+    check(degrees, axis)?;
+    Ok((degrees * 1e6 + 0.5).floor() as i32)
+}
+
+fn check(degrees: f64, axis: Axis) -> Result<(), String> {
     let (limit, name) = match axis {
         Axis::Latitude => (90.0, "n/s"),
         Axis::Longitude => (180.0, "e/w"),
@@ -69,13 +80,17 @@ pub(crate) fn microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
     if degrees.is_nan() || degrees.abs() > limit {
         return Err(format!("{name} location must be in range [-{limit},+{limit}]"));
     }
-    Ok(whole_microdegrees(degrees) as i32)
+    Ok(())
 }
 
 /// Whole millionths of a degree, the rest cut off; nudged so that what was written with six decimals stays what it is.
 fn whole_microdegrees(degrees: f64) -> f64 {
     degrees * 1e6 + 1e-3_f64.copysign(degrees)
 }
+
+/// The longest radius there is, as the reference implementation has it. It is measured on a plane, where more than half a
+/// circle may lie between two places.
+pub(crate) const RADIUS_MAX_MICRODEGREES: u32 = i32::MAX as u32;
 
 /// A distance with its unit, in millionths of a degree; `None` for no limit (a negative number).
 pub(crate) fn parse_distance(text: &str) -> Result<Option<u32>, String> {
@@ -97,8 +112,7 @@ pub(crate) fn parse_distance(text: &str) -> Result<Option<u32>, String> {
     if negative {
         return Ok(None);
     }
-    // Half a circle reaches everything; more would only leave the range of the number.
-    Ok(Some(whole_microdegrees(value * degrees_per_unit).min(180e6) as u32))
+    Ok(Some((whole_microdegrees(value * degrees_per_unit) as u32).min(RADIUS_MAX_MICRODEGREES)))
 }
 
 #[cfg(test)]
@@ -113,6 +127,8 @@ mod tests {
         assert_eq!(parse_distance("1e3 m"), Ok(Some(9_013)));
         assert_eq!(parse_distance("2.5deg"), Ok(Some(2_500_000)));
         assert_eq!(parse_distance("-1 m"), Ok(None));
+        assert_eq!(parse_distance("350 deg"), Ok(Some(350_000_000)));
+        assert_eq!(parse_distance("1e99 km"), Ok(Some(RADIUS_MAX_MICRODEGREES)));
         for wrong in ["200", "200 furlong", "2 KM", "km", "x km", "", "1 2 km"] {
             assert!(parse_distance(wrong).is_err(), "{wrong}");
         }
@@ -128,6 +144,8 @@ mod tests {
         }
         assert_eq!(microdegrees(1.23456789, Axis::Latitude), Ok(1_234_567));
         assert_eq!(microdegrees(2.9011229999999997, Axis::Latitude), Ok(2_901_123));
+        assert_eq!(limit_microdegrees(1.23456789, Axis::Latitude), Ok(1_234_568));
+        assert_eq!(limit_microdegrees(-1.5e-6, Axis::Longitude), Ok(-1));
         assert!(microdegrees(90.5, Axis::Latitude).is_err());
         assert!(microdegrees(f64::NAN, Axis::Longitude).is_err());
     }

@@ -5,7 +5,7 @@ use super::build::{Builder, Within, field_name, hit_limit, item, number_item};
 use super::scope::{Built, Scope, fault};
 use super::syntax::{Node, NodeKind};
 use crate::annotations::Annotations;
-use crate::geo::{Axis, Coordinate, microdegrees, parse_coordinate, parse_distance};
+use crate::geo::{Axis, Coordinate, limit_microdegrees, microdegrees, parse_coordinate, parse_distance};
 use crate::number::Range;
 use crate::tree::{
     Bound, GeoBoundingBox, GeoLocation, Item, Key, Labeled, NearestNeighbor, Number, Operator, Predicate, Wand,
@@ -186,10 +186,10 @@ impl Builder<'_> {
         let [field, south, west, north, east] = expect(arguments, scope)?;
         let area = GeoBoundingBox {
             field: field_name(field)?.to_owned(),
-            south_microdegrees: microdegrees(self.coordinate(south)?.degrees, Axis::Latitude)?,
-            west_microdegrees: microdegrees(self.coordinate(west)?.degrees, Axis::Longitude)?,
-            north_microdegrees: microdegrees(self.coordinate(north)?.degrees, Axis::Latitude)?,
-            east_microdegrees: microdegrees(self.coordinate(east)?.degrees, Axis::Longitude)?,
+            south_microdegrees: limit_microdegrees(self.coordinate(south)?.degrees, Axis::Latitude)?,
+            west_microdegrees: limit_microdegrees(self.coordinate(west)?.degrees, Axis::Longitude)?,
+            north_microdegrees: limit_microdegrees(self.coordinate(north)?.degrees, Axis::Latitude)?,
+            east_microdegrees: limit_microdegrees(self.coordinate(east)?.degrees, Axis::Longitude)?,
         };
         if area.south_microdegrees > area.north_microdegrees {
             return Err(fault(scope.node, "Cannot have s > n"));

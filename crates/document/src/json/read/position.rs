@@ -69,8 +69,8 @@ pub(super) fn read_position(text: &str) -> Result<Value, Rejection> {
         return Ok(Value::Position { x, y });
     }
     let (mut x, mut y) = (None, None);
-    for field in text.split(';').filter(|field| !field.trim().is_empty()) {
-        let (direction, degrees) = angle(field.trim()).map_err(wrong)?;
+    for field in text.split([';', ' ']).filter(|field| !field.is_empty()) {
+        let (direction, degrees) = angle(field).map_err(wrong)?;
         let sign = if matches!(direction, 'S' | 'W') { -1.0 } else { 1.0 };
         let (coordinate, limit, name) =
             if matches!(direction, 'N' | 'S') { (&mut y, 90.0, "latitude") } else { (&mut x, 180.0, "longitude") };
@@ -125,6 +125,8 @@ mod tests {
         assert_eq!(read_position("N37.4;W122.0"), place(-122_000_000, 37_400_000));
         assert_eq!(read_position("63.1N;10.2E"), place(10_200_000, 63_100_000));
         assert_eq!(read_position("E10.0000019;S1.5"), place(10_000_001, -1_500_000));
+        assert_eq!(read_position("N37.4 W122.0"), place(-122_000_000, 37_400_000));
+        assert_eq!(read_position(" N37.4; W122.0 "), place(-122_000_000, 37_400_000));
         assert_eq!(read_position("-122000000;37400000"), place(-122_000_000, 37_400_000));
         assert_eq!(read_position("N37°30'36\";W122o15'"), place(-122_250_000, 37_510_000));
     }
@@ -144,6 +146,7 @@ mod tests {
             "N1°70';E1",
             "N-1;E1",
             "N;E",
+            "N 1;E 2",
         ] {
             assert!(read_position(bad).is_err(), "{bad}");
         }
