@@ -1,7 +1,7 @@
 //! How much is done in one step of a search: what takes long rests in between, so that others have their turns.
 mod host;
 
-use host::Host;
+use host::{Host, rendered};
 
 const SCHEMA: &str = "schema t { document t { field text type string { indexing: index } } }";
 
@@ -55,4 +55,71 @@ fn a_leaf_of_many_alternatives_rests_between_them() {
         }
         host.compact("g:u", 1);
     }
+}
+
+#[test]
+fn long_texts_rest_among_the_hits_of_groups_as_among_others() {
+    let sd = "schema t {
+        document t {
+            field k type int { indexing: attribute }
+            field text type string { indexing: index | summary }
+        }
+        document-summary short { summary k {} }
+        document-summary teaser { summary teaser {
+            source: text
+            dynamic
+        } }
+        document-summary marked { summary marked {
+            source: text
+            bolding: on
+        } }
+    }";
+    let mut host = Host::with_schema("t", sd);
+    let words: Vec<String> = (0..600_000u64).map(|number| format!("w{}", number * 7919 % 997)).collect();
+    host.put("id:t:t:g=u:1", &format!("{{\"k\":1,\"text\":\"{}\"}}", words.join(" "))).expect("a put");
+    let ask = |class: &str, grouping: &str| {
+        let yql = format!("select * from t where text contains 'w5' {grouping}");
+        let hits = if grouping.is_empty() { "1" } else { "0" };
+        let parameters =
+            [("yql", yql.as_str()), ("ranking", "unranked"), ("hits", hits), ("presentation.summary", class)];
+        if !grouping.contains("max(2)") {
+            return host.search_stepwise("g:u", &parameters);
+        }
+        // What a part finds: its first documents carry what they show.
+        let query = host.query(&[&[("streaming.groupname", "u")], &parameters[..]].concat(), "", "");
+        let (part, steps) = host.search_part_stepwise("g:u", &query);
+        (rendered(&host.merge(&query, &[], &[part], true).unwrap()), steps)
+    };
+    // By the class of the request, by one that the grouping names, and among the first documents, which are shown by two.
+    let of_request = "| all(group(k) each(max(1) each(output(summary()))))";
+    let of_grouping = "| all(group(k) each(max(1) each(output(summary(CLASS)))))";
+    let of_firsts = "| all(max(2) all(group(k) each(max(1) each(output(summary(CLASS))) as(a) \
+                     each(output(summary(OTHER))) as(b))))";
+    for (class, other) in [("teaser", "marked"), ("marked", "teaser")] {
+        let shown = &ask(class, "").0.json["root"]["children"][0]["fields"][class];
+        assert!(shown.is_string(), "{class}");
+        for grouping in [of_request, of_grouping, of_firsts] {
+            let of = |class: &str, other: &str| ask(class, &grouping.replace("CLASS", class).replace("OTHER", other));
+            let ((answer, steps), (_, few)) = (of(class, other), of("short", "short"));
+            let text = answer.json.to_string();
+            assert!(text.contains(&shown.to_string()), "{class} {grouping}: {}", &text[..text.len().min(500)]);
+            assert!(steps > few + 2, "{class} {grouping}: {steps} {few}");
+        }
+    }
+}
+
+#[test]
+fn a_text_with_many_hits_takes_more_steps() {
+    let sd = "schema t { document t { field text type string {
+        indexing: index | summary
+        summary: dynamic
+    } } }";
+    let steps = |word: &str| {
+        let mut host = Host::with_schema("t", sd);
+        host.put("id:t:t:g=u:1", &format!("{{\"text\":\"{} a\"}}", "the ".repeat(600_000))).expect("a put");
+        let yql = format!("select * from t where text contains '{word}'");
+        host.search_stepwise("g:u", &[("yql", &yql), ("ranking", "unranked")]).1
+    };
+    let (of_many, of_one) = (steps("the"), steps("a"));
+    assert!(of_many > of_one + 5, "{of_many} {of_one}");
 }

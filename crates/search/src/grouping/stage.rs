@@ -276,24 +276,23 @@ impl Grouping {
         let firsts = groups.firsts.len();
         let mut end = if classes.is_empty() { firsts } else { (*next + HITS_BATCH).min(firsts) };
         let (mut gaps, mut more, mut rests) = (Gaps::default(), 0, false);
-        for (number, first) in groups.firsts.iter_mut().enumerate().take(end).skip(*next) {
-            if first.fields.len() >= classes.len() {
-                continue;
-            }
-            if reads.rests() {
-                (end, rests) = (number, true);
-                break;
-            }
-            let (schema, (view, ordinal)) = (first.schema as usize, first.place);
-            let mut fields = Vec::with_capacity(classes.len());
-            let id = shown_id(&first.id);
-            for class in &classes {
+        'firsts: for (number, first) in groups.firsts.iter_mut().enumerate().take(end).skip(*next) {
+            let (schema, (view, ordinal), id) = (first.schema as usize, first.place, shown_id(&first.id));
+            let mut is_whole = true;
+            for class in &classes[first.fields.len()..] {
+                if reads.rests() {
+                    (end, rests) = (number, true);
+                    break 'firsts;
+                }
                 let of_class = found.fields(schema, (view as usize, ordinal, &id), class.as_deref(), reads);
-                fields.extend(gaps.note(of_class)?.map(|of_class| of_class.map(Rc::from)));
-            }
-            if fields.len() == classes.len() {
-                more += fields.iter().flatten().map(|fields: &Rc<[u8]>| fields.len()).sum::<usize>();
-                first.fields = fields;
+                match gaps.note(of_class)? {
+                    // What is made is kept: the texts of another class may take all work of a step.
+                    Some(fields) if is_whole => {
+                        more += fields.as_ref().map_or(0, Vec::len);
+                        first.fields.push(fields.map(Rc::from));
+                    }
+                    _ => is_whole = false,
+                }
             }
         }
         groups.take(more)?;

@@ -190,22 +190,6 @@ impl Summarizer {
         Ok(self.write(format, of, id, &content))
     }
 
-    /// The same for who cannot go on later: it does not rest.
-    pub(crate) fn fields_at_once(
-        &mut self,
-        format: Format,
-        of: &SchemaPlan,
-        id: &str,
-        spot: Spot<'_>,
-        ranker: &mut Ranker,
-        reads: &mut Reads,
-    ) -> Result<Option<Vec<u8>>, Halt> {
-        let mut content = self.content(of, id, spot, ranker, reads)?;
-        let mut work = usize::MAX;
-        self.mark(&mut content, &mut work);
-        Ok(self.write(format, of, id, &content))
-    }
-
     /// Marks the fields that are shown so. Returns whether there was enough work left for all of them.
     fn mark(&self, content: &mut Content, work: &mut usize) -> bool {
         let Content { document, fields, marked, marking, .. } = content;

@@ -12,14 +12,16 @@ use crate::resident::partition::View;
 use crate::resident::reads::Reads;
 use crate::summary::Summarizer;
 
+/// What shows the documents of a schema by a class that a grouping names.
+pub(crate) type NamedSummarizer = (usize, String, Summarizer);
+
 /// The runs of a search with what shows their documents.
 pub(crate) struct Grouped<'a> {
     plan: &'a Rc<Plan>,
     runs: &'a mut [Run],
     /// By schema: those of the request's own class.
     summarizers: &'a mut [Summarizer],
-    /// Those of classes that groupings name.
-    named: Vec<(usize, String, Summarizer)>,
+    named: &'a mut Vec<NamedSummarizer>,
     format: Format,
     now: i64,
 }
@@ -28,11 +30,11 @@ impl<'a> Grouped<'a> {
     pub(crate) fn new(
         plan: &'a Rc<Plan>,
         runs: &'a mut [Run],
-        summarizers: &'a mut [Summarizer],
+        (summarizers, named): (&'a mut [Summarizer], &'a mut Vec<NamedSummarizer>),
         format: Format,
         now: i64,
     ) -> Grouped<'a> {
-        Grouped { plan, runs, summarizers, named: Vec::new(), format, now }
+        Grouped { plan, runs, summarizers, named, format, now }
     }
 }
 
@@ -65,6 +67,6 @@ impl SearchedViews for Grouped<'_> {
             None => &mut self.summarizers[schema],
         };
         let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
-        summarizer.fields_at_once(self.format, &of, id, spot, &mut run.ranker, reads)
+        summarizer.fields(self.format, &of, id, spot, &mut run.ranker, reads)
     }
 }

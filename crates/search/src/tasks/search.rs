@@ -221,9 +221,9 @@ impl Search {
     /// Adds the documents that matched to the groups of the query.
     #[inline(never)]
     fn group(&mut self, mut running: Running, hits: Hits, mut grouping: Grouping, plan: &Rc<Plan>) -> Step {
-        let Running { runs, summarizers, .. } = &mut running;
+        let Running { runs, summarizers, named, .. } = &mut running;
         let format = self.query.rendering.format();
-        let mut grouped = Grouped::new(plan, runs, summarizers, format, self.query.now);
+        let mut grouped = Grouped::new(plan, runs, (summarizers, named), format, self.query.now);
         match grouping.step(&plan.grouping, plan.schemas.len(), &mut grouped, &mut self.reads) {
             Ok(Want::Nothing) => {}
             Ok(want) => return (Stage::Group(running, hits, grouping), Ok(Some(want))),

@@ -4,6 +4,9 @@ use brooklet_text::Tokens;
 
 use super::pattern::{Pattern, fold_token};
 
+/// What a hit costs beside its bytes, in bytes looked at: the matches that it is a part of are put together.
+const HIT_WORK: usize = 16;
+
 /// A token of the text that is a word of the query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hit {
@@ -51,8 +54,11 @@ impl Scan {
             let (start, end) = (from + token.start, from + token.end);
             *work = work.saturating_sub(end - self.at);
             pattern.terms_hit(fold_token(&text[start..end], &mut buffer), self.terms_max, &mut terms);
-            if !terms.is_empty() && !tell(Hit { start, end, token: self.tokens }, &terms) {
-                self.terms_max = 1;
+            if !terms.is_empty() {
+                *work = work.saturating_sub(HIT_WORK);
+                if !tell(Hit { start, end, token: self.tokens }, &terms) {
+                    self.terms_max = 1;
+                }
             }
             (self.at, self.tokens) = (end, self.tokens + 1);
         }

@@ -17,6 +17,7 @@ use crate::render::Tree;
 use crate::resident::partition::{ResidentPartition, View};
 use crate::resident::reads::Reads;
 use crate::summary::Summarizer;
+use crate::tasks::grouped::NamedSummarizer;
 use crate::tasks::query::Query;
 use crate::tasks::run::Run;
 use crate::tasks::selecting::Selecting;
@@ -29,6 +30,8 @@ pub(crate) struct Running {
     pub(super) runs: Vec<Run>,
     /// By schema.
     pub(super) summarizers: Vec<Summarizer>,
+    /// Those of classes that groupings name, as far as they were asked for.
+    pub(super) named: Vec<NamedSummarizer>,
     /// By schema; none if nothing is explained.
     explainers: Vec<Explainer>,
     pub(super) about: ExplainedDocument,
@@ -42,8 +45,8 @@ impl Running {
     /// None of the runs over a partition is begun.
     pub(super) fn new(partition: Rc<ResidentPartition>) -> Running {
         let about = ExplainedDocument::default();
-        let (runs, summarizers, explainers, shown) = Default::default();
-        Running { partition, selecting: None, runs, summarizers, explainers, about, judged: 0, shown }
+        let (runs, summarizers, named, explainers, shown) = Default::default();
+        Running { partition, selecting: None, runs, summarizers, named, explainers, about, judged: 0, shown }
     }
 
     /// The views of a schema's documents.
@@ -134,7 +137,7 @@ impl Running {
 
     /// Makes anew what computes features, by what is known now that was not before. What matched stays.
     pub(crate) fn renew(&mut self, plan: &Plan, now: i64) -> Result<(), Rejection> {
-        (self.judged, self.shown) = Default::default();
+        (self.judged, self.shown, self.named) = Default::default();
         for (schema, run) in self.runs.iter_mut().enumerate() {
             run.renew_ranker(now)?;
             self.summarizers[schema] = Summarizer::new(plan, &run.plan, now)?;
@@ -153,7 +156,8 @@ impl Running {
     pub(super) fn take_wanted(&mut self, wanted: &mut WantedRuns) -> Result<(), Rejection> {
         let of_runs = self.runs.iter_mut().map(|run| run.ranker.take_wanted());
         let of_explainers = self.explainers.iter_mut().map(Explainer::take_wanted);
-        let of_summarizers = self.summarizers.iter_mut().map(Summarizer::take_wanted);
+        let named = self.named.iter_mut().map(|(.., summarizer)| summarizer);
+        let of_summarizers = self.summarizers.iter_mut().chain(named).map(Summarizer::take_wanted);
         let mut all = of_runs.chain(of_explainers).chain(of_summarizers);
         all.try_for_each(|taken| taken.map(|taken| wanted.merge(taken)))
     }
