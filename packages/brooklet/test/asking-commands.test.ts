@@ -178,9 +178,9 @@ describe("every command", () => {
     },
   );
 
-  test("speaks JSON, but those that serve, and the script for a shell", () => {
-    const without = all.filter(([, command]) => !has(command, "--json")).map(([words]) => words.join(" "));
-    expect(without.sort()).toEqual(["completion", "dev", "mcp", "serve"]);
+  test("speaks JSON, but help, those that serve, and the script for a shell", () => {
+    const without = all.filter(([, command]) => command.name() !== "help" && !has(command, "--json"));
+    expect(without.map(([words]) => words.join(" ")).sort()).toEqual(["completion", "dev", "mcp", "serve"]);
   });
 
   const OPERANDS: Readonly<Record<string, readonly string[]>> = {

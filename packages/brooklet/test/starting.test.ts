@@ -117,6 +117,7 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
 describe("what is wrong with an option is told by the call that is given it", () => {
   const refused = (message: string) => ({ name: "BrookletError", code: "INVALID_ARGUMENT", message });
   const STORE = "a store, as s3() or postgres() of brooklet/object-store makes one";
+  const EMBEDDERS = "a list of embedders, each with its `id`, its `shape` and the methods `embed` and `close`";
 
   test.each<[object | undefined, string]>([
     [{}, "open needs `schemas`: what is stored, as in open({ schemas: [mail] })"],
@@ -131,7 +132,8 @@ describe("what is wrong with an option is told by the call that is given it", ()
     [{ schemas: [note], store: { send: () => undefined } }, `store is an object: give ${STORE}`],
     [{ schemas: [note], onProblem: "log" }, 'onProblem is "log": give a function'],
     [{ schemas: [note], models: { folder: "x" } }, "models has no option 'folder'"],
-    [{ schemas: [note], models: { embedders: 5 } }, "embedders is 5: give a list of embedders"],
+    [{ schemas: [note], models: { embedders: 5 } }, `embedders is 5: give ${EMBEDDERS}`],
+    [{ schemas: [note], models: { embedders: [{}] } }, `embedders is a list: give ${EMBEDDERS}`],
     [{ schemas: [note], files: { "a.onnx": 5 } }, "a.onnx is 5: give a text"],
     [{ schemas: [note], languageModel: {} }, "languageModel needs the `url` of an endpoint and the `model` there"],
   ])("open: %#", async (options, message) => {
