@@ -6,16 +6,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { place, random, word } from "./corpus.mjs";
+import { median, processorMs } from "./goals/figures.mjs";
 
 const [DOCUMENTS, TURNS, PUTS, DIMENSIONS, WORDS] = [12_000, 301, 200, 384, 60];
 const TIMEOUT_MS = 600_000;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema doc {
   document doc {
     field body type string { indexing: summary | index }
@@ -30,18 +30,12 @@ const SCHEMA = `schema doc {
   }
   rank-profile text { first-phase { expression: bm25(body) } }
 }`;
-const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
-let state = 7;
+const VOCABULARY = 8_000;
+const next = random(7);
 
-/** A repeatable number from 0 to 1. */
-function next() {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  return state / 2 ** 32;
-}
-
-const word = () => Array.from({ length: 3 }, () => SYLLABLES[Math.floor(20 * next() ** 2)]).join("");
+const anyWord = () => word(place(next, VOCABULARY));
 const vector = () => Array.from({ length: DIMENSIONS }, () => Math.round((next() - 0.5) * 1_000) / 1_000);
-const text = () => Array.from({ length: WORDS }, word).join(" ");
+const text = () => Array.from({ length: WORDS }, anyWord).join(" ");
 const queries = [
   [
     "vectors",
@@ -56,7 +50,7 @@ const queries = [
     () => [
       [
         "yql",
-        `select * from doc where {grammar: "any", defaultIndex: "body"}userInput("${word()} ${word()} ${word()}")`,
+        `select * from doc where {grammar: "any", defaultIndex: "body"}userInput("${anyWord()} ${anyWord()} ${anyWord()}")`,
       ],
       ["ranking", "text"],
     ],
@@ -67,8 +61,7 @@ async function openSide(name, options, path = mkdtempSync(join(tmpdir(), "brookl
   const onProblem = (problem) => process.stderr.write(`${problem}\n`);
   // A cache that holds next to nothing: each search reads its blocks.
   const cluster = openCluster({ path, threads: 0, buckets: 1, cacheBytes: 1 << 16, onProblem, ...options });
-  const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
-  await cluster.deploy(files.finish());
+  await cluster.deploy(packageOf("doc", SCHEMA));
   return { name, options, path, cluster };
 }
 
@@ -82,13 +75,10 @@ async function feed(cluster, operations) {
 }
 
 async function cpuOf(work) {
-  const before = process.cpuUsage();
+  const before = processorMs();
   const result = await work();
-  const { user, system } = process.cpuUsage(before);
-  return { result, ms: (user + system) / 1_000 };
+  return { result, ms: processorMs() - before };
 }
-
-const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 
 const sides = [await openSide("plain", {}), await openSide("encrypted", { encryptionKey: new Uint8Array(32).fill(7) })];
 try {

@@ -15,8 +15,8 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { Writer } from "@brooklet/core";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf, servicesOf } from "./application.mjs";
 
 const DOCUMENTS = Number(process.env["BROOKLET_BENCH_DOCUMENTS"] ?? 100_000);
 const inProcessOnly = process.argv.includes("--in-process");
@@ -31,9 +31,6 @@ const BODIES = 64;
 const PIECE = 16;
 const GOALS = { inProcess: 40_000, overHttp: 20_000 };
 const MS_PER_TICK = 10;
-const SERVICES = `<services version="1.0"><container id="default" version="1.0"><search/><document-api/></container>
-<content id="note" version="1.0"><redundancy>1</redundancy><documents><document type="note" mode="streaming"/></documents>
-<nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema note { document note {
   field title type string { indexing: summary | index }
   field v type tensor<float>(x[${DIMENSIONS}]) { indexing: attribute }
@@ -96,9 +93,7 @@ async function inProcess() {
     if (done !== count) throw new Error(`${done} of ${count} operations were answered`);
   };
   try {
-    await cluster.deploy(
-      new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SCHEMA).finish(),
-    );
+    await cluster.deploy(packageOf("note", SCHEMA));
     await feed(0, WARM_UP);
     await settled();
     const bulk = await measured(() => feed(WARM_UP, DOCUMENTS), DOCUMENTS, cpuMs);
@@ -124,7 +119,7 @@ async function inProcess() {
 async function overHttp() {
   const app = join(folder, "app");
   mkdirSync(join(app, "schemas"), { recursive: true });
-  writeFileSync(join(app, "services.xml"), SERVICES);
+  writeFileSync(join(app, "services.xml"), servicesOf("note"));
   writeFileSync(join(app, "schemas/note.sd"), SCHEMA);
   const cli = fileURLToPath(new URL("../packages/brooklet/dist/cli.js", import.meta.url));
   const words = ["serve", "--app", app, "--data", join(folder, "data"), "--port", "0", "--threads", "1"];

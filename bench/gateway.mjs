@@ -9,16 +9,14 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf, servicesOf } from "./application.mjs";
+import { median } from "./goals/figures.mjs";
 
 const DOCUMENTS = 1_000;
 const QUERIES = 3_000;
 const GOAL_MS = 0.4;
-const SERVICES = `<services version="1.0"><container id="default" version="1.0"><search/><document-api/></container>
-<content id="note" version="1.0"><redundancy>1</redundancy><documents><document type="note" mode="streaming"/></documents>
-<nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema note { document note {
   field title type string { indexing: summary | index }
   field year type int { indexing: summary | attribute }
@@ -26,12 +24,11 @@ const SCHEMA = `schema note { document note {
 const encoder = new TextEncoder();
 const words = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
 const titleOf = (number) => `${words[number % 10]} ${words[(number * 7 + 3) % 10]} ${number}`;
-const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
 
 const folder = mkdtempSync(join(tmpdir(), "brooklet-gateway-"));
 const app = join(folder, "app");
 mkdirSync(join(app, "schemas"), { recursive: true });
-writeFileSync(join(app, "services.xml"), SERVICES);
+writeFileSync(join(app, "services.xml"), servicesOf("note"));
 writeFileSync(join(app, "schemas/note.sd"), SCHEMA);
 const [port, configPort] = [await freePort(), await freePort()];
 const cli = fileURLToPath(new URL("../packages/brooklet/dist/cli.js", import.meta.url));
@@ -44,9 +41,7 @@ const cluster = openCluster({ path: join(folder, "local"), threads: 0 });
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 try {
   await ready();
-  await cluster.deploy(
-    new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SCHEMA).finish(),
-  );
+  await cluster.deploy(packageOf("note", SCHEMA));
   for (let first = 0; first < DOCUMENTS; first += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, i) => put(first + i)));
   }

@@ -6,9 +6,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { random } from "./corpus.mjs";
+import { median } from "./goals/figures.mjs";
 import { settled } from "./settled.mjs";
 
 const quick = process.argv.includes("--quick");
@@ -16,8 +18,6 @@ const TIMEOUT_MS = 600_000;
 const SENDERS = 500;
 const KINDS = ["invoice", "letter", "note", "order", "receipt"];
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="mail" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="mail" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema mail { document mail {
   field sender type string { indexing: summary | attribute }
   field kind type string { indexing: summary | attribute }
@@ -28,16 +28,9 @@ const SCHEMA = `schema mail { document mail {
 } }`;
 
 /** A repeatable stream of whole numbers below a limit. */
-function random(seed) {
-  let state = seed >>> 0 || 1;
-  return (limit) => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state % limit;
-  };
+function wholeNumbers(seed) {
+  const next = random(seed);
+  return (limit) => Math.floor(next() * limit);
 }
 
 function mail(next) {
@@ -60,7 +53,7 @@ async function feed(cluster, groups, documents) {
     pending = [];
   };
   for (let group = 0; group < groups; group += 1) {
-    const next = random(group + 1);
+    const next = wholeNumbers(group + 1);
     for (let number = 0; number < documents; number += 1) {
       const fields = mail(next);
       mails.push(fields);
@@ -151,18 +144,13 @@ function request(scope, grouping, ranking) {
   return { properties, body: new Uint8Array(0) };
 }
 
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
-}
-
 /** Measures all queries in turns. */
 async function measure(name, { threads, groups, documents, rounds, goals }) {
   const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
   const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
   const cluster = openCluster({ path, threads, buckets: 16, onProblem });
   try {
-    const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/mail.sd").text(SCHEMA);
-    await cluster.deploy(files.finish());
+    await cluster.deploy(packageOf("mail", SCHEMA));
     const mails = await feed(cluster, groups, documents);
     const scope = groups === 1 ? ["streaming.groupname", "g0"] : ["streaming.selection", "true"];
     const ask = (query) => searchOnce(cluster, request(scope, query.grouping, "unranked"), TIMEOUT_MS);

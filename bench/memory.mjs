@@ -5,17 +5,15 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
 
 const at = process.argv.indexOf("--documents");
 const documents = at > 0 ? Number(process.argv[at + 1]) : 1_000_000;
 const GROUPS = 200;
 const CACHE_BYTES = 64 << 20;
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="note" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="note" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema note { document note {
   field title type string { indexing: summary | index }
   field year type int { indexing: summary | attribute }
@@ -30,9 +28,7 @@ const cluster = openCluster({
 });
 const sizes = [];
 try {
-  await cluster.deploy(
-    new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SCHEMA).finish(),
-  );
+  await cluster.deploy(packageOf("note", SCHEMA));
   const start = performance.now();
   const step = documents / 10;
   for (let fed = 0; fed < documents; ) {

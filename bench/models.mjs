@@ -18,6 +18,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { deadlineIn } from "../packages/models/dist/index.js";
 import { OnnxEmbedder } from "../packages/models/dist/node.js";
+import { median } from "./goals/figures.mjs";
 import { writeModelRecord } from "./peers/record.mjs";
 
 const CLIENTS = (process.env["BROOKLET_BENCH_CLIENTS"] ?? "1,2,4,8,16").split(",").map(Number);
@@ -51,7 +52,6 @@ const embed = async (embedder, text) => {
   const [embedding] = await embedder.embed({ texts: [text], purpose: "query", dimensions: DIMENSIONS, deadline });
   return embedding.values;
 };
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) * part)];
 
 /** Clients that ask for ROUND_MS, after a few texts that are not counted. */

@@ -14,8 +14,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { OpenLoop } from "./definitions/open-loop.mjs";
+import { servicesOf } from "./application.mjs";
 import { median } from "./goals/figures.mjs";
+import { OpenLoop } from "./open-loop.mjs";
 import { standsStill } from "./peers/warm.mjs";
 
 const option = (name, usual) => {
@@ -41,9 +42,6 @@ const WINDOW_MS = 1_000;
 const WINDOWS_MAX = 40;
 const RECOVERY_S = 5;
 
-const SERVICES = `<services version="1.0"><container id="default" version="1.0"><search/><document-api/></container>
-<content id="note" version="1.0"><redundancy>1</redundancy><documents><document type="note" mode="streaming"/></documents>
-<nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema note { document note {
   field title type string { indexing: summary | index }
   field year type int { indexing: summary | attribute }
@@ -53,7 +51,7 @@ const words = ["river", "stone", "light", "paper", "winter", "garden", "letter",
 const folder = mkdtempSync(join(tmpdir(), "brooklet-overload-"));
 const app = join(folder, "app");
 mkdirSync(join(app, "schemas"), { recursive: true });
-writeFileSync(join(app, "services.xml"), SERVICES);
+writeFileSync(join(app, "services.xml"), servicesOf("note"));
 writeFileSync(join(app, "schemas/note.sd"), SCHEMA);
 const port = await freePort();
 const cli = fileURLToPath(new URL("../packages/brooklet/dist/cli.js", import.meta.url));

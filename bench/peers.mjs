@@ -8,6 +8,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { median } from "./goals/figures.mjs";
 import { makeCorpus, readCorpus } from "./peers/corpus.mjs";
 import { cacheFolder, installed } from "./peers/install.mjs";
 import { BOTH, PEERS, TEXTS, VECTORS } from "./peers/list.mjs";
@@ -50,7 +51,6 @@ const WARM = { windowMs: 500, mostMs: asked.quick ? 5_000 : 25_000 };
 const PUTS = 10;
 
 const isWanted = (list, name) => list === undefined || list.split(",").includes(name);
-const median = (values) => [...values].sort((left, right) => left - right)[values.length >> 1];
 const at = (values, share) => [...values].sort((left, right) => left - right)[Math.floor(values.length * share)];
 
 /** Bytes of all files of a folder, as they are on the disk. */

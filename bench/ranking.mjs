@@ -8,62 +8,22 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { hex, place, random, vector, word } from "./corpus.mjs";
+import { median, processorMs } from "./goals/figures.mjs";
 
 const quick = process.argv.includes("--quick");
 const TIMEOUT_MS = 600_000;
 const TOP = 10;
 const NOW = 1_700_000_000;
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
-
-/** A repeatable stream of numbers from 0 to 1. */
-function random(seed) {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** A vector of bfloat16 cells about a sphere, as float32. */
-function vector(next, dimensions) {
-  const cells = new Float32Array(dimensions);
-  for (let i = 0; i < dimensions; i += 1) cells[i] = next() + next() + next() + next() - 2;
-  const bits = new Uint32Array(cells.buffer);
-  for (let i = 0; i < dimensions; i += 1) bits[i] &= 0xffff0000;
-  return cells;
-}
-
-/** Its cells as the upper halves of floats (bfloat16), or as whole floats. */
-function hex(cells, digits = 4) {
-  const bits = new Uint32Array(cells.buffer);
-  let text = "";
-  for (const cell of bits) text += (digits === 4 ? cell >>> 16 : cell).toString(16).padStart(digits, "0");
-  return text.toUpperCase();
-}
 
 function dot(a, b) {
   let sum = 0;
   for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
   return sum;
-}
-
-/** Milliseconds of processor time of this process: what others do on the machine does not count. */
-function processorTime() {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
 /** Opens a cluster of one schema, feeds it, and opens it anew once its documents are folded. */
@@ -73,10 +33,7 @@ async function opened(schema, documents, bodyOf, run, models = []) {
   const open = () => openCluster({ path, threads: 0, cacheBytes: 200 << 20, onProblem });
   let cluster = open();
   try {
-    const files = [["services.xml", SERVICES], ["schemas/doc.sd", schema], ...models];
-    const writer = new Writer().varint(files.length);
-    for (const [path, text] of files) writer.text(path).text(text);
-    await cluster.deploy(writer.finish());
+    await cluster.deploy(packageOf("doc", schema, models));
     for (let first = 0; first < documents; first += 256) {
       const numbers = Array.from({ length: Math.min(256, documents - first) }, (_, at) => first + at);
       const outcomes = await Promise.all(numbers.map((number) => put(cluster, number, bodyOf(number))));
@@ -126,9 +83,9 @@ async function inTurn(cluster, kinds, queries, warmMs) {
   const times = kinds.map(() => []);
   for (let turn = 0; turn < queries; turn += 1)
     for (const [at, kind] of kinds.entries()) {
-      const start = processorTime();
+      const start = processorMs();
       const body = await (kind.act ?? ask)(cluster, kind, turn);
-      times[at].push(processorTime() - start);
+      times[at].push(processorMs() - start);
       if (turn % 8 === 0) kind.check(body, turn);
     }
   return times.map((of) => ({ ms: median(of), ratio: median(of.map((time, turn) => time / times[0][turn])) }));
@@ -190,16 +147,9 @@ const MIX = `schema doc {
   }
 }`;
 
-function word(place) {
-  const syllables = ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu", "na", "pe", "ri", "so", "tu", "va"];
-  let name = "";
-  for (let rest = place; name === "" || rest > 0; rest >>= 4) name += syllables[rest % 16];
-  return name;
-}
-
 function mixedDocuments() {
   const next = random(3);
-  const words = (count) => Array.from({ length: count }, () => word(Math.floor(VOCABULARY ** next()) - 1));
+  const words = (count) => Array.from({ length: count }, () => word(place(next, VOCABULARY)));
   return Array.from({ length: DOCUMENTS }, () => ({
     title: words(4 + Math.floor(next() * 6)),
     text: words(30 + Math.floor(next() * 60)),

@@ -5,11 +5,9 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
 
-const SERVICES = `<services version="1.0"><content id="note" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="note" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema note { document note {
   field title type string { indexing: summary | index }
   field body type string { indexing: summary | index }
@@ -30,7 +28,7 @@ async function run(definition, threads) {
   const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
   const cluster = openCluster({ path, threads, onProblem: (problem) => process.stderr.write(`${problem}\n`) });
   try {
-    await cluster.deploy(applicationPackage());
+    await cluster.deploy(packageOf("note", SCHEMA));
     const { operations, concurrency, documents = 0 } = definition;
     await drive(documents, 256, (index) => put(cluster, "g0", index));
     const operation = definition.operation === "put" ? put : get;
@@ -81,8 +79,4 @@ async function get(cluster, group, index) {
 
 function idOf(group, index) {
   return `id:bench:note:g=${group}:${index}`;
-}
-
-function applicationPackage() {
-  return new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SCHEMA).finish();
 }

@@ -10,6 +10,8 @@ import process from "node:process";
 import { searchOnce } from "@brooklet/partition";
 import { int, open, query, schema, text, vector } from "../packages/brooklet/dist/index.js";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { random } from "./corpus.mjs";
+import { median, processorMs } from "./goals/figures.mjs";
 import { standsStill } from "./peers/warm.mjs";
 
 const DIMENSIONS = 384;
@@ -24,19 +26,6 @@ const decoder = new TextDecoder();
 
 const note = schema("note", { title: text(), year: int(), vec: vector(DIMENSIONS) });
 
-/** A repeatable stream of numbers from 0 to 1. */
-function random(seed) {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state / 2 ** 32;
-  };
-}
-
 function vectorOf(next) {
   return Float32Array.from({ length: DIMENSIONS }, () => next() + next() + next() + next() - 2);
 }
@@ -47,14 +36,6 @@ const wordOf = (next) => `word${Math.floor(1_000 * next() ** 3)}`;
 function documentOf(number, next) {
   const title = Array.from({ length: 12 }, () => wordOf(next)).join(" ");
   return { id: `n${number}`, fields: { title, year: 1990 + (number % 40), vec: vectorOf(next) } };
-}
-
-const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
-
-/** Milliseconds of processor time of this process. */
-function cpuMs() {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
 }
 
 /** The ids that a plain scan in double precision finds nearest. */
@@ -123,12 +104,12 @@ async function measureSearches(cluster, database, documents, count) {
       if (what === "nearest of a vector" && at % 20 === 0) same(shown, plainScan(documents, options.near.vector));
     }
     const turn = async (rounds) => {
-      const before = cpuMs();
+      const before = processorMs();
       for (const request of requests) await ask(cluster, request);
-      const between = cpuMs();
+      const between = processorMs();
       for (const options of asked) await group.search(note, options);
       rounds.core.push((between - before) / asked.length);
-      rounds.client.push((cpuMs() - between) / asked.length);
+      rounds.client.push((processorMs() - between) / asked.length);
     };
     const [warming, rounds] = [new Rounds(), new Rounds()];
     const isWarm = () => warming.core.length >= WARM_ROUNDS_MIN && warming.standStill();
@@ -200,9 +181,9 @@ async function measureWriting() {
     for (const [what, store] of Object.entries({ "group.feed": feed, "group.put, 64 at a time": put })) {
       // What compiles code is paid by the first half.
       await store(0);
-      const begin = cpuMs();
+      const begin = processorMs();
       await store(count);
-      process.stdout.write(`${what}: ${Math.round((1_000 * count) / (cpuMs() - begin))} documents/s per core\n`);
+      process.stdout.write(`${what}: ${Math.round((1_000 * count) / (processorMs() - begin))} documents/s per core\n`);
     }
     for (const name of ["fed", "put"]) {
       if ((await database.group(name).count(note)) !== 2 * count) throw new Error(`documents of ${name} are missing`);

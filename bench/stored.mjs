@@ -8,9 +8,10 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { place, random, word } from "./corpus.mjs";
 import { settled } from "./settled.mjs";
 
 // It belongs to the package that stores.
@@ -27,8 +28,6 @@ const WORDS = Number(asked.words);
 const DOCUMENTS = Number(asked.documents);
 const TIMEOUT_MS = 600_000;
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema doc {
   document doc {
     field body type string { indexing: summary | index }
@@ -43,24 +42,9 @@ const SCHEMA = `schema doc {
   }
   rank-profile text { first-phase { expression: bm25(body) } }
 }`;
-const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
-let state = 7;
-
-/** A repeatable number from 0 to 1. */
-function next() {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  return state / 2 ** 32;
-}
-
-/** Words by how often they come, as in natural language. */
-function word() {
-  let [name, rest] = ["", Math.floor(28_000 ** next() - 1)];
-  do {
-    name += SYLLABLES[rest % 20];
-    rest = Math.floor(rest / 20);
-  } while (rest > 0);
-  return name;
-}
+const VOCABULARY = 28_000;
+const next = random(7);
+const anyWord = () => word(place(next, VOCABULARY));
 
 /** Bytes of a database that are in use: pages that folding left free are written again by what comes next. */
 function usedBytes(file) {
@@ -89,14 +73,17 @@ function fts5Bytes(groups, path) {
 }
 
 const vector = () => Array.from({ length: DIMENSIONS }, () => Math.round((next() - 0.5) * 1_000) / 1_000);
-const text = () => Array.from({ length: WORDS }, word).join(" ");
+const text = () => Array.from({ length: WORDS }, anyWord).join(" ");
 const near = () => [
   ["yql", "select * from doc where {targetHits:10}nearestNeighbor(vector,q)"],
   ["ranking", "near"],
   ["input.query(q)", JSON.stringify(vector())],
 ];
 const typed = () => [
-  ["yql", `select * from doc where {grammar: "any", defaultIndex: "body"}userInput("${word()} ${word()} ${word()}")`],
+  [
+    "yql",
+    `select * from doc where {grammar: "any", defaultIndex: "body"}userInput("${anyWord()} ${anyWord()} ${anyWord()}")`,
+  ],
   ["ranking", "text"],
 ];
 const CASES = [
@@ -113,8 +100,7 @@ for (const { name, fields, groups, documents, query } of CASES.filter(({ name })
   let cluster = openCluster(options);
   const bodies = Array.from({ length: groups }, () => []);
   try {
-    const application = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
-    await cluster.deploy(application.finish());
+    await cluster.deploy(packageOf("doc", SCHEMA));
     for (let group = 0; group < groups; group += 1) {
       const pending = Array.from({ length: documents }, (_, number) => {
         const value = fields();

@@ -8,9 +8,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { place, random, word } from "./corpus.mjs";
+import { median } from "./goals/figures.mjs";
 import { settled } from "./settled.mjs";
 
 const DOCUMENTS = 10_000;
@@ -20,8 +22,6 @@ const TOP = 10;
 const TIMEOUT_MS = 600_000;
 const ROUNDS = process.argv.includes("--quick") ? 60 : 400;
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema doc {
   document doc {
     field body type string { indexing: index }
@@ -30,39 +30,14 @@ const SCHEMA = `schema doc {
   rank-profile bm25 { first-phase { expression: bm25(body) } }
 }`;
 
-/** A repeatable stream of numbers from 0 to 1. */
-function random(seed) {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** Words by how often they come, as in natural language: the one at place r about as often as 1/r. */
-function place(next) {
-  return Math.floor(VOCABULARY ** next() - 1);
-}
-
-const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
-/** A word of its own for every place. */
-function word(number) {
-  let name = "";
-  let rest = number;
-  do {
-    name += SYLLABLES[rest % 20];
-    rest = Math.floor(rest / 20);
-  } while (rest > 0);
-  return name;
-}
-
 const next = random(7);
-const bodies = Array.from({ length: DOCUMENTS }, () => Int32Array.from({ length: WORDS }, () => place(next)));
-const names = Array.from({ length: DOCUMENTS }, () => `${word(place(next))}${word(place(next))}`);
+const bodies = Array.from({ length: DOCUMENTS }, () =>
+  Int32Array.from({ length: WORDS }, () => place(next, VOCABULARY)),
+);
+const names = Array.from(
+  { length: DOCUMENTS },
+  () => `${word(place(next, VOCABULARY))}${word(place(next, VOCABULARY))}`,
+);
 const vocabulary = Array.from({ length: VOCABULARY }, (_, number) => word(number));
 
 /** Documents with a word for which `test` holds. */
@@ -196,10 +171,6 @@ const queries = [
   },
 ];
 
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
-}
-
 /** Milliseconds to compare every word of the documents with three others. */
 function plainPass() {
   const all = new Int32Array(DOCUMENTS * WORDS);
@@ -264,8 +235,7 @@ async function measure(name, cacheBytes, goal, baseline) {
   const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
   let cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
   try {
-    const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
-    await cluster.deploy(files.finish());
+    await cluster.deploy(packageOf("doc", SCHEMA));
     await feed(cluster);
     // Opened anew: the log is empty, nothing is resident.
     await cluster.close();

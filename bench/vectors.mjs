@@ -6,9 +6,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { hex, random, vector } from "./corpus.mjs";
+import { median } from "./goals/figures.mjs";
 
 const DIMENSIONS = 384;
 const TOP = 10;
@@ -18,8 +20,6 @@ const WARM_MS = 9_000;
 const CHECKED = 7;
 const quick = process.argv.includes("--quick");
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema doc {
   document doc {
     field number type int { indexing: summary | attribute }
@@ -36,35 +36,6 @@ const SCHEMA = `schema doc {
   }
 }`;
 
-/** A repeatable stream of numbers from 0 to 1. */
-function random(seed) {
-  let state = seed >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state / 2 ** 32;
-  };
-}
-
-/** A vector of bfloat16 cells about a sphere, as float32. */
-function vector(next) {
-  const cells = new Float32Array(DIMENSIONS);
-  for (let i = 0; i < DIMENSIONS; i += 1) cells[i] = next() + next() + next() + next() - 2;
-  const bits = new Uint32Array(cells.buffer);
-  for (let i = 0; i < DIMENSIONS; i += 1) bits[i] &= 0xffff0000;
-  return cells;
-}
-
-function hex(cells) {
-  const bits = new Uint32Array(cells.buffer);
-  let text = "";
-  for (const cell of bits) text += (cell >>> 16).toString(16).padStart(4, "0");
-  return text.toUpperCase();
-}
-
 /** Bytes a second that one thread reads from memory: the larger half of what a comparison of two buffers touches. */
 function memoryBandwidth() {
   const left = Buffer.alloc(192 << 20, 1);
@@ -78,10 +49,6 @@ function memoryBandwidth() {
   return median(rates);
 }
 
-function median(values) {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
-}
-
 async function feed(cluster, groups, documents) {
   const vectors = [];
   for (let group = 0; group < groups; group += 1) {
@@ -89,7 +56,7 @@ async function feed(cluster, groups, documents) {
     const ofGroup = [];
     let pending = [];
     for (let number = 0; number < documents; number += 1) {
-      const cells = vector(next);
+      const cells = vector(next, DIMENSIONS);
       ofGroup.push(cells);
       const id = `id:b:doc:g=g${group}:${String(number).padStart(7, "0")}`;
       const body = encoder.encode(
@@ -142,13 +109,7 @@ async function measure(name, { groups, documents, cacheBytes, queries, target, u
   const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
   let cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
   try {
-    const files = [
-      ["services.xml", SERVICES],
-      ["schemas/doc.sd", SCHEMA],
-    ];
-    const writer = new Writer().varint(files.length);
-    for (const [file, text] of files) writer.text(file).text(text);
-    await cluster.deploy(writer.finish());
+    await cluster.deploy(packageOf("doc", SCHEMA));
     const start = performance.now();
     const vectors = await feed(cluster, groups, documents);
     const feedRate = (groups * documents) / ((performance.now() - start) / 1_000);
@@ -160,8 +121,9 @@ async function measure(name, { groups, documents, cacheBytes, queries, target, u
     let bytesRead = 0;
     // The tails are folded when they were quiet for some seconds, and the module is compiled by its use.
     const warmUntil = performance.now() + WARM_MS;
-    for (let turn = 0; performance.now() < warmUntil; turn += 1) await search(cluster, turn % groups, vector(next));
-    const asked = Array.from({ length: queries }, () => vector(next));
+    for (let turn = 0; performance.now() < warmUntil; turn += 1)
+      await search(cluster, turn % groups, vector(next, DIMENSIONS));
+    const asked = Array.from({ length: queries }, () => vector(next, DIMENSIONS));
     const answers = [];
     for (const [turn, query] of asked.entries()) {
       const begin = performance.now();

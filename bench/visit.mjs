@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { startServer } from "@brooklet/gateway/node";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
 
 const GROUPS = Number(process.env["BROOKLET_BENCH_GROUPS"] ?? 100);
 const DOCUMENTS = Number(process.env["BROOKLET_BENCH_DOCUMENTS"] ?? 1_000);
@@ -18,8 +18,6 @@ const ROUNDS = 3;
 const GOAL_BYTES = 1e9 / 8;
 const GOAL_SLICES = 1.6;
 const PART_BYTES = 256 * 1024;
-const SERVICES = `<services version="1.0"><content id="mail" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="mail" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema mail { document mail {
   field subject type string { indexing: summary | index }
   field sender type string { indexing: summary | attribute }
@@ -72,9 +70,7 @@ async function withCluster(threads, work) {
 /** All documents, in segments. */
 async function fill() {
   await withCluster(0, async (cluster) => {
-    await cluster.deploy(
-      new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/mail.sd").text(SCHEMA).finish(),
-    );
+    await cluster.deploy(packageOf("mail", SCHEMA));
     for (let group = 0; group < GROUPS; group += 1) {
       const partition = cluster.partition(`g:g${group}`);
       await Promise.all(Array.from({ length: DOCUMENTS }, (_, number) => put(partition, group, number)));

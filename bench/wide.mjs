@@ -7,9 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "./application.mjs";
+import { median } from "./goals/figures.mjs";
 import { rested, settled } from "./settled.mjs";
 
 const { values: asked } = parseArgs({
@@ -27,8 +28,6 @@ const GROUPS = quick ? 2_000 : 10_000;
 const DOCUMENTS = Number(asked.documents);
 const THREADS = asked.threads === undefined ? [0, 2] : [Number(asked.threads)];
 const encoder = new TextEncoder();
-const SERVICES = `<services version="1.0"><content id="mail" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="mail" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema mail { document mail {
   field subject type string { indexing: summary | index }
   field size type int { indexing: summary | attribute }
@@ -83,15 +82,12 @@ function check(answer, { matches }) {
   }
 }
 
-const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
-
 /** A cluster with the documents in so many groups, that is at rest. */
 async function opened(threads, groups) {
   const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
   const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
   const cluster = openCluster({ path, threads, buckets: 16, onProblem });
-  const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/mail.sd").text(SCHEMA);
-  await cluster.deploy(files.finish());
+  await cluster.deploy(packageOf("mail", SCHEMA));
   await feed(cluster, groups);
   // Many documents of one group are several segments.
   if (groups === 1) await rested(path, 10);

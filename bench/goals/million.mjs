@@ -7,9 +7,10 @@
 import { createReadStream, createWriteStream, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Writer } from "@brooklet/core";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../../packages/brooklet/dist/node/threads.js";
+import { packageOf } from "../application.mjs";
+import { random } from "../corpus.mjs";
 import { partitionsOf, rested } from "../settled.mjs";
 import { figures, median, options, timed } from "./figures.mjs";
 
@@ -27,8 +28,6 @@ const TIMEOUT_MS = 600_000;
 const QUIET_SECONDS = small ? 5 : 30;
 /** Sums of 32 bits may order what differs in the last digits only otherwise than sums of 64. */
 const NEAR_ENOUGH = 2e-6;
-const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
-  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
 const SCHEMA = `schema doc {
   document doc {
     field number type int { indexing: attribute | summary }
@@ -43,16 +42,7 @@ const SCHEMA = `schema doc {
   }
 }`;
 
-let state = 4_711;
-/** A repeatable number from 0 to 1. */
-function next() {
-  state ^= state << 13;
-  state >>>= 0;
-  state ^= state >>> 17;
-  state ^= state << 5;
-  state >>>= 0;
-  return state / 2 ** 32;
-}
+const next = random(4_711);
 
 const cells = new Float32Array(DIMENSIONS);
 const bits = new Uint32Array(cells.buffer);
@@ -165,9 +155,7 @@ try {
   const queries = await write(file);
   const cluster = opened(path, 2);
   try {
-    await cluster.deploy(
-      new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA).finish(),
-    );
+    await cluster.deploy(packageOf("doc", SCHEMA));
     const { cpuMs } = await timed(() => feed(cluster, file));
     const acknowledgedMs = performance.now();
     const settled = ((await rested(path, QUIET_SECONDS)) - acknowledgedMs) / 1_000;

@@ -16,6 +16,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { random as stream } from "../corpus.mjs";
 import { hybridScores } from "./hybrid-truth.mjs";
 
 export const DIMENSIONS = 384;
@@ -31,18 +32,8 @@ const NEAR_ENOUGH = 2e-6;
 /** The form of the files. Those with texts and vectors have answers to both together since the second. */
 const formOf = ({ vectors, texts }) => (vectors && texts ? 2 : 1);
 
-/** A repeatable stream of numbers from 0 to 1. */
-function random(seed) {
-  let state = Math.imul(seed, 2_654_435_761) >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state >>>= 0;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    state >>>= 0;
-    return state / 2 ** 32;
-  };
-}
+/** Streams of seeds that follow each other begin far apart. */
+const random = (seed) => stream(Math.imul(seed, 2_654_435_761));
 
 /** About normally distributed. */
 function normal(next) {
