@@ -2,7 +2,7 @@
 use brooklet_task::{Code, Rejection};
 
 use crate::annotations::Annotations;
-use crate::geo::{Axis, RADIUS_MAX_MICRODEGREES, limit_microdegrees, microdegrees, parse_distance};
+use crate::geo::{Axis, Coordinate, RADIUS_MAX_MICRODEGREES, limit_microdegrees, microdegrees, parse_distance};
 use crate::limited::check_tree;
 use crate::surroundings::{Index, Indexes, Parameters, ValueKind};
 use crate::tree::{GeoBoundingBox, GeoLocation, Item, Key, Operator, Term, Wand, WeakAnd, Weighted, WeightedToken};
@@ -79,10 +79,10 @@ fn circle(centre: &str, radius: &str) -> Result<(i32, i32, Option<u32>), String>
     let [first, second] = parts[..] else { return Err(unreadable()) };
     let read = |text: &str| direction(text).ok_or_else(unreadable);
     let (first, second) = (read(first)?, read(second)?);
-    let ((Axis::Latitude, latitude), (Axis::Longitude, longitude)) =
-        (if first.0 == Axis::Latitude { (first, second) } else { (second, first) })
-    else {
-        return Err(unreadable());
+    let (latitude, longitude) = match (first.axis, second.axis) {
+        (Some(Axis::Latitude), Some(Axis::Longitude)) => (first, second),
+        (Some(Axis::Longitude), Some(Axis::Latitude)) => (second, first),
+        _ => return Err(unreadable()),
     };
     let radius = radius_of(radius)?;
     Ok((microdegrees(latitude, Axis::Latitude)?, microdegrees(longitude, Axis::Longitude)?, radius))
@@ -105,7 +105,7 @@ fn radius_of(text: &str) -> Result<Option<u32>, String> {
 }
 
 /// A coordinate with its direction: degrees, or degrees and minutes parted by the direction, `o` or `°`.
-fn direction(text: &str) -> Option<(Axis, f64)> {
+fn direction(text: &str) -> Option<Coordinate> {
     let at = text.find(['N', 'S', 'E', 'W'])?;
     let (before, letter, after) = (&text[..at], &text[at..=at], &text[at + 1..]);
     let (degrees, minutes) = match (before, after) {
@@ -118,7 +118,8 @@ fn direction(text: &str) -> Option<(Axis, f64)> {
     };
     let value = number(degrees)? + number(minutes)? / 60.0;
     let axis = if matches!(letter, "N" | "S") { Axis::Latitude } else { Axis::Longitude };
-    Some((axis, if matches!(letter, "S" | "W") { -value } else { value }))
+    let degrees = if matches!(letter, "S" | "W") { -value } else { value };
+    Some(Coordinate { degrees, axis: Some(axis) })
 }
 
 /// North, south, east and west of an area.
@@ -132,7 +133,8 @@ fn area(text: &str) -> Result<[i32; 4], String> {
         let at = NAMES.iter().position(|known| *known == letter);
         let at = at.ok_or_else(|| format!("unknown limit '{}' of a bounding box", Rejection::quote(name)))?;
         let degrees: f64 = value.trim().parse().map_err(|_| number_format(value))?;
-        let limit = limit_microdegrees(degrees, if at < 2 { Axis::Latitude } else { Axis::Longitude })?;
+        let axis = if at < 2 { Axis::Latitude } else { Axis::Longitude };
+        let limit = limit_microdegrees(Coordinate { degrees, axis: None }, axis)?;
         if limits[at].replace(limit).is_some() {
             return Err(format!("multiple limits for '{letter}' boundary"));
         }
@@ -245,13 +247,14 @@ mod tests {
     fn areas_need_all_their_edges_once() {
         assert_eq!(area("n=40.2,s=40.1,e=-74.7,w=-74.8"), Ok([40_200_000, 40_100_000, -74_700_000, -74_800_000]));
         assert_eq!(area("West:-1 East:1 north:2.0000005 S:1"), Ok([2_000_001, 1_000_000, 1_000_000, -1_000_000]));
+        assert_eq!(area("n=90.5,s=0,e=190,w=0"), Ok([90_500_000, 0, 190_000_000, 0]));
         for (wrong, why) in [
             ("n=1,s=0", "Missing bounding box limits, n=true s=true e=false w=false"),
             ("n=1,s=0,e=1,w=2", "Cannot have w > e"),
             ("n=0,s=1,e=1,w=0", "Cannot have s > n"),
             ("n=1,s=0,e=1,w=0,n=1", "multiple limits for 'n' boundary"),
             ("n=x,s=0,e=1,w=0", "For input string: \"x\""),
-            ("n=91,s=0,e=1,w=0", "n/s location must be in range [-90,+90]"),
+            ("n=2148,s=0,e=1,w=0", "a limit of 2148 degrees is out of range"),
             ("q=1", "unknown limit 'q' of a bounding box"),
         ] {
             assert_eq!(area(wrong), Err(why.to_owned()));

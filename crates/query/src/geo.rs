@@ -60,24 +60,33 @@ fn parse_decimal(text: &str) -> Option<f64> {
     (decimal && exponent).then(|| text.parse().ok()).flatten()
 }
 
-/// A coordinate in millionths of a degree, checked against its axis, the rest cut off.
-pub(crate) fn microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
-    check(degrees, axis)?;
-    Ok(whole_microdegrees(degrees) as i32)
+/// The coordinate of a centre in millionths of a degree, checked against its axis, the rest cut off. One that names no
+/// direction may lie a tenth of a degree beyond the pole or the date line, as the reference implementation has it.
+pub(crate) fn microdegrees(coordinate: Coordinate, axis: Axis) -> Result<i32, String> {
+    let slack = if coordinate.axis.is_some() { 0.0 } else { 0.1 };
+    check(coordinate.degrees, axis, slack)?;
+    Ok(whole_microdegrees(coordinate.degrees) as i32)
 }
 
-/// The limit of an area in millionths of a degree, checked against its axis: rounded, halves up.
-pub(crate) fn limit_microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
-    check(degrees, axis)?;
-    Ok((degrees * 1e6 + 0.5).floor() as i32)
+/// The limit of an area in millionths of a degree, rounded, halves up. One that names a direction is checked against its
+/// axis; any other may lie beyond all places, as the edge of a map does that shows more than the earth.
+pub(crate) fn limit_microdegrees(limit: Coordinate, axis: Axis) -> Result<i32, String> {
+    if limit.axis.is_some() {
+        check(limit.degrees, axis, 0.0)?;
+    }
+    let microdegrees = (limit.degrees * 1e6 + 0.5).floor();
+    if !(f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&microdegrees) {
+        return Err(format!("a limit of {} degrees is out of range", limit.degrees));
+    }
+    Ok(microdegrees as i32)
 }
 
-fn check(degrees: f64, axis: Axis) -> Result<(), String> {
+fn check(degrees: f64, axis: Axis, slack: f64) -> Result<(), String> {
     let (limit, name) = match axis {
         Axis::Latitude => (90.0, "n/s"),
         Axis::Longitude => (180.0, "e/w"),
     };
-    if degrees.is_nan() || degrees.abs() > limit {
+    if degrees.is_nan() || degrees.abs() > limit + slack {
         return Err(format!("{name} location must be in range [-{limit},+{limit}]"));
     }
     Ok(())
@@ -142,11 +151,34 @@ mod tests {
         for wrong in ["", "N", "x", "1 2", "1o2o3o4", "--1", "N1S"] {
             assert!(parse_coordinate(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(microdegrees(1.23456789, Axis::Latitude), Ok(1_234_567));
-        assert_eq!(microdegrees(2.9011229999999997, Axis::Latitude), Ok(2_901_123));
-        assert_eq!(limit_microdegrees(1.23456789, Axis::Latitude), Ok(1_234_568));
-        assert_eq!(limit_microdegrees(-1.5e-6, Axis::Longitude), Ok(-1));
-        assert!(microdegrees(90.5, Axis::Latitude).is_err());
-        assert!(microdegrees(f64::NAN, Axis::Longitude).is_err());
+        let plain = |degrees| Coordinate { degrees, axis: None };
+        assert_eq!(microdegrees(plain(1.23456789), Axis::Latitude), Ok(1_234_567));
+        assert_eq!(microdegrees(plain(2.9011229999999997), Axis::Latitude), Ok(2_901_123));
+        assert_eq!(limit_microdegrees(plain(1.23456789), Axis::Latitude), Ok(1_234_568));
+        assert_eq!(limit_microdegrees(plain(-1.5e-6), Axis::Longitude), Ok(-1));
+    }
+
+    /// As the reference implementation answers: 90.1 and 180.1 are taken and what is beyond is not, but for areas; with a
+    /// letter 90 and 180 are the last.
+    #[test]
+    fn coordinates_may_lie_a_little_beyond() {
+        let plain = |degrees| Coordinate { degrees, axis: None };
+        for (axis, last) in [(Axis::Latitude, 90), (Axis::Longitude, 180)] {
+            let (last, beyond) = (f64::from(last), last * 1_000_000 + 100_000);
+            assert_eq!(microdegrees(plain(last + 0.1), axis), Ok(beyond));
+            assert_eq!(microdegrees(plain(-last - 0.1), axis), Ok(-beyond));
+            for degrees in [last + 0.100_000_1, -last - 0.5, f64::NAN, f64::INFINITY] {
+                assert!(microdegrees(plain(degrees), axis).is_err(), "{degrees}");
+            }
+            let lettered = |degrees| Coordinate { degrees, axis: Some(axis) };
+            assert!(microdegrees(lettered(last), axis).is_ok() && limit_microdegrees(lettered(-last), axis).is_ok());
+            assert!(microdegrees(lettered(last + 1e-7), axis).is_err());
+            assert!(limit_microdegrees(lettered(-last - 1e-7), axis).is_err());
+            assert_eq!(limit_microdegrees(plain(last + 0.5), axis), Ok(beyond + 400_000));
+            assert_eq!(limit_microdegrees(plain(2_147.483_647), axis), Ok(i32::MAX));
+            for degrees in [2_147.483_648, -2_147.483_649, f64::NAN, f64::INFINITY] {
+                assert!(limit_microdegrees(plain(degrees), axis).is_err(), "{degrees}");
+            }
+        }
     }
 }

@@ -356,4 +356,6 @@ fn limits_of_areas_are_rounded() {
     assert!(finds("1.2345684, -2.2345684, 1.2345684, -2.2345684"));
     assert!(!finds("1.2345688, -3, 2, -2"));
     assert!(!finds("1, -3, 2, -2.2345688"));
+    assert!(finds("-90.5, -180.5, 90.5, 540"));
+    assert!(!finds("2, -180.5, 90.5, 540"));
 }

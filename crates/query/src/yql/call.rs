@@ -173,8 +173,8 @@ impl Builder<'_> {
         };
         let location = GeoLocation {
             field: field_name(field)?.to_owned(),
-            latitude_microdegrees: microdegrees(latitude.degrees, Axis::Latitude)?,
-            longitude_microdegrees: microdegrees(longitude.degrees, Axis::Longitude)?,
+            latitude_microdegrees: microdegrees(latitude, Axis::Latitude)?,
+            longitude_microdegrees: microdegrees(longitude, Axis::Longitude)?,
             radius_microdegrees: parse_distance(&self.scalar_text(radius)?)?,
             is_flat: false,
         };
@@ -186,10 +186,10 @@ impl Builder<'_> {
         let [field, south, west, north, east] = expect(arguments, scope)?;
         let area = GeoBoundingBox {
             field: field_name(field)?.to_owned(),
-            south_microdegrees: limit_microdegrees(self.coordinate(south)?.degrees, Axis::Latitude)?,
-            west_microdegrees: limit_microdegrees(self.coordinate(west)?.degrees, Axis::Longitude)?,
-            north_microdegrees: limit_microdegrees(self.coordinate(north)?.degrees, Axis::Latitude)?,
-            east_microdegrees: limit_microdegrees(self.coordinate(east)?.degrees, Axis::Longitude)?,
+            south_microdegrees: limit_microdegrees(self.coordinate(south)?, Axis::Latitude)?,
+            west_microdegrees: limit_microdegrees(self.coordinate(west)?, Axis::Longitude)?,
+            north_microdegrees: limit_microdegrees(self.coordinate(north)?, Axis::Latitude)?,
+            east_microdegrees: limit_microdegrees(self.coordinate(east)?, Axis::Longitude)?,
         };
         if area.south_microdegrees > area.north_microdegrees {
             return Err(fault(scope.node, "Cannot have s > n"));
