@@ -123,3 +123,29 @@ fn a_text_with_many_hits_takes_more_steps() {
     let (of_many, of_one) = (steps("the"), steps("a"));
     assert!(of_many > of_one + 5, "{of_many} {of_one}");
 }
+
+#[test]
+fn a_text_with_many_marks_is_written_in_steps() {
+    let sd = "schema t { document t { field text type string { indexing: index | summary } }
+        document-summary teaser { summary teaser {
+            source: text
+            dynamic
+        } }
+        document-summary marked { summary marked {
+            source: text
+            bolding: on
+        } }
+    }";
+    let mut host = Host::with_schema("t", sd);
+    let words = 600_000;
+    host.put("id:t:t:g=u:1", &format!("{{\"text\":\"{}\"}}", "the a ".repeat(words))).expect("a put");
+    let ask = |class: &str| {
+        let yql = "select * from t where text contains 'the'";
+        host.search_stepwise("g:u", &[("yql", yql), ("ranking", "unranked"), ("presentation.summary", class)])
+    };
+    let ((answer, of_whole), (_, of_excerpt)) = (ask("marked"), ask("teaser"));
+    let shown = answer.json["root"]["children"][0]["fields"]["marked"].as_str().unwrap();
+    assert_eq!(shown, "<hi>the</hi> a ".repeat(words).as_str());
+    // Both find the same words; one of them is written with all of its marks.
+    assert!(of_whole > of_excerpt + 5, "{of_whole} {of_excerpt}");
+}

@@ -6,6 +6,8 @@ use crate::ValueWriter;
 /// Room made at first: as much as the fields of a hit mostly take.
 const ROOM: usize = 256;
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+
 /// A growing JSON text.
 #[derive(Clone, Debug, Default)]
 pub struct JsonWriter {
@@ -210,7 +212,10 @@ fn quote(text: &str, out: &mut String) {
             b'\n' => out.push_str("\\n"),
             0x0c => out.push_str("\\f"),
             b'\r' => out.push_str("\\r"),
-            control => out.push_str(&format!("\\u{control:04X}")),
+            control => {
+                out.push_str("\\u00");
+                out.extend([control >> 4, control & 15].map(|digit| char::from(HEX_DIGITS[usize::from(digit)])));
+            }
         }
         rest = &rest[at + 1..];
     }

@@ -13,15 +13,13 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-use std::borrow::Cow;
-
 use brooklet_query::annotations::Typed;
 use brooklet_query::tree::Item;
 use brooklet_schema::{Normalizing, SnippetSettings};
 use brooklet_text::Variety;
 
 pub(crate) use markup::Marks;
-use markup::Markup;
+use markup::{Markup, Whole};
 use matches::{Pass, Purpose, SnippetMatches};
 use pattern::Pattern;
 use split::Splitting;
@@ -33,13 +31,18 @@ pub(crate) struct Highlighter {
     settings: SnippetSettings,
 }
 
-/// How far a text was looked through that was too long for a step.
+/// How far a text came that was too long for a step.
 pub(crate) struct Highlighting {
     /// How far pieces of words are set apart, where there are some.
     splitting: Option<Splitting>,
     /// The text with them.
     split: Option<String>,
-    pass: Pass,
+    /// How far it was looked through; nothing when it was.
+    pass: Option<Pass>,
+    /// What was found then.
+    found: SnippetMatches,
+    /// How far it is written with its marks.
+    whole: Option<Whole>,
 }
 
 impl Highlighter {
@@ -92,17 +95,24 @@ impl Highlighter {
         let is_short = excerpt::is_short(text, settings);
         let purpose =
             if is_short { Purpose::Marks { matches_wanted: settings.matches as usize } } else { Purpose::Excerpt };
-        let (split, found) = find(text, pattern, purpose, rest, work)?;
-        Some(if found.hits.is_empty() {
+        let highlighting = rest.get_or_insert_with(|| Highlighting::new(pattern, purpose));
+        if !highlighting.find(text, pattern, work) {
+            return None;
+        }
+        let found = &highlighting.found;
+        let shown = if found.hits.is_empty() {
             markup.opening(text, settings)
         } else if is_short {
-            markup.whole(&split, &found)
+            highlighting.write(text, markup, work)?
         } else {
-            match excerpt::choose(&split, &found, settings) {
-                Some(excerpt) => markup.excerpt(&split, excerpt),
+            let split = highlighting.split.as_deref().unwrap_or(text);
+            match excerpt::choose(split, found, settings) {
+                Some(excerpt) => markup.excerpt(split, excerpt),
                 None => markup.opening(text, settings),
             }
-        })
+        };
+        *rest = None;
+        Some(shown)
     }
 
     /// `bolding: on`: the whole text. Nothing while there is too little work left, as [`Highlighter::dynamic`].
@@ -117,32 +127,53 @@ impl Highlighter {
         let Some(pattern) = self.pattern.as_ref().filter(|_| marks != Marks::None) else {
             return Some(markup.plain(text));
         };
-        let (split, found) = find(text, pattern, Purpose::Marks { matches_wanted: 1 }, rest, work)?;
-        Some(markup.whole(&split, &found))
+        let highlighting = rest.get_or_insert_with(|| Highlighting::new(pattern, Purpose::Marks { matches_wanted: 1 }));
+        if !highlighting.find(text, pattern, work) {
+            return None;
+        }
+        let shown = highlighting.write(text, markup, work)?;
+        *rest = None;
+        Some(shown)
     }
 }
 
-/// What of the query is in a text, and the text that its places are in.
-fn find<'a>(
-    text: &'a str,
-    pattern: &Pattern,
-    purpose: Purpose,
-    rest: &mut Option<Highlighting>,
-    work: &mut usize,
-) -> Option<(Cow<'a, str>, SnippetMatches)> {
-    let highlighting = rest.get_or_insert_with(|| {
-        let splitting = Splitting::new(&pattern.pieces);
-        Highlighting { splitting, split: None, pass: Pass::new(pattern, purpose) }
-    });
-    if let Some(splitting) = &mut highlighting.splitting {
-        if !splitting.go_on(text, work) {
+impl Highlighting {
+    fn new(pattern: &Pattern, purpose: Purpose) -> Highlighting {
+        Highlighting {
+            splitting: Splitting::new(&pattern.pieces),
+            split: None,
+            pass: Some(Pass::new(pattern, purpose)),
+            found: SnippetMatches::default(),
+            whole: None,
+        }
+    }
+
+    /// Looks on for what of the query is in a text. Returns whether all of it was looked through.
+    fn find(&mut self, text: &str, pattern: &Pattern, work: &mut usize) -> bool {
+        if let Some(splitting) = &mut self.splitting {
+            if !splitting.go_on(text, work) {
+                return false;
+            }
+            self.split = self.splitting.take().and_then(|splitting| splitting.finish(text, &pattern.pieces));
+        }
+        if let Some(pass) = &mut self.pass
+            && !pass.go_on(self.split.as_deref().unwrap_or(text), pattern, work)
+        {
+            return false;
+        }
+        if let Some(pass) = self.pass.take() {
+            self.found = pass.finish(pattern);
+        }
+        true
+    }
+
+    /// Writes on the whole text with what was found. Nothing while there is too little work left.
+    fn write(&mut self, text: &str, markup: Markup, work: &mut usize) -> Option<String> {
+        let text = self.split.as_deref().unwrap_or(text);
+        let whole = self.whole.get_or_insert_with(|| markup.whole(text));
+        if !whole.go_on(text, &self.found, work) {
             return None;
         }
-        highlighting.split = highlighting.splitting.take()?.finish(text, &pattern.pieces);
+        self.whole.take().map(Whole::finish)
     }
-    if !highlighting.pass.go_on(highlighting.split.as_deref().unwrap_or(text), pattern, work) {
-        return None;
-    }
-    let Highlighting { split, pass, .. } = rest.take()?;
-    Some((split.map_or(Cow::Borrowed(text), Cow::Owned), pass.finish(pattern)))
 }

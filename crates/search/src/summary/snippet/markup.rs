@@ -16,6 +16,8 @@ const GROUP_SEPARATOR: char = '\u{1d}';
 const EXCERPT_BYTES: usize = 512;
 /// How far an end of a segment is moved to be between words, bytes: the character that reaches this is the last.
 const EDGE_BYTES: usize = 64;
+/// What a mark costs, in bytes that are looked at.
+const MARK_WORK: usize = 16;
 
 /// How that which matched is told from the text around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,17 +73,9 @@ impl Markup {
         out
     }
 
-    /// A whole text with its hits.
-    pub(super) fn whole(self, text: &str, found: &SnippetMatches) -> String {
-        let mut writer = Writer::new(self, text.len());
-        let mut at = 0;
-        for (_, hit) in found.hits.iter().enumerate().filter(|(number, _)| found.counts(*number)) {
-            writer.text(&text[at..hit.start]);
-            writer.mark(&text[hit.start..hit.end]);
-            at = hit.end;
-        }
-        writer.text(&text[at..]);
-        writer.finish()
+    /// A whole text, of which nothing is written yet.
+    pub(super) fn whole(self, text: &str) -> Whole {
+        Whole { writer: Writer::new(self, text.len()), hit: 0, at: 0 }
     }
 
     /// Parts of a text, with their hits.
@@ -131,6 +125,39 @@ impl Markup {
             at = end;
         }
         out
+    }
+}
+
+/// A whole text with its hits, as far as it is written.
+pub(super) struct Whole {
+    writer: Writer,
+    /// How many hits were looked at.
+    hit: usize,
+    /// The end of the last that is marked.
+    at: usize,
+}
+
+impl Whole {
+    /// Writes on, as far as there is work left. Returns whether it came to the end.
+    pub(super) fn go_on(&mut self, text: &str, found: &SnippetMatches, work: &mut usize) -> bool {
+        while let Some(hit) = found.hits.get(self.hit) {
+            if *work == 0 {
+                return false;
+            }
+            *work = work.saturating_sub(MARK_WORK);
+            if found.counts(self.hit) {
+                self.writer.text(&text[self.at..hit.start]);
+                self.writer.mark(&text[hit.start..hit.end]);
+                self.at = hit.end;
+            }
+            self.hit += 1;
+        }
+        self.writer.text(&text[self.at..]);
+        true
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.writer.finish()
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Purpose {
 }
 
 /// What of a query is in a text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SnippetMatches {
     /// From left to right.
     pub hits: Vec<Hit>,

@@ -14,9 +14,9 @@ fn in_steps(text: &str, make: impl Fn(&mut Option<Highlighting>, &mut usize) -> 
     let mut work = usize::MAX;
     let at_once = make(&mut None, &mut work).expect("enough work");
     let (mut rest, mut steps) = (None, 0);
-    // Every step but the last of each goes on by a byte: through the text, where pieces are set apart in it, and through
-    // the text with them, which has at most two separators more for each byte.
-    let most = (text.len() + 1) + (3 * text.len() + 1);
+    // Every step but the last of each goes on by a byte: through the text, where pieces are set apart in it, through the
+    // text with them, which has at most two separators more for each byte, and through its marks.
+    let most = (text.len() + 1) + 2 * (3 * text.len() + 1);
     let stepwise = loop {
         let mut work = 1 + steps % 40;
         steps += 1;
