@@ -24,11 +24,25 @@ export class StoreError extends Error {
  * it is.
  */
 export function storeErrorAt(place: string, error: unknown): unknown {
-  const { syscall, code, message } = error as { syscall?: unknown; code?: unknown; message: string };
-  const isNamed = error instanceof StoreError ? message.includes(place) : typeof syscall !== "string";
-  if (isNamed) return error;
-  const kind = error instanceof StoreError ? error.kind : code === "ENOSPC" ? "full" : "io";
-  return new StoreError(kind, `${place} cannot be used: ${message}`, error);
+  const { message } = error as Error;
+  if (error instanceof StoreError)
+    return message.includes(place) ? error : new StoreError(error.kind, `${place} cannot be used: ${message}`, error);
+  const { syscall, code } = error as { syscall?: unknown; code?: unknown };
+  if (typeof syscall !== "string") return error;
+  return new StoreError(code === "ENOSPC" ? "full" : "io", `${place} cannot be used: ${message}`, error);
+}
+
+/** What the system says where a path leads to no file that could be read. */
+const NO_FILE = new Set<unknown>(["ENOENT", "ENOTDIR", "EISDIR"]);
+
+/**
+ * What it is that the system did not do with a file that has to be there: no descriptor was left, a right is missing, the device fails. Nothing
+ * where there is no such file, nor for what is no failure of the system's.
+ */
+export function systemFailure(error: unknown): "full" | "io" | undefined {
+  const { syscall, code } = Object(error) as { syscall?: unknown; code?: unknown };
+  if (typeof syscall !== "string" || NO_FILE.has(code)) return undefined;
+  return code === "ENOSPC" ? "full" : "io";
 }
 
 const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [

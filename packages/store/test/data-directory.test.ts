@@ -1,5 +1,5 @@
 /** A directory is made whole, used by one process, and let in only as it was left. */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
@@ -109,6 +109,31 @@ test("a directory that may not be looked at is not taken for none, or for one wi
   expect(() => bucketsIn(path)).toThrow("ELOOP");
   await expect(checkDirectory(path, openSql, () => false)).rejects.toThrow("ELOOP");
   expect(() => isEncrypted(path)).toThrow("ELOOP");
+});
+
+test("a secret that may not be looked at is not made anew", () => {
+  const path = made();
+  const secret = readFileSync(join(path, "secret"));
+  rmSync(join(path, "secret"));
+  symlinkSync("secret", join(path, "secret"));
+  expect(() => DataDirectory.open(path, openSql)).toThrow("ELOOP");
+  rmSync(join(path, "secret"));
+  writeFileSync(join(path, "secret"), secret);
+  const directory = DataDirectory.open(path, openSql);
+  directory.openBucket(0).close();
+  directory.close();
+});
+
+test.skipIf(process.platform === "win32")("a bucket is not damaged where no descriptor is left", () => {
+  const path = made();
+  const library = openBetterSqlite3 === undefined ? "node:sqlite" : "better-sqlite3";
+  const script = fileURLToPath(new URL("few-descriptors.mjs", import.meta.url));
+  const words = ["-c", 'ulimit -n 64; exec "$0" "$@"', process.execPath, script, path, library];
+  const { stdout, stderr } = spawnSync("sh", words, { encoding: "utf8" });
+  expect(stderr).toBe("");
+  const came = JSON.parse(stdout) as string[];
+  expect(new Set(came)).toEqual(new Set(["io", "open"]));
+  expect([came.at(0), came.at(-1)]).toEqual(["io", "open"]);
 });
 
 describe("a second process", () => {

@@ -5,7 +5,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
   closeSync,
-  existsSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -19,7 +18,7 @@ import { dirname, join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "../storage.ts";
-import { StoreError, storeErrorAt } from "../store-error.ts";
+import { StoreError, storeErrorAt, systemFailure } from "../store-error.ts";
 import {
   type BucketIdentity,
   checkTables,
@@ -152,7 +151,7 @@ export class DataDirectory implements Storage {
   readApplication(): StoredApplication | undefined {
     this.#refuseIfClosed();
     const path = join(this.path, APPLICATION);
-    if (!existsSync(path)) return undefined;
+    if (!isThere(path)) return undefined;
     const file = readFileSync(path);
     const header = APPLICATION_MAGIC.length + 4;
     const bytes = file.subarray(header + DIGEST_BYTES);
@@ -215,7 +214,7 @@ export function bucketsIn(directory: string): number {
 /** The package that a directory has, which may be in use, as it is stored. Nothing: none was deployed. */
 export function applicationIn(directory: string): Uint8Array | undefined {
   const path = join(directory, APPLICATION);
-  return existsSync(path) ? new Uint8Array(readFileSync(path)) : undefined;
+  return isThere(path) ? new Uint8Array(readFileSync(path)) : undefined;
 }
 
 /**
@@ -232,7 +231,7 @@ export async function restoreDirectory(
     throw new StoreError("refused", `${target} is there already: restore to a new path`);
   const fresh = `${target}.restoring`;
   // What one left that was killed goes. One that is under way has the lock of it.
-  if (existsSync(fresh)) releaseLock(takeLock(join(fresh, LOCK), fresh, openSql));
+  if (isThere(fresh)) releaseLock(takeLock(join(fresh, LOCK), fresh, openSql));
   rmSync(fresh, { recursive: true, force: true });
   let directory: DataDirectory | undefined;
   try {
@@ -265,7 +264,7 @@ export async function restoreDirectory(
 /** The secret of a directory, which gets one if it has none. */
 function readSecret(directory: string): Uint8Array {
   const path = join(directory, SECRET);
-  if (!existsSync(path)) writeDurably(directory, SECRET, randomBytes(SECRET_BYTES));
+  if (!isThere(path)) writeDurably(directory, SECRET, randomBytes(SECRET_BYTES));
   const secret = new Uint8Array(readFileSync(path));
   if (secret.length !== SECRET_BYTES) throw new StoreError("damaged", `${path} is not what was written`);
   return secret;
@@ -282,7 +281,7 @@ export function openBucket(directory: string, identity: BucketIdentity, openSql:
       const generation = generationPath(directory, identity.bucket);
       const key = headKeyOf(secretIn(directory));
       // A bucket without heads was not followed until now.
-      if (!hasHeads(checkTables(sql, identity)) && !existsSync(generation)) {
+      if (!hasHeads(checkTables(sql, identity)) && !isThere(generation)) {
         GenerationFile.make(generation, key);
         syncDirectory(dirname(generation));
       }
@@ -330,7 +329,7 @@ function bucketPath(directory: string, bucket: number): string {
 /** The number of buckets of a directory, which is made complete if its making was interrupted or has not begun. */
 function describe(directory: string, openSql: OpenSql, buckets: number, encryption: EncryptionChoice): number {
   const path = join(directory, DESCRIPTOR);
-  if (existsSync(path)) {
+  if (isThere(path)) {
     const found = readDescriptor(path);
     demandEncryption(directory, encryption, openSql);
     return found;
@@ -365,7 +364,7 @@ function readDescriptor(path: string): number {
 /** Makes an empty bucket beside its place and moves it there whole. One that is there is checked and kept. */
 function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSql): void {
   const path = bucketPath(directory, identity.bucket);
-  if (existsSync(path)) {
+  if (isThere(path)) {
     openBucket(directory, identity, openSql).close();
     return;
   }
@@ -398,14 +397,19 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
 
 /** Refuses, without opening it in SQLite, a file that is missing, empty, foreign or of another version. */
 export function checkHeader(path: string): void {
-  if (!existsSync(path)) throw new StoreError("damaged", "the file is missing");
-  if (!statSync(path).isFile()) throw new StoreError("refused", "not a file");
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new StoreError("damaged", "the file is missing");
+  if (!found.isFile()) throw new StoreError("refused", "not a file");
   const header = Buffer.alloc(100);
   const file = openSync(path, "r");
-  const length = readSync(file, header, 0, header.length, 0);
-  closeSync(file);
+  let length: number;
+  try {
+    length = readSync(file, header, 0, header.length, 0);
+  } finally {
+    closeSync(file);
+  }
   if (length === 0)
-    throw new StoreError("damaged", existsSync(`${path}-wal`) ? "the file is empty beside a log" : "the file is empty");
+    throw new StoreError("damaged", isThere(`${path}-wal`) ? "the file is empty beside a log" : "the file is empty");
   if (length < header.length || header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
     throw new StoreError("refused", "not an SQLite database");
   }
@@ -414,7 +418,7 @@ export function checkHeader(path: string): void {
 
 /** One process at a time: an exclusive transaction on a file of its own, which the system ends with the process. */
 function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnection {
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  if (!isThere(path)) closeSync(openSync(path, "a", 0o600));
   const sql = openSql(path);
   try {
     sql.run("BEGIN EXCLUSIVE");
@@ -434,13 +438,13 @@ function releaseLock(lock: SqlConnection): void {
   lock.close();
 }
 
-/** Runs `work`; a `StoreError` of it names the file. */
+/** Runs `work`; a `StoreError` of it names the file. What the system refuses tells nothing of what is in the file. */
 function refusing<Result>(path: string, work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    if (error instanceof StoreError) throw new StoreError(error.kind, `${path}: ${error.message}`, error);
-    throw new StoreError("damaged", `${path}: ${error instanceof Error ? error.message : error}`, error);
+    const kind = error instanceof StoreError ? error.kind : (systemFailure(error) ?? "damaged");
+    throw new StoreError(kind, `${path}: ${error instanceof Error ? error.message : error}`, error);
   }
 }
 

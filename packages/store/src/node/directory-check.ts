@@ -1,5 +1,5 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
-import { accessSync, constants, copyFileSync, existsSync } from "node:fs";
+import { accessSync, constants, copyFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
@@ -10,7 +10,7 @@ import { StoreError } from "../store-error.ts";
 import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
 import { DataDirectory, type OpenSql, openBucket, secretIn } from "./data-directory.ts";
 import { isDataDirectory } from "./directory-key.ts";
-import { syncDirectory, syncFile } from "./durable-files.ts";
+import { isThere, syncDirectory, syncFile } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
 
 /** What a directory has, and what is damaged of it, bucket by bucket. */
@@ -106,7 +106,7 @@ export async function repairDirectory(
     if (!damaged.has(bucket) && known !== undefined) return known;
     const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
     for (const name of [`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`]) {
-      if (!existsSync(name)) continue;
+      if (!isThere(name)) continue;
       copyFileSync(name, `${name}.before-${stamp}`);
       // Nobody else has what the repair leaves out.
       syncFile(`${name}.before-${stamp}`);

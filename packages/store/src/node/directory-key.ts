@@ -1,5 +1,5 @@
 /** Whether a data directory is encrypted, and whether the key that it is opened with is its own. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenSql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
@@ -58,6 +58,6 @@ export function prepareKeys(directory: string, key: Uint8Array): void {
   const folder = join(directory, KEYS_FOLDER);
   makeDirectory(folder);
   // Of a making that was interrupted, or of the one whose backup is restored.
-  if (existsSync(join(folder, KEY_CHECK))) keyOfFolder(folder, key);
+  if (isThere(join(folder, KEY_CHECK))) keyOfFolder(folder, key);
   else writeDurably(folder, KEY_CHECK, Buffer.from(checkOf(directoryKeyOf(key))));
 }

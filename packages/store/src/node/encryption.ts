@@ -1,5 +1,5 @@
 /** The encryption of a data directory: what it is opened with, how its buckets are, and how it is told whether bytes are what was written. */
-import { existsSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { PartitionsOf } from "../bucket.ts";
 import { PartitionStore } from "../partition-store.ts";
@@ -8,7 +8,7 @@ import type { Storage } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
 import { type IsSealed, OPENED } from "./bucket-check.ts";
-import { makeDirectory, makeFolders, syncDirectory, writeDurably } from "./durable-files.ts";
+import { isThere, makeDirectory, makeFolders, syncDirectory, writeDurably } from "./durable-files.ts";
 import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
 import {
   type DirectoryKey,
@@ -127,14 +127,14 @@ export class FolderKeys {
     const { target, fresh, before } = this.#demandPlace(folder);
     // One that was killed had moved the copy away: until there is another it is the only one.
     const putBack = (): void => {
-      if (existsSync(before) && !existsSync(target)) renameSync(before, target);
+      if (isThere(before) && !isThere(target)) renameSync(before, target);
     };
     try {
       putBack();
       for (const leftover of [fresh, before]) rmSync(leftover, { recursive: true, force: true });
       this.copyInto(fresh);
       // What cannot be moved, as the root of a device, is not emptied either.
-      if (existsSync(target)) renameSync(target, before);
+      if (isThere(target)) renameSync(target, before);
       renameSync(fresh, target);
     } catch (error) {
       // Keys of groups that may be erased from here on.
@@ -170,10 +170,10 @@ export class FolderKeys {
     // With a slash at the end what is beside it would be in it.
     const named = resolve(folder);
     // Of a link, what it names: what was copied there before would stay.
-    const target = existsSync(named) ? realpathSync(named) : named;
+    const target = isThere(named) ? realpathSync(named) : named;
     // Whatever else is there is somebody's, and would be gone; the keys themselves are being written to.
-    const isOwn = existsSync(target) && target === realpathSync(this.#folder);
-    if (isOwn || (existsSync(target) && !isReplaceable(target)))
+    const isOwn = isThere(target) && target === realpathSync(this.#folder);
+    if (isOwn || (isThere(target) && !isReplaceable(target)))
       throw new StoreError(
         "refused",
         `${target} is no copy of keys: name a folder that has one, is empty or is not there`,
@@ -184,7 +184,7 @@ export class FolderKeys {
   /** Throws if the operator's key is another by now, or is being changed. */
   #demandSame(): void {
     // In this order: a change that ends between the two is seen by its check.
-    const isChanging = existsSync(join(this.#folder, KEY_ROTATION));
+    const isChanging = isThere(join(this.#folder, KEY_ROTATION));
     if (isChanging || !readFileSync(join(this.#folder, KEY_CHECK)).equals(this.#check))
       throw new StoreError("busy", `the encryption key of ${this.#folder} was changed while it was read: do it again`);
   }
@@ -202,7 +202,7 @@ export function copyKeys(from: string, to: string, key: Uint8Array, openSql: Ope
 
 /** Whether a copy of keys may take the place of what is there: one that was made before, or a folder without anything. */
 function isReplaceable(path: string): boolean {
-  return statSync(path).isDirectory() && (existsSync(join(path, KEY_CHECK)) || readdirSync(path).length === 0);
+  return statSync(path).isDirectory() && (isThere(join(path, KEY_CHECK)) || readdirSync(path).length === 0);
 }
 
 /** Whether bytes are what was sealed, where they are encrypted. */

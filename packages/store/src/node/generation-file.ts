@@ -3,10 +3,11 @@
  * seen to be behind. It is written after each commit and not synced, so that it costs no wait: what it says was on stable storage
  * before, and after a loss of power it may be behind the bucket, never ahead of it.
  */
-import { closeSync, existsSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from "node:fs";
 import { sealOf } from "../heads.ts";
 import type { Generation, Guard } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
+import { isThere } from "./durable-files.ts";
 
 /** Two places that are written in turn: one of them is whole whenever the process ends. */
 const PLACES = 2;
@@ -24,7 +25,7 @@ export class GenerationFile implements Guard {
 
   /** Opens one. Throws a `StoreError` if there is none. */
   constructor(path: string, key: Uint8Array) {
-    if (!existsSync(path)) throw new StoreError("damaged", `${path}, which says how far the bucket is, is missing`);
+    if (!isThere(path)) throw new StoreError("damaged", `${path}, which says how far the bucket is, is missing`);
     this.key = key;
     this.#path = path;
     this.#file = openSync(path, "r+");

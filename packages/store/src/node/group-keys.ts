@@ -4,11 +4,12 @@
  * there is of it. Names of partitions are not in the file: they are found by a keyed hash.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomFillSync } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { configureFile } from "../tables.ts";
+import { isThere } from "./durable-files.ts";
 
 /** Length of the operator's key, and of those of groups. */
 export const KEY_BYTES = 32;
@@ -143,8 +144,8 @@ export function laterCheckOf(key: DirectoryKey): Uint8Array {
  */
 export function keyOfFolder(folder: string, key: Uint8Array): DirectoryKey {
   const path = join(folder, KEY_CHECK);
-  if (existsSync(join(folder, KEY_ROTATION))) throw new StoreError("refused", interruptionMessage(folder));
-  if (!existsSync(path))
+  if (isThere(join(folder, KEY_ROTATION))) throw new StoreError("refused", interruptionMessage(folder));
+  if (!isThere(path))
     throw new StoreError("refused", `${folder}, with the keys of the groups, is missing: restore it from its copy`);
   const check = readFileSync(path);
   const first = directoryKeyOf(key);

@@ -4,7 +4,6 @@
  */
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   openSync,
   readdirSync,
@@ -17,7 +16,7 @@ import {
 import { join } from "node:path";
 import type { OpenSql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { syncDirectory, writeDurably } from "./durable-files.ts";
+import { isThere, syncDirectory, writeDurably } from "./durable-files.ts";
 import {
   type DirectoryKey,
   decrypt,
@@ -58,7 +57,7 @@ export interface RotatedKeys {
  * changes nothing then.
  */
 export function rotateKey(folder: string, openSql: OpenSql, { before, next }: RotatedKeys): KeyRotation {
-  if (!existsSync(join(folder, KEY_ROTATION))) {
+  if (!isThere(join(folder, KEY_ROTATION))) {
     if (before === undefined) throw new StoreError("refused", `the key that ${folder} has is needed to change it`);
     const current = keyOfFolder(folder, before);
     const fresh = directoryKeyOf(next).wrapping;
@@ -75,7 +74,7 @@ export function rotateKey(folder: string, openSql: OpenSql, { before, next }: Ro
 export function endRotation(folder: string, next: Uint8Array, openSql: OpenSql): KeyRotation | undefined {
   for (const leftover of LEFTOVERS) erase(join(folder, leftover));
   const path = join(folder, KEY_ROTATION);
-  if (!existsSync(path)) return undefined;
+  if (!isThere(path)) return undefined;
   const { before, key } = begun(folder, next);
   const done = { keys: 0, damaged: 0 };
   for (const name of readdirSync(folder)) {
@@ -110,7 +109,7 @@ function begun(folder: string, next: Uint8Array): { readonly before: Uint8Array;
 
 /** Removes a file whose bytes are not to be found on the device afterwards, as far as that is up to who writes. */
 function erase(path: string): void {
-  if (!existsSync(path)) return;
+  if (!isThere(path)) return;
   const file = openSync(path, "r+");
   try {
     writeSync(file, new Uint8Array(statSync(path).size), 0);

@@ -1,9 +1,9 @@
 /** The backups that a data directory knows of: whoever erases a group is told which still have it. */
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredBackup } from "../storage.ts";
-import { writeDurably } from "./durable-files.ts";
+import { isThere, writeDurably } from "./durable-files.ts";
 
 /** What earlier releases noted, of all targets. */
 export const BACKUPS = "backups.json";
@@ -49,7 +49,7 @@ function backupsIn(directory: string, target: string): readonly KnownBackup[] {
 
 function notedIn(directory: string, name: string): readonly KnownBackup[] {
   const path = join(directory, name);
-  if (!existsSync(path)) return [];
+  if (!isThere(path)) return [];
   return (JSON.parse(readFileSync(path, "utf8")) as { readonly backups: readonly KnownBackup[] }).backups;
 }
 
