@@ -1,11 +1,12 @@
 /** What is missing where a database or a server begins is told there, with its cause. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { connect, open, schema, serve, text } from "../src/index.ts";
+import { applicationFiles, writeFiles } from "./served.ts";
 
 const note = schema("note", { body: text() });
 
@@ -244,4 +245,28 @@ test("every code of the SDK's own is in docs/errors.md, with what helps", async 
   const documented = [...own.matchAll(/^\| `([A-Z_]+)` \| \S/gm)].map(([, code]) => code);
   const { OWN_CODES } = await import("../../client/src/error.ts");
   expect([...documented].sort()).toEqual([...OWN_CODES].sort());
+});
+
+test("a core that has no room to start is told with that, by a server and by the doctor", () => {
+  const home = folder();
+  const why = "Out of memory: Cannot allocate Wasm memory for new instance";
+  const preload = join(home, "preload.cjs");
+  writeFileSync(preload, `WebAssembly.Instance = function () { throw new RangeError(${JSON.stringify(why)}); };`);
+  const application = join(home, "application");
+  writeFiles(
+    application,
+    applicationFiles({ note: "schema note { document note { field body type string { indexing: index } } }" }),
+  );
+  const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+  const ran = (...words: readonly string[]): readonly [number | null, string] => {
+    const data = join(home, "data");
+    const all = ["--require", preload, cli, ...words, "--data", data, "--port", "0"];
+    const { status, stdout, stderr } = spawnSync(process.execPath, all, { encoding: "utf8" });
+    return [status, stdout + stderr];
+  };
+  expect(ran("serve", "--app", application)).toEqual([
+    1,
+    expect.stringMatching(`^Cannot deploy ${application}: Internal error, reference .*\nRangeError: ${why}\n`),
+  ]);
+  expect(ran("doctor")).toEqual([1, expect.stringMatching(`PROBLEM core: .* cannot be started: ${why}\n.*ulimit -v`)]);
 });

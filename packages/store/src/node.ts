@@ -37,7 +37,7 @@ export {
   type LockHolder,
   lookAtDirectory,
 } from "./node/directory-look.ts";
-export { DiskReserve, RESERVE_BYTES, type SharedReserve } from "./node/disk-reserve.ts";
+export { DiskReserve, reserveBytesOf, type SharedReserve } from "./node/disk-reserve.ts";
 export { makeFolders, syncDirectory, writeDurably } from "./node/durable-files.ts";
 export {
   type EncryptedBuckets,

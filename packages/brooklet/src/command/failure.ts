@@ -30,6 +30,18 @@ function isMisuse(error: unknown): boolean {
 
 /** What the caller can do something about is one sentence; anything else is a defect of ours, with its trace. */
 export function explain(error: unknown): string {
+  const made = defectBehind(error);
+  return made === undefined ? told(error) : `${told(error)}\n${made.stack ?? made.message}`;
+}
+
+/** What made the failure that a number stands for: it happened in this process, and no log has it. */
+function defectBehind(error: unknown): Error | undefined {
+  if (!(error instanceof Error && error.cause instanceof Error)) return undefined;
+  const isNumbered = "code" in error && error.code === "INTERNAL";
+  return defectBehind(error.cause) ?? (isNumbered ? error.cause : undefined);
+}
+
+function told(error: unknown): string {
   if (BrookletError.is(error)) return `${messageOf(error)} (${error.code})`;
   if (!(error instanceof Error)) return String(error);
   const unreachable = unreachableReason(error);

@@ -8,7 +8,7 @@ import {
   isEncrypted,
   lookAtDirectory,
   MODELS_FOLDER,
-  RESERVE_BYTES,
+  reserveBytesOf,
 } from "@brooklet/store/node";
 import { openDatabase } from "../node/database.ts";
 import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
@@ -100,13 +100,15 @@ function encryptionFinding({ path, buckets, holder }: DirectoryLook): Finding {
 }
 
 function diskFinding(path: string): Finding {
-  const { bavail, blocks, bsize } = statfsSync(existing(path));
+  const place = existing(path);
+  const { bavail, blocks, bsize } = statfsSync(place);
   const [free, all] = [bavail * bsize, blocks * bsize];
   const reserve = statSync(join(path, "reserve"), { throwIfNoEntry: false })?.size;
   const room = `${mib(free)} of ${mib(all)} are free`;
   if (reserve === 0)
     return problem("disk", `${room}, and the reserve was given up: what grows is refused`, "give the device more room");
-  const wanted = reserve === undefined ? 2 * RESERVE_BYTES : RESERVE_BYTES;
+  const kept = reserveBytesOf(place);
+  const wanted = reserve === undefined ? 2 * kept : kept;
   if (free < wanted) return problem("disk", `${room}: too few to write`, "give the device more room");
   if (free < SHARE_LOW * all) return warning("disk", room, "give the device more room before it is full");
   return ok("disk", reserve === undefined ? room : `${room}, and ${mib(reserve)} are kept back`);

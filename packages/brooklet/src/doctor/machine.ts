@@ -1,7 +1,7 @@
 /** What of a machine and an installation a server needs. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { loadModule } from "@brooklet/core";
+import { instantiate, loadModule } from "@brooklet/core";
 import { openDatabase, sqliteNotice } from "../node/database.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
@@ -54,14 +54,18 @@ export function sqliteFinding(): Finding {
 export function coreFinding(): Finding {
   try {
     loadModule();
-    return ok("core", "its WebAssembly module is there");
   } catch (error) {
-    return problem(
-      "core",
-      `its WebAssembly module cannot be loaded: ${(error as Error).message}`,
-      "install brooklet anew",
-    );
+    const what = `its WebAssembly module cannot be loaded: ${(error as Error).message}`;
+    return problem("core", what, "install brooklet anew");
   }
+  try {
+    instantiate();
+  } catch (error) {
+    // A runtime sets aside far more addresses for its memory than it will use.
+    const what = `its WebAssembly module cannot be started: ${(error as Error).message}`;
+    return problem("core", what, "let the process have addresses without a bound (ulimit -v unlimited)");
+  }
+  return ok("core", "its WebAssembly module is there, and starts");
 }
 
 /** Examines the clock; `writtenMs` is the newest time that a file was written. */

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { Reserve } from "../reserve.ts";
 
 /** What is kept back unless it is said: that, or a hundredth of a small device. */
-export const RESERVE_BYTES: number = 64 << 20;
+const RESERVE_BYTES: number = 64 << 20;
 const DEVICE_PART = 0.01;
 const SMALLEST_BYTES = 4 << 20;
 const NAME = "reserve";
@@ -45,7 +45,7 @@ export class DiskReserve implements Reserve {
   }
 
   /** Makes the reserve of a directory, or takes what is there. On a device without room for it, it is given up from the start. */
-  static make(directory: string, bytes: number = usualBytes(directory)): DiskReserve {
+  static make(directory: string, bytes: number = reserveBytesOf(directory)): DiskReserve {
     const state = new Int32Array(new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT));
     const reserve = new DiskReserve({ directory, bytes, state });
     if (!reserve.#fill()) Atomics.store(state, STATE, GIVEN_UP);
@@ -141,7 +141,8 @@ export class DiskReserve implements Reserve {
   }
 }
 
-function usualBytes(directory: string): number {
+/** What is kept back on the device of a directory, where nothing else is said. */
+export function reserveBytesOf(directory: string): number {
   const { blocks, bsize } = statfsSync(directory);
   return Math.min(RESERVE_BYTES, Math.max(SMALLEST_BYTES, Math.floor(blocks * bsize * DEVICE_PART)));
 }
