@@ -437,6 +437,20 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
       ]);
     });
 
+    test("are hits whose text begins where it does in their language", async () => {
+      await page.goto("about:blank");
+      await page.goto(`${service.url}/console/#/search?group=odd&schema=note`);
+      const ways = (what: string): Promise<readonly string[]> =>
+        page.locator(what).evaluateAll((all) => all.map((one) => getComputedStyle(one).direction));
+      const hit = page.locator(".hit .title", { hasText: "שלום" });
+      await hit.click();
+      await page.locator(".detail dd").first().waitFor();
+      expect([await ways(".hit .title"), await ways(".detail dd")]).toEqual([
+        expect.arrayContaining(["ltr", "rtl"]),
+        expect.arrayContaining(["ltr", "rtl"]),
+      ]);
+    });
+
     test("are printed on as many pages as they need, dark on white", async () => {
       await page.emulateMedia({ colorScheme: "dark", media: "print" });
       try {
@@ -486,6 +500,40 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
       expect([name, wanted]).toEqual([name, width]);
     }
     await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test("a page that is enlarged four times shows every view, and all of their names", async () => {
+    await page.setViewportSize({ width: 320, height: 256 });
+    for (const name of ["Search", "Documents", "Schema", "Feed", "Activity"]) {
+      await view(name);
+      await page.waitForLoadState("networkidle");
+      const shown = await page.evaluate(() => {
+        const within = (outer: string): boolean => {
+          const { clientHeight = 0, scrollHeight = 0 } = document.querySelector(outer) ?? {};
+          return clientHeight > 0 && clientHeight === scrollHeight;
+        };
+        const names = [...document.querySelectorAll(".tabs button")].map((it) => it.getBoundingClientRect().right);
+        return { isWhole: within("main"), isNamed: Math.max(...names) <= document.documentElement.clientWidth };
+      });
+      expect([name, shown]).toEqual([name, { isWhole: true, isNamed: true }]);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+
+  test("what is chosen, and each bar, is seen where people have colours of their own", async () => {
+    await page.emulateMedia({ forcedColors: "active" });
+    await view("Activity");
+    await page.locator(".histogram div").first().waitFor();
+    const grounds = await page.evaluate(() => {
+      const ground = (what: string): string => {
+        const element = document.querySelector(what);
+        return element === null ? "none" : getComputedStyle(element).backgroundColor;
+      };
+      const chosen = [".tabs [aria-current]", ".item[aria-pressed=true]", ".histogram div"].map(ground);
+      return chosen.map((one) => one !== "none" && one !== "rgba(0, 0, 0, 0)" && one !== ground("body"));
+    });
+    expect(grounds).toEqual([true, true, true]);
+    await page.emulateMedia({ forcedColors: null });
   });
 
   test(`${DOCUMENTS.toLocaleString("en")} documents are a page of them`, async () => {

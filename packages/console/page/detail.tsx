@@ -158,7 +158,7 @@ function Editor({ fields, path, own, call, schema, onChanged, onRemoved }: Edito
           {Object.entries(fields).map(([name, value]) => (
             <>
               <dt>{name}</dt>
-              <dd>{shown(value)}</dd>
+              <dd dir="auto">{shown(value)}</dd>
             </>
           ))}
         </dl>

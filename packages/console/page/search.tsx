@@ -211,13 +211,13 @@ function Row({
   const features = Object.entries(featuresOf(hit));
   return (
     <button type="button" class="hit" aria-pressed={isOpen} onClick={onOpen}>
-      <span class="title">
+      <span class="title" dir="auto">
         <Marked text={first === undefined ? hit.id : shown(first[1])} />
       </span>
       <span class="score" title={features.map(([name, value]) => `${name} ${figure(value)}`).join("\n")}>
         {figure(hit.relevance)}
       </span>
-      <span class="more">
+      <span class="more" dir="auto">
         <Marked text={others.map(([, value]) => shown(value)).join(" · ")} />
       </span>
     </button>
