@@ -75,7 +75,10 @@ function item({ title, body, tags, writtenAt, why }: Found, words: readonly stri
   const day = make("time", writtenAt.toLocaleDateString(undefined, { dateStyle: "medium" }));
   const about = make("p", day, ...tags.map((tag) => make("span", `#${tag}`)));
   about.className = "about";
-  const parts = [make("h2", ...markWords(title, words)), make("p", ...markWords(snippet(body, words), words)), about];
+  const texts = [make("h2", ...markWords(title, words)), make("p", ...markWords(snippet(body, words), words))];
+  // A note is written from where its language begins, whatever that of the page is.
+  for (const text of texts) text.dir = "auto";
+  const parts = [...texts, about];
   if (why.length > 0) {
     const list = make("ul", ...why.map((reason) => make("li", reason)));
     parts.push(make("details", make("summary", "Why this note"), list));

@@ -109,6 +109,19 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     expect(await focused()).toMatch(/^house/);
   });
 
+  test("shows which tag is chosen where people have colours of their own", async () => {
+    await page.emulateMedia({ forcedColors: "active" });
+    const tag = page.getByRole("button", { name: /^house/ });
+    const ground = (): Promise<string> => tag.evaluate((it) => getComputedStyle(it).backgroundColor);
+    const before = await ground();
+    await tag.click();
+    await expect.poll(() => tag.getAttribute("aria-pressed")).toBe("true");
+    expect(await ground()).not.toBe(before);
+    await tag.click();
+    await expect.poll(() => tag.getAttribute("aria-pressed")).toBe("false");
+    await page.emulateMedia({ forcedColors: null });
+  });
+
   test("opens and searches without a network", async () => {
     await page.evaluate("navigator.serviceWorker.ready");
     await context.setOffline(true);
@@ -212,6 +225,22 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await apart.locator("#file").setInputFiles(path);
     await expect.poll(() => said.textContent()).toBe("10000 notes imported.");
     await expect.poll(() => apart.locator("#count").textContent()).toBe("10000 notes");
+    await other.close();
+  });
+
+  test("writes a note from where its language begins", async () => {
+    const other = await browser.newContext();
+    const apart = watched(await other.newPage());
+    await apart.goto(url);
+    const buffer = Buffer.from("# שלום עולם\nمرحبا بالعالم\n\n# A river\nA stone.\n");
+    await apart.locator("#file").setInputFiles({ name: "own.md", mimeType: "text/markdown", buffer });
+    await expect.poll(() => apart.locator("#count").textContent()).toBe("2 notes");
+    const ways = (what: string): Promise<string[]> =>
+      apart.locator(what).evaluateAll((all) => all.map((one) => getComputedStyle(one).direction).sort());
+    for (const what of ["#results h2", "#results h2 + p"]) expect(await ways(what)).toEqual(["ltr", "rtl"]);
+    await apart.locator("#query").fill("שלום");
+    await expect.poll(() => apart.locator("#count").textContent()).toMatch(/^1 /);
+    expect(await ways("#query")).toEqual(["rtl"]);
     await other.close();
   });
 
