@@ -2,7 +2,7 @@
 import type * as Brooklet from "brooklet";
 import { Window } from "happy-dom";
 import type * as ReactModule from "react";
-import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 
 const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
 const { connect, facet, int, open, schema, serve, string, text } = (await import(built)) as typeof Brooklet;
@@ -29,6 +29,8 @@ interface Sent {
   readonly body: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
   readonly release: () => void;
+  /** Until its answer is there, or it failed. */
+  readonly settled: Promise<void>;
 }
 
 let url: string;
@@ -57,12 +59,27 @@ function watched(isHeld = false) {
         release = resolve;
       });
       const signal = init.signal ?? new AbortController().signal;
-      sent.push({ body: JSON.parse(String(init.body)), signal, release });
-      if (isHeld) await released;
-      return await fetch(address, init);
+      const answer = (isHeld ? released : Promise.resolve()).then(() => fetch(address, init));
+      const settled = answer.then(
+        () => undefined,
+        () => undefined,
+      );
+      sent.push({ body: JSON.parse(String(init.body)), signal, release, settled });
+      return await answer;
     },
   });
   return { sent, client };
+}
+
+/** How many searches a change begins: each is planned when the effects of the change are done, which is before this returns. */
+function searchesBegunBy(change: () => unknown): number {
+  const planned = vi.spyOn(globalThis, "setTimeout");
+  try {
+    change();
+    return planned.mock.calls.length;
+  } finally {
+    planned.mockRestore();
+  }
 }
 
 const ids = (hits: readonly { readonly id: string }[]): string[] => hits.map(({ id }) => id);
@@ -77,9 +94,7 @@ describe("useSearch", () => {
     );
     expect(result.current).toMatchObject({ isSearching: true, result: undefined, hits: [], error: undefined });
     await waitFor(() => expect(ids(result.current.hits)).toEqual(["a"]));
-    rerender();
-    rerender();
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(searchesBegunBy(() => [rerender(), rerender()])).toBe(0);
     expect(sent).toHaveLength(1);
     expect(result.current).toMatchObject({ isSearching: false, result: { totalCount: 1 } });
     act(() => result.current.repeat());
@@ -117,7 +132,9 @@ describe("useSearch", () => {
     sent[1]?.release();
     await waitFor(() => expect(ids(result.current.hits)).toEqual(["a"]));
     sent[0]?.release();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await sent[0]?.settled;
+    // What comes of it is done by the end of this turn.
+    await act(() => new Promise((resolve) => setImmediate(resolve)));
     expect(ids(result.current.hits)).toEqual(["a"]);
     expect(result.current.error).toBeUndefined();
     rerender({ typed: "nothing" });
@@ -174,8 +191,7 @@ describe("useSearch", () => {
       { initialProps: { typed: "invoice", enabled: true } },
     );
     expect(result.current).toMatchObject({ isSearching: false, hits: [{ id: "a" }] });
-    rerender({ typed: "invitation", enabled: false });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(searchesBegunBy(() => rerender({ typed: "invitation", enabled: false }))).toBe(0);
     expect(sent).toHaveLength(1);
     expect(result.current).toMatchObject({ isSearching: false, hits: [{ id: "a" }] });
     rerender({ typed: "invitation", enabled: true });

@@ -140,10 +140,13 @@ test("killed in the middle of splits, nothing is lost and nothing is there twice
     child.stdout.setEncoding("utf8").on("data", (part) => {
       text += part;
     });
-    while (!text.includes("\n= ")) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!text.includes("\n= ")) await once(child.stdout, "data");
     // In some lives after a split was committed, and in the next one.
-    while (round % 2 === 0 && !text.includes("\ns\n")) await new Promise((resolve) => setTimeout(resolve, 5));
-    await new Promise((resolve) => setTimeout(resolve, 40 + round * 60));
+    while (round % 2 === 0 && !text.includes("\ns\n")) await once(child.stdout, "data");
+    // Somewhere in what it does next, later with each life.
+    const lines = (): number => text.split("\n").length;
+    const killedAt = lines() + 10 * round;
+    while (lines() < killedAt) await once(child.stdout, "data");
     child.kill("SIGKILL");
     await once(child, "close");
     for (const line of text.split("\n").slice(0, -1)) {

@@ -15,7 +15,10 @@ async function twoGateways() {
   const { cluster: writer } = await openCluster(memoryObjectStore(memory));
   await writer.deploy(packageOf({ note: NOTE }));
   let away: Promise<void> | undefined;
+  let hold = (): void => undefined;
+  let held = Promise.resolve();
   const store = memoryObjectStore(memory, async (work) => {
+    if (away !== undefined) hold();
     await away;
     return work();
   });
@@ -30,7 +33,12 @@ async function twoGateways() {
       away = new Promise((resolve) => {
         back = resolve;
       });
+      held = new Promise((resolve) => {
+        hold = resolve;
+      });
     },
+    /** Until a request waits for the store that is away. */
+    isHeld: () => held,
     comeBack: () => {
       away = undefined;
       back();
@@ -41,7 +49,10 @@ async function twoGateways() {
   };
 }
 
-const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 100));
+/** As many turns as whatever waits for nothing takes. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
 const countOf = async (...asked: Parameters<typeof search>): Promise<number> => (await search(...asked)).count;
 
 test("what is eventual is answered without the store, and sees what is new a moment later", async () => {
@@ -69,7 +80,7 @@ test("what is eventual is answered without the store, and sees what is new a mom
 });
 
 test("gets and visits may be content with what was known, too", async () => {
-  const { writer, reader, leave, comeBack } = await twoGateways();
+  const { writer, reader, leave, isHeld, comeBack } = await twoGateways();
   await put(writer, "alice", "1", { title: "a note", seen: 1 });
   await get(reader, "alice", "1");
   await visitAll(reader);
@@ -81,7 +92,8 @@ test("gets and visits may be content with what was known, too", async () => {
   expect(await visitAll(reader, true)).toEqual(["id:test:note:g=alice:1"]);
   let answered = 0;
   const strict = [get(reader, "alice", "1"), visitAll(reader)].map((read) => read.finally(() => (answered += 1)));
-  await pause();
+  await isHeld();
+  await turns();
   expect(answered).toBe(0);
   comeBack();
   expect(await Promise.all(strict)).toEqual([
@@ -105,19 +117,19 @@ test("a search that is not eventual costs requests, one that is costs none withi
 });
 
 test("what is being written is told to nobody before it is won, eventual or not", async () => {
-  const { writer, reader, leave, comeBack } = await twoGateways();
+  const { writer, reader, leave, isHeld, comeBack } = await twoGateways();
   await put(writer, "alice", "1", { title: "a note", seen: 1 });
   await put(reader, "alice", "2", { title: "a note", seen: 2 });
   leave();
   const written = put(reader, "alice", "3", { title: "a note", seen: 3 });
   // By then it is done in the database of this process, and on its way to the log.
-  await pause();
+  await isHeld();
   let isAnswered = false;
   const read = countOf(reader, "note", [ALICE, EVENTUAL]).then((count) => {
     isAnswered = true;
     return count;
   });
-  await pause();
+  await turns();
   const wasAnswered = isAnswered;
   comeBack();
   // Whoever saw it before might have seen what is lost.

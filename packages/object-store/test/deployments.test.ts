@@ -6,9 +6,6 @@ import type { ObjectStoreCluster, ObjectStoreClusterOptions } from "../src/objec
 import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
 
 const OTHER = packageOf({ note: NOTE.replace("seen type int", "seen type array<int>") });
-/** Long enough for whatever does not wait to be done. */
-const turns = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 300));
-
 /** Two servers over one memory, of which the first deploys. `before` is called before its application is stored, or its logs are read. */
 async function pair(
   before: (call: "application" | "read") => Promise<void>,
@@ -36,7 +33,11 @@ async function pair(
 
 test("what another server writes while a deployment is stored is decided by that", async () => {
   const late: Promise<unknown>[] = [];
-  const [one, two] = await pair(async (call) => {
+  let waits!: () => void;
+  const isWaiting = new Promise<void>((resolve) => {
+    waits = resolve;
+  });
+  const before = async (call: "application" | "read"): Promise<void> => {
     if (call !== "application") return;
     for (const [group, seen] of [
       ["alice", 5],
@@ -44,8 +45,13 @@ test("what another server writes while a deployment is stored is decided by that
       ["carol", 7],
     ] as const)
       late.push(put(two, group, "2", { title: "a note", seen }).catch((error: unknown) => error));
-    await turns();
-  });
+    await isWaiting;
+  };
+  const wait = async (): Promise<void> => {
+    waits();
+    await new Promise(setImmediate);
+  };
+  const [one, two] = await pair(before, { wait });
   const { warnings } = await one.deploy(OTHER);
   expect(warnings).toContainEqual(expect.stringMatching(/Field 'seen'.* no stored document has a value/));
   const refused = expect.objectContaining({ status: 400 });
