@@ -11,7 +11,7 @@ import {
   type LanguageModel,
 } from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
-import { type Embedder, GivenEmbedders } from "@brooklet/models";
+import { type Embedder, GivenEmbedders, lackOf } from "@brooklet/models";
 import { type Surroundings, serviceError } from "@brooklet/partition";
 import {
   type DeployedCore,
@@ -31,7 +31,7 @@ import {
   refuseEnding,
   restoreTo,
 } from "./object-backup.ts";
-import { CHECKS, type Check, checkOptions } from "./options.ts";
+import { CHECKS, type Check, checkOptions, embeddersCheck } from "./options.ts";
 import { startingError } from "./starting.ts";
 
 export * from "@brooklet/client";
@@ -87,11 +87,14 @@ export interface ObjectDatabase extends Client {
   close(): Promise<void>;
 }
 
+const MODELS = { embedders: embeddersCheck(lackOf) } satisfies Readonly<
+  Record<keyof NonNullable<OpenInOptions["models"]>, Check>
+>;
 const OPTIONS = {
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   embedders: CHECKS.settings,
-  models: CHECKS.models,
+  models: (value) => checkOptions("models", value, MODELS),
   languageModel: CHECKS.settings,
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof OpenInOptions, Check>>;

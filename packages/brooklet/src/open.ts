@@ -1,11 +1,12 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { AnySchema, ApplicationOptions, LanguageModel } from "@brooklet/client";
+import { lackOf } from "@brooklet/models";
 import type { ObjectStore } from "@brooklet/object-store";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import type { Client } from "./node/connect.ts";
 import type { EncryptionKey } from "./node/encryption-key.ts";
-import { CHECKS, type Check, checkOptions } from "./options.ts";
+import { CHECKS, type Check, checkOptions, modelsCheck } from "./options.ts";
 
 /** What to open. */
 export interface OpenOptions {
@@ -95,7 +96,7 @@ const OPTIONS = {
   shardBytes: CHECKS.count,
   embedders: CHECKS.settings,
   files: CHECKS.settings,
-  models: CHECKS.models,
+  models: modelsCheck(lackOf),
   languageModel: CHECKS.settings,
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof OpenOptions, Check>>;

@@ -15,7 +15,6 @@ type OptionKind =
   | "work"
   | "settings"
   | "store"
-  | "models"
   | "count"
   | "buckets"
   | "key"
@@ -54,7 +53,6 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
     (value) => isObject(Object(value).log) && isObject(Object(value).files),
     "a store, as s3() or postgres() of brooklet/object-store makes one",
   ),
-  models: (value) => checkOptions("models", value, MODELS),
   key: unless(
     (value) => isText(value) || isFunction(value) || value instanceof Uint8Array,
     "a key of 256 bits, as brooklet key makes one, or a function that gives it",
@@ -74,15 +72,27 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   schemas: unless((value) => Array.isArray(value) && value.every(isSchema), "a list of schemas made with schema()"),
 };
 
-const MODELS = {
-  embedders: unless(
-    (value) => Array.isArray(value) && value.every(isEmbedder),
+/** What something lacks to be an embedder; nothing: it is one. */
+type LackOf = (given: unknown) => string | undefined;
+
+/** A check of embedders. Who gives some knows what one is; a page does not, and loads nothing for it. */
+export function embeddersCheck(lackOf: LackOf): Check {
+  return unless(
+    (value) => Array.isArray(value) && value.every((one) => lackOf(one) === undefined),
     "a list of embedders, each with its `id`, its `shape` and the methods `embed` and `close`",
-  ),
-  modelFolder: CHECKS.text,
-  modelCache: CHECKS.text,
-  onNotice: CHECKS.listener,
-} satisfies Readonly<Record<keyof ModelOptions, Check>>;
+  );
+}
+
+/** A check of the models of a process. */
+export function modelsCheck(lackOf: LackOf): Check {
+  const checks = {
+    embedders: embeddersCheck(lackOf),
+    modelFolder: CHECKS.text,
+    modelCache: CHECKS.text,
+    onNotice: CHECKS.listener,
+  } satisfies Readonly<Record<keyof ModelOptions, Check>>;
+  return (value) => checkOptions("models", value, checks);
+}
 
 /** Throws what is wrong with the options of a call. What is required has to be there. */
 export function checkOptions(
@@ -105,11 +115,6 @@ export function checkOptions(
 
 function isSchema(value: unknown): value is AnySchema {
   return typeof value === "object" && value !== null && "codec" in value && "fields" in value && "name" in value;
-}
-
-function isEmbedder(value: unknown): boolean {
-  const { id, shape, embed, close } = Object(value);
-  return isText(id) && isText(shape) && isFunction(embed) && isFunction(close);
 }
 
 function excerpt(value: unknown): string {

@@ -2,12 +2,13 @@
 import type { Reranker } from "@brooklet/client";
 import type { Answered, AuditListener } from "@brooklet/gateway";
 import type { OperatorLimits } from "@brooklet/gateway/node";
+import { lackOf } from "@brooklet/models";
 import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import type { EncryptionKey } from "./node/encryption-key.ts";
 import type { Tracer } from "./node/telemetry.ts";
-import { CHECKS, type Check, checkOptions } from "./options.ts";
+import { CHECKS, type Check, checkOptions, modelsCheck } from "./options.ts";
 
 /** What to serve, and where. */
 export interface ServeOptions {
@@ -198,7 +199,7 @@ const OPTIONS = {
   cacheBytes: CHECKS.count,
   shardBytes: CHECKS.count,
   keepRemovesSeconds: CHECKS.count,
-  models: CHECKS.models,
+  models: modelsCheck(lackOf),
   modelOrigins: CHECKS.texts,
   secrets: CHECKS.settings,
   reranker: CHECKS.work,

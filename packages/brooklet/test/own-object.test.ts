@@ -124,9 +124,16 @@ test.each([
   [{}, "embedders is an object: give a list of embedders"],
   [[{}], "embedders is a list: give a list of embedders, each with its `id`"],
   [[{ id: "words", shape: "vector", embed: async () => [] }], "and the methods `embed` and `close`"],
+  [[{ id: "words", shape: "vectors", embed: async () => [], close: async () => {} }], "its `shape` and the methods"],
 ])("embedders that are none are refused before anything is opened: %j", async (embedders, said) => {
   const options = { schemas: [note], models: { embedders: embedders as never } };
   await expect(openIn(new StandInStorage(), options)).rejects.toThrow(said);
+});
+
+test("an object runs no models of files, and says so of an option that names some", async () => {
+  const options = { schemas: [note], models: { modelFolder: "./models" } as never };
+  const refused = { code: "INVALID_ARGUMENT", message: "models has no option 'modelFolder'" };
+  await expect(openIn(new StandInStorage(), options)).rejects.toMatchObject(refused);
 });
 
 test.each([

@@ -5,6 +5,7 @@ export {
   type Embedder,
   type Embedding,
   type EmbedRequest,
+  lackOf,
   type Purpose,
 } from "./embedder.ts";
 export { firstValues } from "./first-values.ts";

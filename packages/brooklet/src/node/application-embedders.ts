@@ -91,7 +91,7 @@ export class ApplicationEmbedders implements TextEmbedder {
 
   /**
    * Gets the models of an application ready, so that the first query does not wait for them. Only what is here: nothing is
-   * downloaded for it. What goes wrong is told to the request that needs the model.
+   * downloaded for it. What keeps one from being read is told now, to the operator, and to each request that needs the model.
    */
   async warm(application: DeployReport): Promise<void> {
     this.#served = application;
@@ -99,7 +99,19 @@ export class ApplicationEmbedders implements TextEmbedder {
     // Meanwhile another may be served, or none any more.
     if (this.#served !== application) return;
     const ready = this.#of(application).filter(({ id }) => !lacking.has(id));
-    await Promise.all([...this.#own, ...ready].map((embedder) => embedder.warm()));
+    await Promise.all([...this.#own, ...ready].map((embedder) => this.#warm(embedder, application)));
+  }
+
+  async #warm(embedder: MeasuredEmbedder, application: DeployReport): Promise<void> {
+    try {
+      await embedder.warm();
+    } catch (error) {
+      // One that is slow is left to the first who needs it, and one that was closed meanwhile is nobody's.
+      const isLate = ServiceError.is(error) && error.code === "TIMED_OUT";
+      if (isLate || this.#served !== application) return;
+      const why = error instanceof Error ? error.message : String(error);
+      this.#notices.tell(`embedder '${embedder.id}': ${why}`);
+    }
   }
 
   async missing(application: DeployReport): Promise<readonly string[]> {

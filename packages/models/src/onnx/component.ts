@@ -87,12 +87,15 @@ function openAi(settings: Settings): Embedder {
 }
 
 async function tokenizer(settings: Settings): Promise<Embedder> {
-  return new TokenizerEmbedder({
+  const embedder = new TokenizerEmbedder({
     id: settings.id,
     tokenizer: await settings.file("model"),
     specialTokens: settings.text("special-tokens", "true") === "true",
     ...(settings.has("max-length") ? { tokensMax: settings.number("max-length", 0) } : {}),
   });
+  // One that cannot be used is not open: that is its state, which operators see.
+  await embedder.warm();
+  return embedder;
 }
 
 async function recipeOf(settings: Settings): Promise<Recipe> {

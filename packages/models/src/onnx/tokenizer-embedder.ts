@@ -1,6 +1,6 @@
 /** A tokenizer as an embedder: the ids of a text's tokens, with zeros after the last. What cross-encoders are given. */
 import type { Embedder, Embedding, EmbedRequest } from "../embedder.ts";
-import { Tokens } from "./tokens.ts";
+import { SAMPLE, Tokens } from "./tokens.ts";
 
 /** How texts become tokens. */
 export interface TokenizerEmbedderOptions {
@@ -13,7 +13,7 @@ export interface TokenizerEmbedderOptions {
   readonly specialTokens?: boolean;
 }
 
-/** The embedder. The file is read when it is first asked. */
+/** The embedder. The file is read when it is first needed. */
 export class TokenizerEmbedder implements Embedder {
   readonly id: string;
   readonly shape = "vector";
@@ -26,10 +26,9 @@ export class TokenizerEmbedder implements Embedder {
   }
 
   embed({ texts, dimensions }: EmbedRequest): Promise<readonly Embedding[]> {
-    const { tokenizer, tokensMax = Number.POSITIVE_INFINITY, specialTokens = true } = this.#options;
+    const { tokensMax = Number.POSITIVE_INFINITY, specialTokens = true } = this.#options;
     const max = Math.min(tokensMax, dimensions);
-    this.#tokens ??= new Tokens(tokenizer, Number.POSITIVE_INFINITY);
-    const tokens = this.#tokens;
+    const tokens = this.#read();
     return Promise.resolve(
       texts.map((text) => {
         const values = new Float32Array(dimensions);
@@ -37,6 +36,19 @@ export class TokenizerEmbedder implements Embedder {
         return { shape: "vector", values };
       }),
     );
+  }
+
+  /** Reads the file, and has tokens made of a text: what is no vocabulary is found so. */
+  warm(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#read().withSpecial(SAMPLE);
+      resolve();
+    });
+  }
+
+  #read(): Tokens {
+    this.#tokens ??= new Tokens(this.#options.tokenizer, Number.POSITIVE_INFINITY);
+    return this.#tokens;
   }
 
   close(): Promise<void> {

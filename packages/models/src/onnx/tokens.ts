@@ -19,7 +19,7 @@ const PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
 /** Special tokens that stand around a text at most. */
 const ADDED_MAX = 8;
 /** A text that every tokenizer has tokens for. */
-const SAMPLE = "a";
+export const SAMPLE = "a";
 
 /** A tokenizer that knows its model's limit. */
 export class Tokens {
