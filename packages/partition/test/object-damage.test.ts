@@ -1,12 +1,13 @@
 /** Groups at the edge of which something stored is damaged: nobody is answered by it, and it can be erased as any group can. */
 import { Core, instantiate } from "@brooklet/core";
 import { expect, test } from "vitest";
-import type { PartitionKey } from "../src/cluster.ts";
+import type { MassOutcome, PartitionKey, Visit, VisitPage, VisitPosition } from "../src/cluster.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { objectName } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
 import { Platform } from "./object-setting.ts";
-import { apply, feed, KEY, NOTE, numberOf, plain } from "./shards-setting.ts";
+import { apply, decoder, feed, found, KEY, MINUTE_MS, NOTE, numberOf, plain, requestOf } from "./shards-setting.ts";
 
 const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
 const encoder = new TextEncoder();
@@ -38,6 +39,15 @@ function aboutWith(change: (about: Record<string, unknown>) => unknown): Uint8Ar
   return row;
 }
 
+/** All documents, and nothing of them. */
+const ALL: Visit = {
+  types: ["note"],
+  namespace: "",
+  selection: "",
+  fieldSet: "[id]",
+  tensorFormat: "",
+  format: "json",
+};
 const UPDATE = "UPDATE brooklet SET bytes = ? WHERE id = 0";
 /** What a database may have in the place of what was written. */
 const DAMAGES: readonly (readonly [name: string, statement: string, ...bindings: readonly Uint8Array[]])[] = [
@@ -53,7 +63,7 @@ const DAMAGES: readonly (readonly [name: string, statement: string, ...bindings:
   ["a note that says nothing of shards", UPDATE, aboutWith((about) => ({ ...about, note: "{}" }))],
   ["shards without end", UPDATE, aboutWith((about) => ({ ...about, note: note({ bits: 60 }) }))],
   ["no head", "DELETE FROM brooklet WHERE id = 0"],
-  ["a row of the tail that is too short", "INSERT INTO brooklet (id, bytes) VALUES (1, x'00')"],
+  ["a row of the tail that is too short", "INSERT OR REPLACE INTO brooklet (id, bytes) VALUES (1, x'00')"],
   ["another table", "ALTER TABLE brooklet ADD COLUMN other TEXT"],
 ];
 
@@ -124,4 +134,100 @@ test.each([0, 1])("a group with shards is erased whose shard %s takes no note si
   expect(statuses).toContain(507);
   expect((await cluster.erase(KEY)).key).toBe(KEY);
   expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+});
+
+test.each(damages)(
+  "a group is split though an attempt before left a shard with $name",
+  async ({ statement, bindings }) => {
+    const { platform, cluster } = await opened(300);
+    let isOpen = false;
+    platform.overheard = (verb) => {
+      isOpen ||= verb === "openShard";
+    };
+    // The shard is made, and the group does not come to give anything to it.
+    platform.using = (name, use) => {
+      if (name === KEY && use === "commit" && isOpen) throw new Error("disk I/O error: SQLITE_IOERR");
+    };
+    expect(await platform.split(KEY)).toBe(false);
+    expect(platform.stored()).toContain(nameOf(1));
+    platform.using = undefined;
+    platform.damage(nameOf(1), statement, ...bindings);
+    expect(await platform.split(KEY)).toBe(true);
+    await platform.rest(KEY);
+    for (let number = 0; number < 300; number += 7) expect(await numberOf(cluster, number)).toBe(number);
+    expect(await found(cluster, "select * from note where true")).toHaveLength(300);
+    expect(platform.stored().sort()).toEqual([0, 1].map(nameOf).sort());
+  },
+);
+
+/** What a directory may have in the place of the key of a group. */
+const LISTINGS = ["g:largf", "", "g:", "g:large2", "\u0000"];
+
+test.each(LISTINGS)("a group that is listed by the damaged name %j is missed, until it is written", async (name) => {
+  const { platform, cluster } = await opened(40);
+  await feed(cluster, [{ put: "id:x:note:g=other:1", fields: { n: 1 } }]);
+  platform.damageListing("UPDATE brooklet_key SET key = ? WHERE key = ?", name, KEY);
+  const everywhere = async (more: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+    const yql = "select * from note where true";
+    const request = requestOf({ yql, "streaming.selection": "true", ...more });
+    const { body } = await searchOnce(await platform.open(), request, MINUTE_MS);
+    const { fields, coverage } = JSON.parse(decoder.decode(body)).root;
+    return [fields.totalCount, coverage.full];
+  };
+  await expect(everywhere()).rejects.toMatchObject({ code: "STORE_CORRUPT", status: 500 });
+  expect(await everywhere({ "brooklet.partial": "true" })).toEqual([1, false]);
+  expect(platform.problems.map(String).join()).toContain("by names that are damaged");
+  // It is told in a visit, which goes on after it.
+  const visit = async () => {
+    let [documents, damage] = [0, ""];
+    for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
+      for (let from: VisitPosition | undefined = { partition: 0, after: "" }; from !== undefined; ) {
+        const page: VisitPage = await cluster.visit(
+          ALL,
+          { bucket, from, documentsMax: 7, bytesMax: 1 << 20 },
+          MINUTE_MS,
+        );
+        documents += page.documents;
+        damage += page.damage ?? "";
+        from = page.next;
+      }
+    return [documents, damage];
+  };
+  expect(await visit()).toEqual([1, "The stored data is damaged"]);
+  const failures: unknown[] = [];
+  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+  const none = { ...ALL, selection: "note.n == 100" };
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
+    for (let from: VisitPosition | undefined = { partition: 0, after: "" }; from !== undefined; ) {
+      const step = { bucket, from, documentsMax: 7, bytesMax: 1 << 20 };
+      const { next, failure }: MassOutcome = await cluster.applyWhere(none, step, remove, MINUTE_MS);
+      if (failure !== undefined) failures.push(failure.code);
+      from = next;
+    }
+  expect(failures).toEqual(["STORE_CORRUPT"]);
+  // Whether it has a value nobody knows.
+  const changed = packageOf({ note: NOTE.replace("field n type int", "field n type long") });
+  await expect(cluster.deploy(changed)).rejects.toThrow();
+  platform.evict(KEY);
+  expect(await apply(cluster, "put", 1, { n: 7 })).toBe(200);
+  expect([await everywhere(), await visit()]).toEqual([
+    [41, true],
+    [41, ""],
+  ]);
+  expect(platform.listed().sort()).toEqual([KEY, "g:other"]);
+});
+
+test("a visit goes on after a group that is damaged, and says so", async () => {
+  const { platform, cluster } = await opened(4);
+  await feed(cluster, [{ put: "id:x:note:g=other:1", fields: { n: 1 } }]);
+  platform.damage(KEY, UPDATE, new Uint8Array(64));
+  const told: (number | string)[] = [];
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
+    for (let from: VisitPosition | undefined = { partition: 0, after: "" }; from !== undefined; ) {
+      const page: VisitPage = await cluster.visit(ALL, { bucket, from, documentsMax: 7, bytesMax: 1 << 20 }, MINUTE_MS);
+      if (page.documents > 0) told.push(page.documents);
+      if (page.damage !== undefined) told.push(page.damage);
+      from = page.next;
+    }
+  expect(told.sort()).toEqual([1, "The stored data is damaged"]);
 });

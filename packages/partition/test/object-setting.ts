@@ -9,6 +9,7 @@ import {
   type ObjectSqlStorage,
   OnePartitionStore,
   RegistryStore,
+  StoreError,
 } from "@brooklet/store";
 import Database from "better-sqlite3";
 import type { DeployableEngine } from "../src/bucket-host.ts";
@@ -43,8 +44,10 @@ export class Platform {
   readonly #makeEngine: () => DeployableEngine;
   readonly #shardBytes: number | undefined;
   readonly #groups = new Map<string, Machine>();
-  readonly #directories = Array.from({ length: DIRECTORIES }, () => new DirectoryStore(durableObject(newStorage())));
-  readonly #registry = new RegistryStore(durableObject(newStorage()));
+  readonly #directoryStorages = Array.from({ length: DIRECTORIES }, newStorage);
+  readonly #registryStorage = newStorage();
+  #directories: (DirectoryStore | undefined)[] = [];
+  #registry: RegistryStore | undefined;
   readonly problems: unknown[] = [];
   /** What objects that are made from here on take on at a time. */
   admission: ObjectAdmissionLimits | undefined;
@@ -58,6 +61,8 @@ export class Platform {
   full: string | undefined;
   /** What the platform throws in place of setting the alarm of a group. */
   alarmRefusal: Error | undefined;
+  /** Told of each use of a storage before it is done; what it throws is thrown in place of it. */
+  using: ((name: string, use: Use, statement?: string) => void) | undefined;
   /** How many calls of objects the platform still lets gateways make; nothing: as many as they want. */
   subrequests: number | undefined;
 
@@ -153,7 +158,8 @@ export class Platform {
 
   /** The groups that are in a directory. */
   listed(): string[] {
-    return this.#directories.flatMap((directory) => directory.from(0, 1_000)).map(({ key }) => key);
+    const numbers = this.#directoryStorages.map((_, number) => number);
+    return numbers.flatMap((number) => this.#directory(number).from(0, 1_000)).map(({ key }) => key);
   }
 
   /** The names of the objects in which documents are stored. */
@@ -167,11 +173,65 @@ export class Platform {
     this.evict(key);
   }
 
+  /** Changes what is listed in all directories, in the same way. */
+  damageListing(statement: string, ...bindings: readonly unknown[]): void {
+    for (const { sql } of this.#directoryStorages)
+      if (sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'brooklet_key'").toArray().length > 0)
+        sql.exec(statement, ...bindings);
+    this.evictShared();
+  }
+
   /** Puts an object out of memory, as a platform does when it rests or is moved: another isolate may have it next. */
   evict(key: PartitionKey, shard = 0): void {
     const machine = this.#machine(shard === 0 ? key : objectName(key, shard));
     machine.group = undefined;
     machine.lives += 1;
+  }
+
+  /** Puts what is asked of all groups out of memory: the directories and the registry. */
+  evictShared(): void {
+    [this.#directories, this.#registry] = [[], undefined];
+  }
+
+  /** The names of all objects of groups that were ever asked for. */
+  names(): string[] {
+    return [...this.#groups.keys()];
+  }
+
+  /** The connection of an object, each use of whose storage is told of. */
+  #told(name: string, storage: () => ObjectSqlStorage): ObjectSqlStorage {
+    const using = (use: Use, statement?: string): void => this.using?.(name, use, statement);
+    return {
+      sql: {
+        exec: (...asked) => {
+          using("statement", asked[0]);
+          return storage().sql.exec(...asked);
+        },
+      },
+      transactionSync: (work) => {
+        const result = storage().transactionSync(() => {
+          const done = work();
+          using("commit");
+          return done;
+        });
+        using("committed");
+        return result;
+      },
+    };
+  }
+
+  #directory(number: number): DirectoryStore {
+    const storage = this.#directoryStorages[number] ?? fail(number);
+    const store = this.#directories[number];
+    if (store !== undefined) return store;
+    const made = new DirectoryStore(durableObject(this.#told(`directory ${number}`, () => storage)));
+    this.#directories[number] = made;
+    return made;
+  }
+
+  #registered(): RegistryStore {
+    this.#registry ??= new RegistryStore(durableObject(this.#told("registry", () => this.#registryStorage)));
+    return this.#registry;
   }
 
   #machine(key: string): Machine {
@@ -199,6 +259,7 @@ export class Platform {
       if (machine.lives !== lives) throw new Error("the object is out of memory");
       return machine.storage;
     };
+    const told = this.#told(name, storage);
     machine.group = new GroupObject({
       key,
       shard,
@@ -213,26 +274,32 @@ export class Platform {
               if (this.full === name && asked[0].startsWith("DROP")) this.full = undefined;
               if (this.full === name && asked[0].startsWith("INSERT"))
                 throw new Error("database or disk is full: SQLITE_FULL");
-              return storage().sql.exec(...asked);
+              return told.sql.exec(...asked);
             },
           },
-          transactionSync: (work) => storage().transactionSync(work),
+          transactionSync: (work) => told.transactionSync(work),
         },
         machine.billed,
       ),
       removeAll: async () => {
         await this.removal?.();
+        this.using?.(name, "removal");
         storage();
         machine.storage = newStorage();
       },
       alarm: {
-        get: async () => machine.alarmMs,
+        get: async () => {
+          this.using?.(name, "alarm");
+          return machine.alarmMs;
+        },
         set: async (atMs) => {
+          this.using?.(name, "alarm");
           if (this.alarmRefusal !== undefined) throw this.alarmRefusal;
           machine.alarmMs = atMs;
           machine.billed.written += 1;
         },
         clear: async () => {
+          this.using?.(name, "alarm");
           machine.alarmMs = undefined;
         },
       },
@@ -270,28 +337,28 @@ export class Platform {
         ),
       directory: (number) =>
         remote(
-          () => callsOf(this.#directories[number] ?? fail(number), this),
+          () => callsOf(() => this.#directory(number), this),
           () => failing("directory"),
         ),
       registry: () =>
         remote(
           () => ({
-            secret: async () => this.#registry.secret(),
+            secret: async () => this.#registered().secret(),
             application: async () => {
               await this.telling?.();
-              return this.#registry.application();
+              return this.#registered().application();
             },
             store: async (...asked: Parameters<RegistryStore["store"]>) => {
               await this.storing?.();
-              return this.#registry.store(...asked);
+              return this.#registered().store(...asked);
             },
-            lease: async (...asked: Parameters<RegistryStore["lease"]>) => this.#registry.lease(...asked),
-            release: async (lease: string) => this.#registry.release(lease),
-            state: async () => this.#registry.state(),
+            lease: async (...asked: Parameters<RegistryStore["lease"]>) => this.#registered().lease(...asked),
+            release: async (lease: string) => this.#registered().release(lease),
+            state: async () => this.#registered().state(),
             addSession: async (...asked: Parameters<RegistryStore["addSession"]>) =>
-              this.#registry.addSession(...asked),
-            session: async (session: number) => this.#registry.session(session),
-            prepareSession: async (session: number) => this.#registry.prepareSession(session),
+              this.#registered().addSession(...asked),
+            session: async (session: number) => this.#registered().session(session),
+            prepareSession: async (session: number) => this.#registered().prepareSession(session),
           }),
           () => failing("registry"),
         ),
@@ -310,27 +377,30 @@ function hasDocuments({ sql, transactionSync }: ObjectSqlStorage): boolean {
   return operations.length > 0 || (segments?.length ?? 0) > 0;
 }
 
-function callsOf(store: DirectoryStore, platform: Platform) {
+function callsOf(directory: () => DirectoryStore, platform: Platform) {
   return {
     add: async (key: string) => {
       await platform.noting?.();
-      store.add(key);
-      const fence = store.fence(0);
+      directory().add(key);
+      const fence = directory().fence(0);
       await platform.listing?.();
       return fence;
     },
-    fence: async (number: number) => store.fence(number),
+    fence: async (number: number) => directory().fence(number),
     remove: async (key: string) => {
       await platform.forgetting?.();
-      store.remove(key);
+      directory().remove(key);
     },
-    from: async (number: number, limit: number) => store.from(number, limit),
+    from: async (number: number, limit: number) => directory().from(number, limit),
   };
 }
 
 function fail(number: number): never {
   throw new Error(`there is no directory ${number}`);
 }
+
+/** What is done with a storage: a statement, the commit of a transaction and the end of it, removing everything, or asking for the alarm or setting it. */
+export type Use = "statement" | "commit" | "committed" | "removal" | "alarm";
 
 /** What kind of object is called. */
 type Called = "group" | "directory" | "registry";
@@ -355,12 +425,21 @@ function remote<Calls extends object>(
       const failure = failing();
       if (failure?.isDone === false) throw failure.error;
       const target = object() as Record<string, (...given: unknown[]) => unknown>;
-      const told = structuredClone(await target[name]?.(...copies));
+      const told = structuredClone(await answered(() => target[name]?.(...copies)));
       heard(name, asked, told);
       if (failure !== undefined) throw failure.error;
       return told;
     };
   return new Proxy({}, { get: call as (target: object, name: string | symbol) => unknown }) as Calls;
+}
+
+/** Of what the storage of an object throws only its words go anywhere. */
+async function answered(work: () => unknown): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof StoreError ? new Error(error.message) : error;
+  }
 }
 
 /** The storage of a new object. */

@@ -22,7 +22,8 @@ const FENCE = -1;
 export class DirectoryStore {
   readonly #sql: Sql;
   readonly #hashOf: (key: string) => number;
-  #exists: boolean;
+  /** Whether there is a table; nothing: a transaction that makes it failed, and may have made it. */
+  #known: boolean | undefined;
   /** The number of the last application of which every group has to know that comes here. */
   #fence = 0;
   /** The table of earlier releases. What is in it stays there, with its number; nothing is added. */
@@ -32,7 +33,7 @@ export class DirectoryStore {
   constructor(sql: Sql, hashOf: (key: string) => number = hashOfKey) {
     this.#sql = sql;
     this.#hashOf = hashOf;
-    this.#exists = hasTable(sql, "brooklet_key");
+    this.#known = hasTable(sql, "brooklet_key");
     this.#hasEarlier = hasTable(sql, "brooklet_group");
     if (this.#exists) this.#fence = this.#storedFence();
   }
@@ -52,8 +53,10 @@ export class DirectoryStore {
     const there = this.#neighbours(first);
     const known = there.find((one) => one.key === key);
     if (known !== undefined) return known.number;
-    const taken = new Set(there.map(({ number }) => number));
-    let number = first;
+    // One that is none of a key is what is left of this one.
+    const own = there.filter((one) => this.#firstPlace(one.key) === first);
+    const taken = new Set(own.map(({ number }) => number));
+    let number = there.find((one) => !taken.has(one.number))?.number ?? first;
     while (taken.has(number)) number += 1;
     if (number >= first + PLACES) throw new Error(`more than ${PLACES} keys have the hash of '${key}'`);
     this.#write(number, key);
@@ -89,15 +92,22 @@ export class DirectoryStore {
   }
 
   #write(number: number, key: string): void {
+    const exists = this.#exists;
+    this.#known = undefined;
     this.#sql.transaction(() => {
-      if (!this.#exists) this.#sql.run(TABLE);
+      if (!exists) this.#sql.run(TABLE);
       this.#sql.run("INSERT OR REPLACE INTO brooklet_key (number, key) VALUES (?, ?)", number, key);
     });
-    this.#exists = true;
+    this.#known = true;
+  }
+
+  get #exists(): boolean {
+    this.#known ??= hasTable(this.#sql, "brooklet_key");
+    return this.#known;
   }
 
   #firstPlace(key: string): number {
-    return FIRST + this.#hashOf(key) * PLACES;
+    return firstPlaceOf(key, this.#hashOf);
   }
 
   /** What is listed with the hash that has its places from `first` on. */
@@ -111,6 +121,17 @@ export class DirectoryStore {
     if (!this.#hasEarlier) return undefined;
     return this.#sql.all<{ number: number }>("SELECT number FROM brooklet_group WHERE key = ?", key)[0]?.number;
   }
+}
+
+/** Whether a key is the one that was listed with its number: another one is damaged, and which group it was of nobody knows. */
+export function isListedKey({ number, key }: NumberedKey): boolean {
+  const place = number - firstPlaceOf(key, hashOfKey);
+  // The numbers of earlier releases say nothing of their keys.
+  return number < FIRST || (place >= 0 && place < PLACES);
+}
+
+function firstPlaceOf(key: string, hashOf: (key: string) => number): number {
+  return FIRST + hashOf(key) * PLACES;
 }
 
 function hasTable(sql: Sql, name: string): boolean {

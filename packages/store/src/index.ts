@@ -1,9 +1,15 @@
 /** All SQL, over a port of three methods. `@brooklet/store/node` adds the data directory, `…/contract` the driver tests. */
 export { Bucket, type BucketOptions, type PartitionsOf } from "./bucket.ts";
 export { bucketOf } from "./bucket-of.ts";
-export { DirectoryStore } from "./directory-store.ts";
+export { DirectoryStore, isListedKey } from "./directory-store.ts";
 export { type BetterSqlite3, betterSqlite3 } from "./drivers/better-sqlite3.ts";
-export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage } from "./drivers/durable-object.ts";
+export {
+  type BilledRows,
+  durableObject,
+  type ObjectSql,
+  type ObjectSqlStorage,
+  objectStorageFailure,
+} from "./drivers/durable-object.ts";
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
 export { hasErased, hasPartitionBefore } from "./leftovers.ts";

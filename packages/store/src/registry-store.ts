@@ -34,13 +34,19 @@ const LEASE_MS = 60_000;
 /** Packages and the secret. Nothing is written before there is something to keep. */
 export class RegistryStore {
   readonly #sql: Sql;
-  #exists: boolean;
+  /** Whether there is a table; nothing: a transaction that may make it failed, and may have made it. */
+  #known: boolean | undefined;
   /** In memory alone: a deployment whose lease was lost is refused. */
   #lease: { readonly name: string; readonly number: number; readonly untilMs: number } | undefined;
 
   constructor(sql: Sql) {
     this.#sql = sql;
-    this.#exists = this.#isThere();
+    this.#known = this.#isThere();
+  }
+
+  get #exists(): boolean {
+    this.#known ??= this.#isThere();
+    return this.#known;
   }
 
   #isThere(): boolean {
@@ -134,13 +140,12 @@ export class RegistryStore {
     return bytes && base && { bytes, base: Number(new TextDecoder().decode(base)), isPrepared };
   }
 
-  /** If it fails, the table that it made is not there. */
+  /** If it fails, the table that it made may be there or not. */
   #transact(work: () => void): void {
-    const before = this.#exists;
     try {
       this.#sql.transaction(work);
     } catch (error) {
-      this.#exists = before;
+      this.#known = undefined;
       throw error;
     }
   }
@@ -167,7 +172,7 @@ export class RegistryStore {
 
   #write(kind: Kind, number: number, bytes: Uint8Array): void {
     if (!this.#exists) this.#sql.run(TABLE);
-    this.#exists = true;
+    this.#known = true;
     const insert = "INSERT INTO brooklet_piece (kind, number, piece, bytes) VALUES (?, ?, ?, ?)";
     for (let piece = 0; piece === 0 || piece * PIECE_BYTES < bytes.length; piece += 1) {
       this.#sql.run(insert, kind, number, piece, bytes.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES));

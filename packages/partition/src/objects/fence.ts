@@ -109,7 +109,12 @@ export async function deployFenced(applicationPackage: Uint8Array, setting: Fenc
   };
   const deployment = await prepareDeployment(applicationPackage, { ...setting, written, documents: fenced });
   const { application } = deployment;
-  if (application !== current && !(await port.registry().store(application.number - 1, application, lease)))
-    throw deploymentUnderWay();
+  if (application === current) return deployment;
+  try {
+    if (!(await port.registry().store(application.number - 1, application, lease))) throw deploymentUnderWay();
+  } catch (error) {
+    await written.release();
+    throw error;
+  }
   return deployment;
 }

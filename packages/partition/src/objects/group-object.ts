@@ -18,26 +18,17 @@ import type {
   VisitPage,
 } from "../cluster.ts";
 import type { SentQuery } from "../query/open-queries.ts";
-import {
-  filling,
-  objectName,
-  offspring,
-  recordToFill,
-  type ShardRecord,
-  StaleAttempt,
-  serves,
-  WHOLE,
-} from "../shards/shard.ts";
+import { filling, recordToFill, type ShardRecord, StaleAttempt, serves, WHOLE } from "../shards/shard.ts";
 import { ShardGuard } from "../shards/shard-guard.ts";
 import { errorFields } from "../thread-messages.ts";
 import { Fence } from "./fence.ts";
 import type { GroupObjectOptions, Served } from "./group-options.ts";
 import { isRestless, type RestingObject, restGroup } from "./group-rest.ts";
 import { type GroupSearch, searchGroup, searchGroupPart, searchGroupPlain } from "./group-search.ts";
-import { isDivisible, splitObject } from "./group-split.ts";
+import { dropOffspring, isDivisible, splitObject } from "./group-split.ts";
 import { leftOfDropped, noteErasure, readToErase, type ShardToErase, serveGroup } from "./group-stored.ts";
 import { ObjectAdmission } from "./object-admission.ts";
-import { checked, doneReply, isMoved, movedReply, stepEnd } from "./object-answer.ts";
+import { checked, doneReply, hasAnyMoved, isMoved, movedReply, stepEnd } from "./object-answer.ts";
 import {
   type GroupCalls,
   MESSAGES,
@@ -82,11 +73,9 @@ export class GroupObject implements GroupCalls {
   }
 
   load(load: Load, waiting: ObjectWaiting): Promise<ObjectReply<readonly LoadOutcome[]>> {
-    const hasMoved = (outcomes: readonly LoadOutcome[]): boolean =>
-      outcomes.some((told) => "outcome" in told && isMoved(told.outcome));
     const write = (host: BucketHost): Promise<readonly LoadOutcome[]> =>
       host.partition(this.#key).load(load, waiting.timeoutMs);
-    return this.#write(waiting, write, hasMoved, load.operations.length);
+    return this.#write(waiting, write, hasAnyMoved, load.operations.length);
   }
 
   get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
@@ -133,8 +122,11 @@ export class GroupObject implements GroupCalls {
 
   async prepareShard(shard: ShardBits, attempt: number, application: number, messages: number): Promise<void> {
     if (messages !== MESSAGES) throw otherMessages();
-    const { host } = await this.#ready(application);
-    const record = recordToFill(this.#record(host), shard, attempt);
+    await this.#opening();
+    await this.#take(application);
+    // What an attempt before left is nobody's, and need not be readable.
+    const { record: left, damage } = this.#toErase();
+    const record = recordToFill(damage === undefined ? left : undefined, shard, attempt);
     await this.#empty();
     this.#keep(this.#opened().host, record);
     this.#copies = 0;
@@ -157,8 +149,7 @@ export class GroupObject implements GroupCalls {
 
   async openShard(attempt: number): Promise<void> {
     const { host } = await this.#ready(0);
-    const record = filling(this.#record(host), attempt);
-    this.#keep(host, { ...record, isOpen: true });
+    this.#keep(host, { ...filling(this.#record(host), attempt), isOpen: true });
   }
 
   async dropShard(made: number): Promise<void> {
@@ -175,16 +166,17 @@ export class GroupObject implements GroupCalls {
     return readToErase(this.#options, () => this.#opened().host);
   }
 
-  /** Notes that it is being erased, and erases what came from it. */
-  async #noteErasure(toErase: ShardToErase): Promise<void> {
+  /** Notes that it is being erased, and erases what came from it. Whether it is noted, or nothing is there. */
+  async #noteErasure(toErase: ShardToErase): Promise<boolean> {
     const how = noteErasure(this.#options, toErase, (noted) => this.#keep(this.#opened().host, noted));
     if (how === "replaced") await this.#close();
-    if (toErase.record === undefined) return;
+    const isNoted = how !== "not noted";
+    if (toErase.record === undefined) return isNoted;
     this.#guard?.release();
     await this.#splitting;
     const { record = toErase.record } = this.#toErase();
-    const { port } = this.#options;
-    for (const { number, made } of offspring(record)) await port.group(objectName(this.#key, number)).dropShard(made);
+    await dropOffspring(this.#options, record);
+    return isNoted;
   }
 
   /** Gives half of its documents to a new shard. Whether it did. */
@@ -216,8 +208,7 @@ export class GroupObject implements GroupCalls {
       await this.#erased();
       return doneReply({ key: this.#key, erasedAt: Date.now() }, undefined, this.#application);
     } catch (thrown) {
-      const { failed, ...reply } = failedReply(thrown, this.#application, this.#options.onProblem);
-      return { ...reply, failed: { ...failed, outcome: "unknown" } };
+      return failedReply(thrown, this.#application, this.#options.onProblem, "unknown");
     }
   }
 
@@ -233,8 +224,13 @@ export class GroupObject implements GroupCalls {
     await this.#opening();
     // An alarm that rings is rung again, or was set before.
     if (this.#rests === 0) await this.#alarm.set();
-    await this.#noteErasure(this.#toErase());
+    const isNoted = await this.#noteErasure(this.#toErase());
     await this.#close();
+    // What is there and not listed would be in no search of all groups.
+    if (!isNoted) {
+      await this.#empty();
+      await this.#alarm.set();
+    }
     await this.#options.port.directory(this.#options.directory).remove(this.#key);
     await this.#empty();
     // Of these some may be listing it: whether there is anything to list is seen when it rests.
@@ -441,7 +437,6 @@ export class GroupObject implements GroupCalls {
 
   /** The host, with at least the application that the caller knows. */
   async #ready(application: number): Promise<Served> {
-    const { isolate, port } = this.#options;
     // What comes meanwhile is of the group that comes after it.
     await this.#erasing;
     const opening = this.#opening();
@@ -452,12 +447,17 @@ export class GroupObject implements GroupCalls {
       await this.#erased();
       this.#opened();
     }
-    if (isolate.number < Math.max(application, 1)) {
-      const newest = await port.registry().application();
-      if (newest !== undefined) isolate.deploy(newest);
-    }
+    await this.#take(application);
     if (this.#erasing !== undefined) return await this.#ready(application);
     return this.#opened();
+  }
+
+  /** Has the isolate go on with at least the application of a number. */
+  async #take(application: number): Promise<void> {
+    const { isolate, port } = this.#options;
+    if (isolate.number >= Math.max(application, 1)) return;
+    const newest = await port.registry().application();
+    if (newest !== undefined) isolate.deploy(newest);
   }
 
   /** Has the core of the isolate made: whatever an object is asked may be the first that is asked there. Nothing: it is. */

@@ -1,7 +1,7 @@
 /** The split of a group's object: half of its documents go to another object, which is called as any is. */
 import type { BucketHost } from "../bucket-host.ts";
 import type { PartitionKey } from "../cluster.ts";
-import { movingHalf, objectName, SHARD_BITS_MAX, type ShardRecord } from "../shards/shard.ts";
+import { movingHalf, objectName, offspring, SHARD_BITS_MAX, type ShardRecord } from "../shards/shard.ts";
 import type { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
 import { MESSAGES, type ObjectPort } from "./object-calls.ts";
@@ -20,6 +20,14 @@ export interface SplitObject {
 /** Whether a shard may give half of its documents away. */
 export function isDivisible({ isOpen, isErased, bits }: ShardRecord): boolean {
   return isOpen && isErased !== true && bits < SHARD_BITS_MAX;
+}
+
+/** Erases the shards that came from one. */
+export async function dropOffspring(
+  { key, port }: Pick<SplitObject, "key" | "port">,
+  record: ShardRecord,
+): Promise<void> {
+  for (const { number, made } of offspring(record)) await port.group(objectName(key, number)).dropShard(made);
 }
 
 /** Gives half of the documents to a new shard. Whether it did; why not is told to the operator. */

@@ -60,13 +60,14 @@ export function leftOfDropped(toErase: ShardToErase, number: number, made: numbe
 
 /**
  * Notes that it is being erased, so that this goes on though the object loses its memory. Where no note can be taken beside what is stored,
- * since that is damaged or the database is full, the note takes the place of it: what is opened of it has to be opened anew then.
+ * since that is damaged or the database is full, the note takes the place of it: what is opened of it has to be opened anew then. Nothing says of
+ * one that is not noted that it is being erased.
  */
 export function noteErasure(
   { key, connection, table, onProblem }: GroupObjectOptions,
   { record, isStored, damage }: ShardToErase,
   keep: (record: ShardRecord) => void,
-): "kept" | "replaced" {
+): "kept" | "replaced" | "not noted" {
   if (!isStored) return "kept";
   const noted = { ...(record ?? WHOLE), isErased: true };
   try {
@@ -83,7 +84,7 @@ export function noteErasure(
     // One that stands alone is emptied all the same, and one that cannot be read has nothing to go on with.
     if (record !== undefined && damage === undefined) throw error;
     onProblem(error);
-    return "kept";
+    return "not noted";
   }
 }
 

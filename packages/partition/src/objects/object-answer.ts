@@ -2,7 +2,7 @@
 import { type Answer, ServiceError } from "@brooklet/core";
 import type { Gone } from "../cancellation.ts";
 import { clock } from "../clock.ts";
-import type { VisitPage } from "../cluster.ts";
+import type { LoadOutcome, VisitPage } from "../cluster.ts";
 import { OBJECT_STEP_MS } from "../limits.ts";
 import type { SearchStage } from "../query/open-search.ts";
 import type { Waiting } from "../query/query-models.ts";
@@ -64,6 +64,11 @@ export function movedReply<Result>(shard: ShardRecord | undefined, application: 
 /** Whether a document is another shard's. */
 export function isMoved({ status }: { readonly status: number }): boolean {
   return status === MOVED;
+}
+
+/** The same of one of several that are written together. */
+export function hasAnyMoved(outcomes: readonly LoadOutcome[]): boolean {
+  return outcomes.some((told) => "outcome" in told && isMoved(told.outcome));
 }
 
 /** How the caller of an object waits, by the clock of this one. */

@@ -31,7 +31,7 @@ import { checkDeployment } from "../deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle, type TextEmbedder } from "../embedding.ts";
 import { failedOutcome, serviceError } from "../failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "../feeding.ts";
-import { OBJECT_LOAD_BYTES, OBJECTS_LOOK_MS, SEARCH_PARTITIONS } from "../limits.ts";
+import { OBJECT_LOAD_BYTES, OBJECTS_LOOK_MS } from "../limits.ts";
 import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
@@ -43,7 +43,7 @@ import { loadShards, own, toSend } from "../shards/shard-load.ts";
 import { ShardMaps } from "../shards/shard-map.ts";
 import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import { deployFenced, type FencedSetting } from "./fence.ts";
-import { walkGroups } from "./group-walk.ts";
+import { listedGroups, portions, walkGroups } from "./group-walk.ts";
 import type { DeployedCore } from "./isolate.ts";
 import { pageOf } from "./object-answer.ts";
 import {
@@ -57,8 +57,6 @@ import {
 } from "./object-calls.ts";
 import { askGroup, steadyPort } from "./platform-failure.ts";
 
-/** Groups that a search, or the look of a deployment, asks at a time. */
-const GROUPS_AT_ONCE = 32;
 /** Packages that wait to be activated. */
 const SESSIONS_KEPT = 4;
 
@@ -215,33 +213,33 @@ export class ObjectCluster implements Cluster {
   async #searchDirectory(query: Query, sent: SentQuery, step: SearchStep, waiting: CallerWaiting): Promise<Merged> {
     const found = new FoundParts(query, step.floor);
     const deadline = Deadline.in(waiting.timeoutMs, waiting.startMs, waiting.gone);
+    const pass = (error: unknown): void => {
+      found.passDamage(error, 1);
+      this.#options.onProblem?.(error);
+    };
     const search = async (key: PartitionKey): Promise<void> => {
       const part = (shard: ShardName): Promise<ShardAnswer<Merged>> =>
         this.#answered(key, shard, (group) => group.searchPart(sent, found.floor, this.#searching(waiting, shard)));
       try {
         for (const { partial } of await gather(this.#maps, key, part)) found.add(partial);
       } catch (error) {
-        found.passDamage(error, 1);
-        this.#options.onProblem?.(error);
+        pass(error);
       }
     };
-    for await (const some of step.keys === undefined ? this.groups(step.bucket) : portions(step.keys)) {
-      if (found.over || deadline.passed) return found.merged();
-      await Promise.all(some.map(search));
+    try {
+      for await (const some of step.keys === undefined ? this.groups(step.bucket) : portions(step.keys)) {
+        if (found.over || deadline.passed) return found.merged();
+        await Promise.all(some.map(search));
+      }
+    } catch (error) {
+      pass(error);
     }
     return found.merged();
   }
 
   /** The groups of a directory, as many at a time as are asked together. */
-  async *groups(directory: number): AsyncGenerator<readonly PartitionKey[]> {
-    for (let next = 0; ; ) {
-      const some = await this.#options.port.directory(directory).from(next, SEARCH_PARTITIONS);
-      const last = some.at(-1);
-      if (last === undefined) return;
-      yield* portions(some.map(({ key }) => key as PartitionKey));
-      if (some.length < SEARCH_PARTITIONS) return;
-      next = last.number + 1;
-    }
+  groups(directory: number): AsyncGenerator<readonly PartitionKey[]> {
+    return listedGroups(this.#options.port, directory);
   }
 
   get buckets(): number {
@@ -268,7 +266,12 @@ export class ObjectCluster implements Cluster {
     let [documents, bytes] = [0, 0];
     let damage: string | undefined;
     const { isFirstOnly = false } = step;
-    const next = await walkGroups(this.#options.port, step, deadline, async (key, from) => {
+    const damaged = (error: ServiceError): void => {
+      damage = error.message;
+      this.#options.onProblem?.(error.cause ?? error);
+    };
+    const walk = { port: this.#options.port, step, deadline, damaged };
+    const next = await walkGroups(walk, async (key, from) => {
       const most = isFirstOnly ? 1 : step.documentsMax - documents;
       const bounds = { from, bytesMax: step.bytesMax - bytes };
       const asked = (documentsMax: number): Promise<VisitPage> =>
@@ -313,7 +316,12 @@ export class ObjectCluster implements Cluster {
     const done = new MassCount();
     let told: Pick<MassOutcome, "apart" | "failure"> = {};
     const sent = { ...operation, body: own(operation.body) };
-    const next = await walkGroups(this.#options.port, step, deadline, async (key, from, number) => {
+    const damaged = (error: ServiceError): void => {
+      told = { failure: failedOutcome(error) };
+      this.#options.onProblem?.(error.cause ?? error);
+    };
+    const walk = { port: this.#options.port, step, deadline, damaged };
+    const next = await walkGroups(walk, async (key, from, number) => {
       const bounds = { from, documentsMax: step.documentsMax - done.documents, bytesMax: step.bytesMax };
       const apply = (group: GroupCalls): Promise<ObjectReply<MassOutcome>> =>
         group.applyWhere(visit, bounds, sent, this.#waiting(deadline.remainingMs));
@@ -479,11 +487,6 @@ interface PlainSearch {
 /** Stands here, and is no closure of each search: the code of those does not stay (docs/decisions/0187). */
 function searchPlain(group: GroupCalls, { sent, waiting }: PlainSearch): Promise<ObjectReply<Answer | null>> {
   return group.searchPlain(sent, waiting);
-}
-
-/** As many keys at a time as are asked together. */
-function* portions(keys: readonly PartitionKey[]): Generator<readonly PartitionKey[]> {
-  for (let from = 0; from < keys.length; from += GROUPS_AT_ONCE) yield keys.slice(from, from + GROUPS_AT_ONCE);
 }
 
 /** A query of this moment. */

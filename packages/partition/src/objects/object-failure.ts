@@ -4,15 +4,16 @@ import type { MassOutcome } from "../cluster.ts";
 import { isOperators, serviceError } from "../failure.ts";
 import { errorFields } from "../thread-messages.ts";
 
-/** The reply of an object that failed, of which the operator is told what is his. */
+/** The reply of an object that failed, of which the operator is told what is his. `outcome`: of what may be done in part, whatever failed. */
 export function failedReply(
   thrown: unknown,
   application: number,
   onProblem: (error: unknown) => void,
+  outcome?: ServiceErrorFields["outcome"],
 ): { readonly failed: ServiceErrorFields; readonly application: number } {
   const error = serviceError(thrown);
   if (isOperators(error)) onProblem(error.cause ?? error);
-  return { failed: errorFields(error), application };
+  return { failed: { ...errorFields(error), ...(outcome !== undefined && { outcome }) }, application };
 }
 
 /** Whether something was asked of a database that is closed. */

@@ -1,6 +1,7 @@
 /** Failures of the platform, not of an object: what is told of them, and whether to ask again. */
 import { ServiceError } from "@brooklet/core";
-import { SPENT } from "../failure.ts";
+import { objectStorageFailure, StoreError } from "@brooklet/store";
+import { SPENT, serviceError } from "../failure.ts";
 import { type ObjectPort, otherMessages } from "./object-calls.ts";
 
 /** What a failure of the platform means: too much at a time, an object that was moved meanwhile, or a call too many. */
@@ -21,9 +22,15 @@ export function platformFailure(error: unknown, writes: boolean): unknown {
     });
   }
   if (isUnknownCall(error)) return otherMessages(error);
-  if (!isRetryable(error)) return error;
+  if (!isRetryable(error)) return storageFailure(error);
   const message = "The object that was asked was moved or started again meanwhile; ask again";
   return unavailable("UNAVAILABLE", message, error, writes ? "unknown" : "not_applied");
+}
+
+/** Of what failed in an object its words alone come here: what they say of its storage. */
+function storageFailure(error: unknown): unknown {
+  const failure = error instanceof StoreError ? error : objectStorageFailure(error);
+  return failure instanceof StoreError ? serviceError(failure) : error;
 }
 
 function unavailable(

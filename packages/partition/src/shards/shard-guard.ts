@@ -16,8 +16,8 @@ export interface Gate {
 
 /** The guard of one shard. */
 export class ShardGuard {
-  /** What the shard is. Set in the turn in which it is committed. */
-  record: ShardRecord;
+  #record: ShardRecord;
+  #stored: (() => ShardRecord) | undefined;
   /** Half of its documents is being given away. */
   isSplit = false;
   #held: (Gate & { readonly half: ShardBits }) | undefined;
@@ -25,7 +25,22 @@ export class ShardGuard {
   readonly #working = new Set<Promise<void>>();
 
   constructor(record: ShardRecord) {
-    this.record = record;
+    this.#record = record;
+  }
+
+  /** What the shard is. Set in the turn in which it is committed. */
+  get record(): ShardRecord {
+    if (this.#stored !== undefined) this.record = this.#stored();
+    return this.#record;
+  }
+
+  set record(record: ShardRecord) {
+    [this.#record, this.#stored] = [record, undefined];
+  }
+
+  /** Whether something was committed is not known: what the shard is says what is `stored`, which is read when it is asked next. */
+  doubt(stored: () => ShardRecord): void {
+    this.#stored = stored;
   }
 
   /** Whether there is anything to guard: not in a group that is one partition. */

@@ -9,7 +9,7 @@ import { drive } from "../drive.ts";
 import { SPLIT_PAGE_BYTES, SPLIT_PAGE_DOCUMENTS, SPLIT_WAIT_MS } from "../limits.ts";
 import type { Maintenance } from "../maintenance.ts";
 import { placeOf, sourceOf } from "../place.ts";
-import { holdsHash, keptHalf, movingHalf, readRecord, type ShardRecord, shardHash } from "./shard.ts";
+import { holdsHash, keptHalf, movingHalf, readRecord, type ShardRecord, shardHash, WHOLE } from "./shard.ts";
 import type { ShardGuard } from "./shard-guard.ts";
 import type { MovedOperations, MovedPage, SplitParent } from "./split.ts";
 
@@ -156,7 +156,13 @@ export class ShardStore {
         const committed = (): void => {
           guard.record = after;
         };
-        await this.#maintenance.divide(bucket, this.#key, keptHalf(record), { noteOf, committed });
+        try {
+          await this.#maintenance.divide(bucket, this.#key, keptHalf(record), { noteOf, committed });
+        } catch (error) {
+          // A device that failed may have it.
+          guard.doubt(() => this.record ?? WHOLE);
+          throw error;
+        }
       },
       end,
     };

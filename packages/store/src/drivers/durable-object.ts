@@ -37,7 +37,7 @@ export function durableObject(storage: ObjectSqlStorage, billed: BilledRows = { 
       for (const row of rows) withViews(row);
       return rows as Row[];
     } catch (error) {
-      throw failureOf(error);
+      throw objectStorageFailure(error);
     }
   };
   return {
@@ -45,12 +45,19 @@ export function durableObject(storage: ObjectSqlStorage, billed: BilledRows = { 
     run: (statement, ...bindings) => {
       exec(statement, bindings);
     },
-    transaction: (work) =>
-      storage.transactionSync(() => {
-        const result = work();
-        if (result instanceof Promise) throw new TypeError("a transaction must not await");
-        return result;
-      }),
+    transaction: (work) => {
+      let isDone = false;
+      try {
+        return storage.transactionSync(() => {
+          const result = work();
+          if (result instanceof Promise) throw new TypeError("a transaction must not await");
+          isDone = true;
+          return result;
+        });
+      } catch (error) {
+        throw isDone ? objectStorageFailure(error) : error;
+      }
+    },
     close: () => undefined,
   };
 }
@@ -63,8 +70,8 @@ function withViews(row: Record<string, unknown>): void {
   }
 }
 
-/** What the platform says of a failure: SQLite's code stands somewhere in its text. */
-function failureOf(error: unknown): unknown {
+/** What the platform says of a failure of an object's storage: SQLite's code stands somewhere in its text. */
+export function objectStorageFailure(error: unknown): unknown {
   const message = error instanceof Error ? error.message : String(error);
   // A plan that is free has so many rows a day, which are counted for the whole account.
   if (/exceeded allowed rows/i.test(message)) return new StoreError("spent", message, error);
