@@ -62,9 +62,10 @@ async function answer(request: Request, env: Env, context: ExecutionContext): Pr
   return gateway.respond(request, rawTarget, context);
 }
 
-/** The answer where the gateway could not be opened: what the platform does not do for now is told as that. */
+/** The answer where the gateway could not be opened: what the platform does not do for now, or what is stored is damaged, is told as that. */
 function refusal(error: unknown): Response {
-  if (isServiceError(error) && (error.status === 503 || error.status === 507)) {
+  if (isServiceError(error) && (error.status === 503 || error.status === 507 || error.code === "STORE_CORRUPT")) {
+    if (error.status === 500) onProblem(error);
     const { code, message, status, outcome } = error;
     return Response.json({ code, message, outcome }, { status });
   }

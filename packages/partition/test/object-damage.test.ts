@@ -6,7 +6,7 @@ import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { objectName } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
-import { Platform } from "./object-setting.ts";
+import { makeIsolate, Platform } from "./object-setting.ts";
 import { apply, decoder, feed, found, KEY, MINUTE_MS, NOTE, numberOf, plain, requestOf } from "./shards-setting.ts";
 
 const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
@@ -230,4 +230,68 @@ test("a visit goes on after a group that is damaged, and says so", async () => {
       from = page.next;
     }
   expect(told.sort()).toEqual([1, "The stored data is damaged"]);
+});
+
+const OVERWRITE = "UPDATE brooklet_piece SET bytes = ? WHERE kind = ?";
+const CUT = "UPDATE brooklet_piece SET bytes = substr(bytes, 1, length(bytes) - 9) WHERE kind = ?";
+const GONE = "DELETE FROM brooklet_piece WHERE kind = ?";
+/** What a registry may have in the place of a package, its copy or its digest. */
+const PACKAGES: readonly (readonly [name: string, statement: string, ...bindings: readonly unknown[]])[] = [
+  ["nothing that can be read", OVERWRITE, new Uint8Array(64)],
+  ["an empty one", OVERWRITE, new Uint8Array()],
+  ["one that is cut", CUT],
+  ["another one that can be read", OVERWRITE, packageOf({ other: "schema other { document other { } }" })],
+  ["none", GONE],
+];
+const inRegistry = PACKAGES.flatMap(([name, statement, ...bindings]) =>
+  ["application", "copy", "digest"].map((kind) => ({ name, kind, statement, bindings })),
+);
+
+test.each(inRegistry)("$name in the place of the $kind of what is deployed loses nothing", async (damage) => {
+  const { platform, cluster } = await opened(4);
+  const WITHOUT = packageOf({ other: "schema other { document other { field n type int { } } }" });
+  platform.damageRegistry(damage.statement, ...damage.bindings, damage.kind);
+  platform.isolate = makeIsolate(makeEngine);
+  platform.evict(KEY);
+  const later = await platform.open();
+  expect(await numberOf(later, 3)).toBe(3);
+  // It is known of what is stored, too, for who would take it away.
+  await expect(later.deploy(WITHOUT)).rejects.toMatchObject({ status: 400 });
+  await later.deploy(packageOf({ note: NOTE, other: "schema other { document other { } }" }));
+  expect([await numberOf(later, 3), await numberOf(cluster, 3)]).toEqual([3, 3]);
+  platform.evictShared();
+  platform.isolate = makeIsolate(makeEngine);
+  platform.evict(KEY);
+  expect(await numberOf(await platform.open(), 3)).toBe(3);
+});
+
+test("where what is deployed and its copy are damaged, it is said, and nothing takes its place", async () => {
+  const { platform, cluster } = await opened(4);
+  platform.damageRegistry(CUT, "application");
+  platform.damageRegistry(OVERWRITE, new Uint8Array(64), "copy");
+  const said = { code: "STORE_CORRUPT", status: 500, message: expect.stringContaining("and so is its copy") };
+  await expect(cluster.deploy(packageOf({ note: `${NOTE} ` }))).rejects.toMatchObject(said);
+  platform.isolate = makeIsolate(makeEngine);
+  platform.evict(KEY);
+  await expect(platform.open()).rejects.toMatchObject({ ...said, status: 500 });
+});
+
+test("a package that an earlier release kept, without a digest, is told to be damaged where it cannot be read", async () => {
+  const { platform, cluster } = await opened(4);
+  for (const kind of ["copy", "digest"]) platform.damageRegistry(GONE, kind);
+  platform.isolate = makeIsolate(makeEngine);
+  platform.evict(KEY);
+  expect(await numberOf(await platform.open(), 3)).toBe(3);
+  platform.damageRegistry(OVERWRITE, new Uint8Array([0]), "application");
+  platform.isolate = makeIsolate(makeEngine);
+  const message = expect.stringMatching(
+    /^The application package that is stored cannot be read: services.xml is missing/,
+  );
+  await expect(platform.open()).rejects.toMatchObject({ code: "STORE_CORRUPT", message });
+  // Who has it in memory knows what may take its place, and what may not.
+  await expect(cluster.deploy(packageOf({ other: "schema other { document other { } }" }))).rejects.toMatchObject({
+    status: 400,
+  });
+  await cluster.deploy(packageOf({ note: NOTE, other: "schema other { document other { } }" }));
+  expect(await numberOf(await platform.open(), 3)).toBe(3);
 });

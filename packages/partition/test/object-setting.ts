@@ -173,6 +173,12 @@ export class Platform {
     this.evict(key);
   }
 
+  /** Changes what the registry has. */
+  damageRegistry(statement: string, ...bindings: readonly unknown[]): void {
+    this.#registryStorage.sql.exec(statement, ...bindings);
+    this.evictShared();
+  }
+
   /** Changes what is listed in all directories, in the same way. */
   damageListing(statement: string, ...bindings: readonly unknown[]): void {
     for (const { sql } of this.#directoryStorages)

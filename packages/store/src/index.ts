@@ -47,7 +47,7 @@ export type {
   TailKey,
 } from "./partitions.ts";
 export { type FilePool, PoolStorage } from "./pool-storage.ts";
-export { type DeploymentState, RegistryStore, type StoredSession } from "./registry-store.ts";
+export { DAMAGED_APPLICATION, type DeploymentState, RegistryStore, type StoredSession } from "./registry-store.ts";
 export type { Reserve } from "./reserve.ts";
 export type { Blobs, Sql, SqlConnection, SqlValue } from "./sql.ts";
 export { memoryStorage, SECRET_BYTES, type Storage, type StoredApplication, type StoredBackup } from "./storage.ts";

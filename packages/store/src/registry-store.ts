@@ -1,9 +1,13 @@
 /**
  * What all groups of an application share where each has a database of its own: the application packages by their numbers, the
- * packages that were sent and are not activated yet, and the secret. A package is kept in pieces, as a value may have 2 MB.
+ * packages that were sent and are not activated yet, and the secret. A package is kept in pieces, as a value may have 2 MB. That which
+ * is deployed is kept twice, with a digest: without it nobody could read what all groups have stored, nor take its place.
  */
+/// <reference path="./siphash.d.ts" />
+import SipHash from "siphash";
 import type { Sql } from "./sql.ts";
 import { SECRET_BYTES, type StoredApplication } from "./storage.ts";
+import { StoreError } from "./store-error.ts";
 
 const PIECE_BYTES: number = 1 << 20;
 const TABLE =
@@ -11,7 +15,13 @@ const TABLE =
 /** Packages that were active before the one that is; an object that is behind takes the newest. */
 const OLD_APPLICATIONS = 1;
 
-type Kind = "application" | "base" | "prepared" | "secret" | "session";
+/** What is said where neither of both is what was written. */
+export const DAMAGED_APPLICATION = "the application package that is deployed is damaged, and so is its copy";
+
+/** What is kept of an application that is deployed. */
+const DEPLOYED = ["application", "copy", "digest"] as const;
+
+type Kind = (typeof DEPLOYED)[number] | "base" | "prepared" | "secret" | "session";
 
 /** A package that waits to be activated. */
 export interface StoredSession {
@@ -69,14 +79,21 @@ export class RegistryStore {
 
   /** Number of the application that is deployed; 0: none is. */
   get number(): number {
-    return this.#last("application");
+    return Math.max(this.#last("application"), this.#last("copy"));
   }
 
-  /** The application that is deployed. */
+  /** The application that is deployed. Throws a `StoreError` where it is damaged, with its copy. */
   application(): StoredApplication | undefined {
     const { number } = this;
-    const bytes = number === 0 ? undefined : this.#read("application", number);
-    return bytes && { number, bytes };
+    if (number === 0) return undefined;
+    const [bytes, digest] = [this.#read("application", number), this.#read("digest", number)];
+    if (bytes !== undefined && digest !== undefined && equal(digestOf(bytes), digest)) return { number, bytes };
+    const copy = this.#read("copy", number);
+    // A release before this kept neither a digest nor a copy.
+    const isEarlier = digest === undefined && copy === undefined;
+    if (bytes !== undefined && (isEarlier || (copy !== undefined && equal(bytes, copy)))) return { number, bytes };
+    if (copy !== undefined && digest !== undefined && equal(digestOf(copy), digest)) return { number, bytes: copy };
+    throw new StoreError("damaged", DAMAGED_APPLICATION);
   }
 
   /**
@@ -111,7 +128,9 @@ export class RegistryStore {
     if (lease !== undefined && (this.state().underWay !== number || this.#lease?.name !== lease)) return false;
     this.#transact(() => {
       this.#write("application", number, bytes);
-      this.#remove("application", number - OLD_APPLICATIONS);
+      this.#write("copy", number, bytes);
+      this.#write("digest", number, digestOf(bytes));
+      for (const kind of DEPLOYED) this.#remove(kind, number - OLD_APPLICATIONS);
     });
     return true;
   }
@@ -183,4 +202,16 @@ export class RegistryStore {
   #remove(kind: Kind, below: number): void {
     this.#sql.run("DELETE FROM brooklet_piece WHERE kind = ? AND number < ?", kind, below);
   }
+}
+
+/** Part of what is stored: it never changes. */
+const DIGEST_KEY: Uint32Array = new Uint32Array([0x62726f6f, 0x6b6c6574, 0x7061636b, 0x61676501]);
+
+function digestOf(bytes: Uint8Array): Uint8Array {
+  const { h: high, l: low } = SipHash.hash(DIGEST_KEY, bytes);
+  return new TextEncoder().encode(`${high >>> 0} ${low >>> 0}`);
+}
+
+function equal(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }

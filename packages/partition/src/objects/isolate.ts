@@ -1,7 +1,8 @@
 /** What all objects share that a platform runs in one isolate: one core, and the application that is deployed in it. */
-import { asPackage, type DeployReport } from "@brooklet/core";
+import { asPackage, type DeployReport, isServiceError, ServiceError } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
+import { DAMAGED } from "../failure.ts";
 import { Turnstile } from "./turnstile.ts";
 
 /** A core with an application, as objects use it. */
@@ -68,6 +69,17 @@ export class Isolate implements DeployedCore {
 
   deploy({ number, bytes }: StoredApplication): void {
     if (number <= this.number) return;
-    this.#deployed = { number, report: this.engine.restore(asPackage(bytes)) };
+    this.#deployed = { number, report: restored(this.engine, bytes) };
+  }
+}
+
+/** What a core says of an application that is stored. One that it cannot read was validated before it was stored, and is damaged since. */
+export function restored(engine: DeployableEngine, bytes: Uint8Array): DeployReport {
+  try {
+    return engine.restore(asPackage(bytes));
+  } catch (cause) {
+    if (!isServiceError(cause) || cause.code === "INTERNAL") throw cause;
+    const message = `The application package that is stored cannot be read: ${cause.message}`;
+    throw new ServiceError({ code: DAMAGED, status: 500, number: 10, message, outcome: "not_applied", cause });
   }
 }

@@ -1,7 +1,7 @@
 /** Failures of the platform, not of an object: what is told of them, and whether to ask again. */
 import { ServiceError } from "@brooklet/core";
-import { objectStorageFailure, StoreError } from "@brooklet/store";
-import { SPENT, serviceError } from "../failure.ts";
+import { DAMAGED_APPLICATION, objectStorageFailure, StoreError } from "@brooklet/store";
+import { DAMAGED, SPENT, serviceError } from "../failure.ts";
 import { type ObjectPort, otherMessages } from "./object-calls.ts";
 
 /** What a failure of the platform means: too much at a time, an object that was moved meanwhile, or a call too many. */
@@ -29,8 +29,16 @@ export function platformFailure(error: unknown, writes: boolean): unknown {
 
 /** Of what failed in an object its words alone come here: what they say of its storage. */
 function storageFailure(error: unknown): unknown {
+  if (error instanceof Error && error.message.includes(DAMAGED_APPLICATION)) return damagedApplication(error);
   const failure = error instanceof StoreError ? error : objectStorageFailure(error);
   return failure instanceof StoreError ? serviceError(failure) : error;
+}
+
+/** Without what is deployed nobody knows what is stored; nor what has to be deployed, so that nothing is lost. */
+function damagedApplication(cause: unknown): ServiceError {
+  const sentence = DAMAGED_APPLICATION.charAt(0).toUpperCase() + DAMAGED_APPLICATION.slice(1);
+  const message = `${sentence}: nothing is answered or deployed until what keeps it is restored to a time before`;
+  return new ServiceError({ code: DAMAGED, status: 500, number: 10, message, outcome: "not_applied", cause });
 }
 
 function unavailable(

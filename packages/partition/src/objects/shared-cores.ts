@@ -2,10 +2,10 @@
  * Cores for databases of an isolate that know nothing of each other: objects of one class have the same application nearly
  * always, and share a core then. An isolate has no room for a core for each.
  */
-import { asPackage, type DeployReport } from "@brooklet/core";
+import type { DeployReport } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
-import type { DeployedCore } from "./isolate.ts";
+import { type DeployedCore, restored } from "./isolate.ts";
 import { Turnstile } from "./turnstile.ts";
 
 /** Applications whose cores are kept when none of the last databases has them. */
@@ -53,7 +53,7 @@ export class SharedCores {
     // One in which nothing was deployed serves as well as a new one.
     const engine = this.#empty ?? this.#makeEngine();
     this.#empty = undefined;
-    return { bytes, engine, report: engine.restore(asPackage(bytes)) };
+    return { bytes, engine, report: restored(engine, bytes) };
   }
 }
 
