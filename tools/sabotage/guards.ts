@@ -124,7 +124,7 @@ export const GUARDS: readonly Guard[] = [
     id: "P1",
     without: "what a split committed is not read again where that failed",
     file: "packages/partition/src/shards/shard-store.ts",
-    line: "          guard.doubt(() => this.record ?? WHOLE);",
+    line: "      guard.doubt(() => this.record ?? WHOLE);",
     instead: "",
     test: "packages/partition/test/object-faults.test.ts",
     name: "a split of a tail",

@@ -149,23 +149,27 @@ export class ShardStore {
       },
       commit: async (after) => {
         goOn();
-        const noteOf = (): string => {
-          goOn();
-          return JSON.stringify(after);
-        };
-        const committed = (): void => {
-          guard.record = after;
-        };
-        try {
-          await this.#maintenance.divide(bucket, this.#key, keptHalf(record), { noteOf, committed });
-        } catch (error) {
-          // A device that failed may have it.
-          guard.doubt(() => this.record ?? WHOLE);
-          throw error;
-        }
+        await this.#divide(guard, after, goOn);
       },
       end,
     };
+  }
+
+  /** Commits a split. Whether it is committed where that failed is told by what is stored: a device that failed may have it. */
+  async #divide(guard: ShardGuard, after: ShardRecord, goOn: () => void): Promise<void> {
+    const noteOf = (): string => {
+      goOn();
+      return JSON.stringify(after);
+    };
+    const committed = (): void => {
+      guard.record = after;
+    };
+    try {
+      await this.#maintenance.divide(this.#bucket, this.#key, keptHalf(guard.record), { noteOf, committed });
+    } catch (error) {
+      guard.doubt(() => this.record ?? WHOLE);
+      throw error;
+    }
   }
 
   /** Documents that move, after one of them. */
