@@ -283,6 +283,25 @@ test("a server that knows nothing of feeds is sent operation by operation", asyn
   ]);
 });
 
+test("a server behind HTTP/1.1 alone is sent operation by operation", async () => {
+  const service = await served();
+  const front = createServer((asked, answer) => {
+    const { method, headers } = asked;
+    const to = request(`${service.url}${asked.url}`, { method, headers });
+    asked.pipe(to);
+    to.once("response", (came) => {
+      answer.writeHead(came.statusCode ?? 500, came.headers);
+      came.pipe(answer);
+    });
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void front.close());
+  await once(front, "listening");
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
+  const visited = await run(["visit", "--url", url]);
+  expect(visited.printed).toHaveLength(2);
+});
+
 test("what is exported deploys and feeds again, document by document", async () => {
   const service = await served();
   const db = connect({ url: service.url });

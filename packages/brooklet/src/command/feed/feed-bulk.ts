@@ -1,5 +1,6 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
 import { accessSync, constants, existsSync } from "node:fs";
+import { connect } from "node:http2";
 import { BrookletError } from "@brooklet/client";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -59,13 +60,27 @@ function demandCluster(application: DeployReport | undefined, name: string | und
   throw new UsageError(`there is no content cluster '${name}', only ${names.join(", ")}`);
 }
 
-/** Whether the server takes feeds in bulk. Throws where there is none: a whole feed would fail operation by operation. */
+/** Whether a server begins as HTTP/2 does. One that cannot be reached any more may. */
+async function speaksHttp2(url: string): Promise<boolean> {
+  const session = connect(url);
+  try {
+    return await new Promise<boolean>((resolve) => {
+      session.once("remoteSettings", () => resolve(true));
+      session.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code?.startsWith("ERR_HTTP2") !== true));
+      session.once("close", () => resolve(false));
+    });
+  } finally {
+    session.destroy();
+  }
+}
+
+/** Whether the server takes feeds in bulk, on a stream of HTTP/2: what stands before it may speak HTTP/1.1 alone. Throws where there is none: a whole feed would fail operation by operation. */
 export async function takesFeeds(server: Server): Promise<boolean> {
   const { url } = server;
   try {
     const { status, headers, body } = await fetch(url + FEED_PATH, { headers: keyHeader(server) });
     await body?.cancel();
-    return status === 405 && headers.get("allow") === "POST";
+    return status === 405 && headers.get("allow") === "POST" && (await speaksHttp2(url));
   } catch (cause) {
     const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
     const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
