@@ -181,8 +181,8 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
 
   /** Removes documents by their ids, or all that a filter lets through. */
   override async delete(params: DeleteParameters<this["FilterType"]>): Promise<void> {
-    const { ids, filter } = params;
-    if ((ids === undefined) === (filter === undefined))
+    const { ids, filter } = Object(params) as typeof params;
+    if ((ids === undefined) === (filter === undefined) || !Array.isArray(ids ?? []))
       throw new BrookletError("INVALID_ARGUMENT", "delete takes either { ids } or { filter }");
     if (ids !== undefined) return await this.#remove(ids);
     for (;;) {

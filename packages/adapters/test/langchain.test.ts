@@ -233,7 +233,8 @@ describe("the vector store", () => {
     const left = await group.search(note, { limit: 400 });
     expect([left.totalCount, left.hits.every((hit) => hit.fields.page === 0)]).toEqual([50, true]);
     expect(await database.group("bob").get(note, "b")).toBeDefined();
-    await expect(store.delete({})).rejects.toThrow("delete takes either { ids } or { filter }");
+    for (const nothing of [{}, undefined, "ice", { ids: "ice" }])
+      await expect(store.delete(nothing as never)).rejects.toThrow("delete takes either { ids } or { filter }");
   });
 
   test("is made of texts", async () => {

@@ -1,7 +1,9 @@
 /** `dev` serves schemas while they are written. */
+import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { applicationFiles } from "@brooklet/client/application";
 import { expect, onTestFinished, test } from "vitest";
@@ -88,6 +90,25 @@ test("a module is deployed, again when it changes, and not when it is wrong", as
     expect(await put(url, { colour: "blue" })).toBe(200);
   });
   expect(code).toBe(0);
+});
+
+test("a Node that reads no TypeScript says what to run instead, and of other files what they are", () => {
+  const folder = place();
+  const flag = "--no-experimental-strip-types";
+  const flags = process.allowedNodeEnvironmentFlags.has(flag) ? [flag] : [];
+  const command = fileURLToPath(new URL("../bin/brooklet.js", import.meta.url));
+  const said = (name: string): string => {
+    writeFileSync(join(folder, name), moduleOf("title: text()"));
+    const words = [...flags, command, "dev", name, "--port", "0", "--no-open"];
+    const { status, stderr } = spawnSync(process.execPath, words, { cwd: folder, encoding: "utf8" });
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/ cannot be loaded: Unknown file extension/);
+    return stderr;
+  };
+  expect(said("schema.ts")).toContain(
+    "Node reads TypeScript from 22.18 on; before that name what is compiled of it (brooklet dev dist/schema.js), or run npx tsx node_modules/brooklet/bin/brooklet.js dev",
+  );
+  expect(said("schema.toml")).not.toContain("TypeScript");
 });
 
 test("an application package is deployed, and again when it changes", async () => {

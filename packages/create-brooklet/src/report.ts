@@ -20,7 +20,7 @@ export function projectReport({ folder, template, files }: Project, agent = ""):
     `  ${installer} install`,
     `  ${installer === "bun" ? "bun run" : installer} start`,
     "",
-    "npx brooklet dev serves its schemas, with a console; https://github.com/brooklet/brooklet has the documentation.",
+    "npx brooklet dev (Node 22.18 or later) serves its schemas, with a console; https://github.com/brooklet/brooklet has the documentation.",
   ];
 }
 

@@ -81,15 +81,22 @@ async function deployModule(service: RunningService, path: string): Promise<read
     members = (await import(`${pathToFileURL(path).href}?load=${loads}`)) as Readonly<Record<string, unknown>>;
   } catch (cause) {
     const { code, message } = cause as { readonly code?: string; readonly message: string };
-    const hint =
-      code === "ERR_UNKNOWN_FILE_EXTENSION" ? ": Node reads TypeScript from 22.18 on, or with tsx (npx tsx …)" : "";
-    throw new UsageError(`${path} cannot be loaded: ${message}${hint}`, { cause });
+    const isUnread = code === "ERR_UNKNOWN_FILE_EXTENSION" && /\.[cm]?ts$/.test(path);
+    const why = isUnread ? untyped(message) : message;
+    throw new UsageError(`${path} cannot be loaded: ${why}`, { cause });
   }
   const schemas = Object.values(members).flat().filter(isSchema);
   if (schemas.length === 0)
     throw new UsageError(`${path} exports no schema: export const note = schema("note", { … })`);
   await connect({ url: service.url }).deploy(schemas);
   return schemas.map(({ name }) => name);
+}
+
+/** What a Node that reads no TypeScript says of a file of it, and what to run instead. */
+function untyped(message: string): string {
+  const compiled = "what is compiled of it (brooklet dev dist/schema.js)";
+  const program = "npx tsx node_modules/brooklet/bin/brooklet.js dev";
+  return `${message}. Node reads TypeScript from 22.18 on; before that name ${compiled}, or run ${program}`;
 }
 
 /** Whether a value is a schema, of whichever copy of the package. */
