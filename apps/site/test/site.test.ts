@@ -223,6 +223,22 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.context().close();
   });
 
+  test("its symbols, and the page that is shown, are seen where people have colours of their own", async () => {
+    const page = await screen(PHONE, "light");
+    await page.emulateMedia({ forcedColors: "active" });
+    await page.goto(`${url}/getting-started.html`);
+    const grounds = (what: string): Promise<readonly string[]> =>
+      page.locator(what).evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+    const [sheet] = await grounds("body");
+    for (const symbols of [".VPNavBarHamburger .container > span", ".VPNavBarSearch [class*=vpi-]", ".VPSwitch .check"])
+      expect([symbols, await grounds(symbols)]).toEqual([symbols, expect.not.arrayContaining([sheet])]);
+    const lines = await page
+      .locator(".VPSidebarItem.is-active > .item > .link > .text")
+      .evaluateAll((all) => all.map((one) => getComputedStyle(one).textDecorationLine));
+    expect(lines).toEqual(["underline"]);
+    await page.context().close();
+  });
+
   test("the API reference is accessible, but for links in the heads of what folds, which are TypeDoc's", async () => {
     const page = await screen(DESKTOP, "dark");
     const found: string[] = [];
