@@ -11,6 +11,7 @@ import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { bucketOfName, type ShardRecord } from "../src/shards/shard.ts";
+import type { Surroundings } from "../src/surroundings.ts";
 import { packageOf } from "./core-setting.ts";
 import { EVERYTHING, folder, openSql } from "./setting.ts";
 import {
@@ -59,13 +60,13 @@ function nameOf(shard: number): PartitionKey {
   return shard === 0 ? KEY : `${KEY}\u0001${shard}`;
 }
 
-function reopened(path: string, shardBytes?: number): Opened {
+function reopened(path: string, shardBytes?: number, surroundings: Surroundings = nodeSurroundings): Opened {
   const problems: unknown[] = [];
   const onProblem = (problem: unknown): void => void problems.push(problem);
   const cluster = new LocalCluster({
     storage: DataDirectory.open(path, openSql, BUCKETS),
     makeEngine: () => new Core({ instantiate, cacheBytes: 16 << 20, onTrap: onProblem }),
-    surroundings: nodeSurroundings,
+    surroundings,
     onProblem,
     ...(shardBytes !== undefined && { shardBytes }),
   });
@@ -373,13 +374,21 @@ test("a home that is gone, as in a bucket of before, is found by what came from 
   await feed(one.cluster, notes);
   await one.split(0);
   await one.cluster.close();
-  const { cluster: other, problems: none } = reopened(path);
+  const looks: (() => void)[] = [];
+  const every = (milliseconds: number, look: () => void): (() => void) => {
+    if (milliseconds === SPLIT_LOOK_MS) looks.push(look);
+    return nodeSurroundings.every(milliseconds, look);
+  };
+  const { cluster: other, problems: none } = reopened(path, undefined, { ...nodeSurroundings, every });
   // Its shards are heard of as they are opened, and gone before they are compared.
   expect((await found(other, all)).length).toBeGreaterThan(0);
   await other.erase(KEY);
   await feed(other, notes);
-  await new Promise((resolve) => setTimeout(resolve, 2 * SPLIT_LOOK_MS));
+  expect(looks).toHaveLength(1);
+  looks[0]?.();
   expect((await found(other, all)).length).toBeGreaterThan(0);
+  // What is being compared is waited for.
+  await other.close();
   expect(none).toEqual([]);
 });
 
