@@ -2,7 +2,9 @@
  * A cross-encoder of a rank profile, end to end over HTTP and through the SDK, in process and with a thread: texts become
  * tokens when documents are put, the query's text by `embed`, and the global phase runs the model for the best hits.
  */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { open as openFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { embedding, schema, text } from "@brooklet/client";
@@ -238,6 +240,25 @@ test("a model that is not in the package is the one in the folder of models whos
   expect(JSON.stringify((await ask(gateway, asked)).root.errors)).toContain("not the one whose outline was deployed");
   writeFileSync(join(folder, "models", "cross.onnx"), model);
   expect((await ask(gateway, asked)).status).toBe(200);
+});
+
+test.skipIf(process.platform === "win32")("a query waits no longer than it said for a model that is read", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "brooklet-outline-"));
+  closing.push(() => rmSync(folder, { recursive: true, force: true }));
+  const [model, path] = [crossEncoder(), join(folder, "models", "cross.onnx")];
+  mkdirSync(join(folder, "models"));
+  writeFileSync(join(folder, "vocab.txt"), readFileSync(join(vocabulary, "vocab.txt")));
+  // Read for as long as nobody writes it.
+  execFileSync("mkfifo", [path]);
+  const gateway = await filled(await served(0, outlineOf(model), SCHEMA, folder));
+  const asked = { "ranking.profile": "reranked", ...ALICE };
+  const late = await ask(gateway, { ...asked, timeout: "300ms" });
+  expect([late.status, JSON.stringify(late.root.errors)]).toEqual([504, expect.stringContaining("TIMED_OUT")]);
+  const pipe = await openFile(path, "w");
+  rmSync(path);
+  writeFileSync(path, model);
+  await pipe.close();
+  await expect.poll(async () => (await ask(gateway, asked)).status).toBe(200);
 });
 
 test("a query whose time is over before its model has answered is told so, and the next one is answered", async () => {

@@ -12,6 +12,7 @@ export { firstValues } from "./first-values.ts";
 export { askTogether, type EmbeddingApplication, GivenEmbedders, type WantedText } from "./given-embedders.ts";
 export { HashEmbedder } from "./hash-embedder.ts";
 export { HttpEmbedder, type HttpEmbedderOptions } from "./http-embedder.ts";
+export { inTime } from "./in-time.ts";
 export { MeasuredEmbedder } from "./measured-embedder.ts";
 export {
   kindOf,

@@ -4,10 +4,8 @@
  */
 import { Calls, ServiceError } from "@brooklet/wire";
 import { type Embedder, type Embedding, type EmbedRequest, lackOf } from "./embedder.ts";
+import { inTime } from "./in-time.ts";
 import { type ModelState, stateOf } from "./model-state.ts";
-
-/** A timer that is given more fires at once. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** The embedder. */
 export class MeasuredEmbedder implements Embedder {
@@ -51,34 +49,13 @@ export class MeasuredEmbedder implements Embedder {
   /** Asks it; a refusal has its name, since an application may have several. */
   async #ask(request: EmbedRequest): Promise<unknown> {
     try {
-      return await this.#answered(request);
+      const late = (): ServiceError => new ServiceError("TIMED_OUT", `Embedder '${this.id}' did not answer in time`);
+      // It may heed no deadline, or wait for a model that is downloaded.
+      return await inTime(() => this.#embedder.embed(request), request.deadline, late);
     } catch (error) {
       const name = `'${this.id}'`;
       if (!ServiceError.is(error) || error.code !== "BAD_REQUEST" || error.message.includes(name)) throw error;
       throw new ServiceError("BAD_REQUEST", `Embedder ${name}: ${error.message}`, { cause: error });
-    }
-  }
-
-  /** Its answer, until nobody waits any longer: it may heed no deadline, or wait for a model that is downloaded. */
-  async #answered(request: EmbedRequest): Promise<unknown> {
-    const { deadline } = request;
-    const { signal } = deadline;
-    signal?.throwIfAborted();
-    let settled: () => void = () => undefined;
-    const over = new Promise<never>((_, reject) => {
-      const leave = (): void => reject(signal?.reason);
-      const late = (): void => reject(new ServiceError("TIMED_OUT", `Embedder '${this.id}' did not answer in time`));
-      const timer = setTimeout(late, Math.min(deadline.leftMs(), TIMER_MS_MAX));
-      signal?.addEventListener("abort", leave, { once: true });
-      settled = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", leave);
-      };
-    });
-    try {
-      return await Promise.race([this.#embedder.embed(request), over]);
-    } finally {
-      settled();
     }
   }
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ModelResult, ModelRun } from "@brooklet/core";
-import { deadlineIn, stateOfUnopened } from "@brooklet/models";
+import { deadlineIn, inTime, stateOfUnopened } from "@brooklet/models";
 import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner, ModelState } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -73,7 +73,8 @@ export class ApplicationModels implements ModelRunner {
     const opened = this.#of(application);
     const deadline = deadlineIn(timeoutMs);
     const running = [...byModel(runs)].map(async ([name, ofModel]) => {
-      const model = await this.#model(opened, name, ofModel, application);
+      const late = (): ServiceError => new ServiceError("TIMED_OUT", "The model was not opened in time");
+      const model = await inTime(() => this.#model(opened, name, ofModel, application), deadline, late);
       const outputs = await model.run(ofModel, deadline);
       return ofModel.map(({ key }, index) => ({ key, outputs: outputs[index] ?? [] }));
     });

@@ -12,6 +12,7 @@
  */
 import { ServiceError } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
+import { TIMER_MS_MAX } from "../in-time.ts";
 import type { BatchRunner, PoolOptions, RunnerKind } from "./batch-runner.ts";
 import { LoneSpeed } from "./lone-speed.ts";
 import { type Outcome, Queue, type Waiting } from "./queue.ts";
@@ -25,8 +26,6 @@ const SPEED_SHARE = 0.2;
 const PATIENT_RUN_MS = 50;
 /** A run that nobody waits for is given up after so many milliseconds, unless the options say otherwise. */
 const GIVEN_UP_AFTER_MS = 60_000;
-/** The longest that a timer can wait. */
-const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** What a pool has done, for metrics and benches. */
 export interface PoolStatistics {
@@ -105,7 +104,7 @@ export class AdaptivePool<Job, Result> {
         entry.finish({ error });
       };
       const onAbort = (): void => leave(signal?.reason);
-      const timer = setTimeout(() => leave(late()), Math.min(deadline.leftMs(), TIMER_MAX_MS));
+      const timer = setTimeout(() => leave(late()), Math.min(deadline.leftMs(), TIMER_MS_MAX));
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#queue.add(entry);
       // Jobs of one request are given in one go: how many came together is known a moment later.
@@ -257,7 +256,7 @@ export class AdaptivePool<Job, Result> {
       isGivenUp = true;
       this.#giveUp(kind, runner, waitedForMs);
     };
-    const timer = setTimeout(giveUp, Math.min(waitedForMs, TIMER_MAX_MS));
+    const timer = setTimeout(giveUp, Math.min(waitedForMs, TIMER_MS_MAX));
     const began = this.#nowMs();
     try {
       const results = await runner.run(batch.map((entry) => entry.job));
