@@ -1,5 +1,5 @@
 /** Large groups in several partitions of one directory: they answer what one partition would, bit for bit, and grow under whoever uses them. */
-import { existsSync } from "node:fs";
+import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
 import { PartitionStore } from "@brooklet/store";
@@ -10,7 +10,7 @@ import { SPLIT_LOOK_MS } from "../src/limits.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
-import { bucketOfName, type ShardRecord } from "../src/shards/shard.ts";
+import { bucketOfName, type ShardRecord, WHOLE } from "../src/shards/shard.ts";
 import type { Surroundings } from "../src/surroundings.ts";
 import { packageOf } from "./core-setting.ts";
 import { EVERYTHING, folder, openSql } from "./setting.ts";
@@ -351,6 +351,54 @@ test("what an attempt left is erased with the group, though another one was begu
   await again.erase(KEY);
   await again.close();
   expect(storedNames(path)).toEqual([]);
+});
+
+/** What may have become of a shard that nobody needs. */
+const OF_SHARD = "partition = (SELECT number FROM partition WHERE key = ?)";
+const LEFT = [
+  ["a note that is no record", `UPDATE note SET text = '{' WHERE ${OF_SHARD}`],
+  ["no note", `DELETE FROM note WHERE ${OF_SHARD}`],
+  ["no head", `DELETE FROM head WHERE ${OF_SHARD}`],
+  ["a head that is none", `UPDATE head SET bytes = zeroblob(48) WHERE ${OF_SHARD}`],
+  ["a segment less", `DELETE FROM segment WHERE ${OF_SHARD}`],
+] as const;
+
+test.each(LEFT)("a group is split though an attempt before left a shard with %s", async (_, statement) => {
+  const path = folder();
+  const { cluster } = await opened(path);
+  await feed(
+    cluster,
+    STEADY.map((number) => plain(number, { n: number % 2 })),
+  );
+  await cluster.close();
+  const bucketFile = (name: string, end: string): string =>
+    join(path, "buckets", `${String(bucketOfName(name, BUCKETS)).padStart(3, "0")}.${end}`);
+  const ends = ["sqlite", "generation"];
+  expect(bucketOfName(KEY, BUCKETS)).not.toBe(bucketOfName(nameOf(1), BUCKETS));
+  for (const end of ends) copyFileSync(bucketFile(KEY, end), join(path, `before.${end}`));
+  const first = reopened(path);
+  await first.split(0);
+  await first.cluster.maintain(nameOf(1));
+  await first.cluster.close();
+  // As if the shard had been filled and opened, and the group had not come to give anything to it.
+  let made = 0;
+  inBucketOf(path, nameOf(1), (store) => {
+    ({ made } = JSON.parse(store.noted(nameOf(1)) ?? "") as ShardRecord);
+  });
+  for (const end of ends) copyFileSync(join(path, `before.${end}`), bucketFile(KEY, end));
+  inBucketOf(path, KEY, (store) => store.note(KEY, JSON.stringify({ ...WHOLE, attempt: made })));
+  const sql = openSql(bucketFile(nameOf(1), "sqlite"));
+  sql.run(statement, nameOf(1));
+  sql.close();
+
+  const { cluster: again, split: splitAgain } = reopened(path);
+  await splitAgain(0);
+  expect(await found(again, "select * from note where true")).toHaveLength(STEADY.length);
+  expect(await Promise.all(STEADY.map((number) => numberOf(again, number)))).toEqual(
+    STEADY.map((number) => number % 2),
+  );
+  await again.close();
+  expect(storedNames(path)).toEqual([0, 1].map(nameOf));
 });
 
 test("a home that is gone, as in a bucket of before, is found by what came from it, and no group that is erased", async () => {

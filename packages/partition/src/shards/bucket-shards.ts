@@ -360,7 +360,9 @@ export class BucketShards {
   }
 
   #prepare(name: string, shard: ShardBits, attempt: number): void {
-    const record = recordToFill(this.#record(name), shard, attempt);
+    // What an attempt before left is nobody's, and need not be readable.
+    const left = this.#recordOfErased(name);
+    const record = recordToFill(left === "damaged" ? undefined : left, shard, attempt);
     this.#remove(name);
     this.#keep(name, record);
     const known = this.#of(name);
