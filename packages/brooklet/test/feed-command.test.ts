@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -300,6 +300,29 @@ test("a server behind HTTP/1.1 alone is sent operation by operation", async () =
   expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
   const visited = await run(["visit", "--url", url]);
   expect(visited.printed).toHaveLength(2);
+});
+
+test("a server behind what hangs up at HTTP/2 is sent operation by operation", async () => {
+  const service = await served();
+  const sockets = new Set<Socket>();
+  const front = createTcpServer((socket) => {
+    sockets.add(socket.on("error", () => undefined));
+    socket.once("data", (first: Buffer) => {
+      if (first.toString("latin1").startsWith("PRI ")) return void socket.destroy();
+      const to = connectTcp(Number(new URL(service.url).port), "127.0.0.1").on("error", () => undefined);
+      sockets.add(to);
+      to.write(first);
+      socket.pipe(to).pipe(socket);
+    });
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    front.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  await once(front, "listening");
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
+  expect((await run(["visit", "--url", url])).printed).toHaveLength(2);
 });
 
 test("what is exported deploys and feeds again, document by document", async () => {

@@ -60,14 +60,17 @@ function demandCluster(application: DeployReport | undefined, name: string | und
   throw new UsageError(`there is no content cluster '${name}', only ${names.join(", ")}`);
 }
 
-/** Whether a server begins as HTTP/2 does. One that cannot be reached any more may. */
+/** A server that answered a moment ago begins within this, if it ever does. */
+const BEGIN_MS = 10_000;
+
+/** Whether a server begins as HTTP/2 does. One that does not may answer in words of HTTP/1.1, refuse the protocol in TLS, hang up, or say nothing. */
 async function speaksHttp2(url: string): Promise<boolean> {
   const session = connect(url);
   try {
     return await new Promise<boolean>((resolve) => {
       session.once("remoteSettings", () => resolve(true));
-      session.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code?.startsWith("ERR_HTTP2") !== true));
-      session.once("close", () => resolve(false));
+      for (const end of ["error", "close"] as const) session.once(end, () => resolve(false));
+      session.setTimeout(BEGIN_MS, () => resolve(false));
     });
   } finally {
     session.destroy();
