@@ -57,24 +57,26 @@ fn a_leaf_of_many_alternatives_rests_between_them() {
     }
 }
 
+/// A text that is shown in parts, or whole and marked, and a number that is shown alone.
+const SHOWN: &str = "schema t {
+    document t {
+        field k type int { indexing: attribute }
+        field text type string { indexing: index | summary }
+    }
+    document-summary short { summary k {} }
+    document-summary teaser { summary teaser {
+        source: text
+        dynamic
+    } }
+    document-summary marked { summary marked {
+        source: text
+        bolding: on
+    } }
+}";
+
 #[test]
 fn long_texts_rest_among_the_hits_of_groups_as_among_others() {
-    let sd = "schema t {
-        document t {
-            field k type int { indexing: attribute }
-            field text type string { indexing: index | summary }
-        }
-        document-summary short { summary k {} }
-        document-summary teaser { summary teaser {
-            source: text
-            dynamic
-        } }
-        document-summary marked { summary marked {
-            source: text
-            bolding: on
-        } }
-    }";
-    let mut host = Host::with_schema("t", sd);
+    let mut host = Host::with_schema("t", SHOWN);
     let words: Vec<String> = (0..600_000u64).map(|number| format!("w{}", number * 7919 % 997)).collect();
     host.put("id:t:t:g=u:1", &format!("{{\"k\":1,\"text\":\"{}\"}}", words.join(" "))).expect("a put");
     let ask = |class: &str, grouping: &str| {
@@ -126,17 +128,7 @@ fn a_text_with_many_hits_takes_more_steps() {
 
 #[test]
 fn a_text_with_many_marks_is_written_in_steps() {
-    let sd = "schema t { document t { field text type string { indexing: index | summary } }
-        document-summary teaser { summary teaser {
-            source: text
-            dynamic
-        } }
-        document-summary marked { summary marked {
-            source: text
-            bolding: on
-        } }
-    }";
-    let mut host = Host::with_schema("t", sd);
+    let mut host = Host::with_schema("t", SHOWN);
     let words = 600_000;
     host.put("id:t:t:g=u:1", &format!("{{\"text\":\"{}\"}}", "the a ".repeat(words))).expect("a put");
     let ask = |class: &str| {
