@@ -136,6 +136,12 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     return page;
   }
 
+  /** Shows a page whose script has run: what a page of an address that there is none at is made of, and what hears keys and clicks. */
+  async function show(page: Page, path: string): Promise<void> {
+    await page.goto(`${url}/${path}.html`);
+    await page.waitForFunction(() => "__vue_app__" in (document.querySelector("#app") ?? {}));
+  }
+
   /** How many messages the workers of a page are sent from here on. */
   async function messagesIn(page: Page): Promise<() => Promise<number>> {
     const count = await page.evaluateHandle(() => {
@@ -155,7 +161,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   async function look(page: Page, name: string, isChecked: (path: string) => boolean): Promise<readonly string[]> {
     const found: string[] = [];
     for (const path of [...PAGES, ...OTHERS]) {
-      await page.goto(`${url}/${path}.html`);
+      await show(page, path);
       const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth + 1);
       if (isWide) found.push(`${path} is wider than the ${name}`);
       if (!isChecked(path)) continue;
@@ -179,7 +185,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   test("a page is printed dark on white, also in the dark, with its lines of code whole and nothing to press", async () => {
     const page = await screen({ width: 760, height: 1000 }, "dark");
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
-    await page.goto(`${url}/queries.html`);
+    await show(page, "queries");
     const seen = await page.evaluate(() => {
       const { color, backgroundColor } = getComputedStyle(document.body);
       const lines = [...document.querySelectorAll(".vp-doc pre code")];
@@ -207,7 +213,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
 
   test("keys lead to nothing beside the screen of a phone, and to the list of pages when it is opened", async () => {
     const page = await screen(PHONE, "dark");
-    await page.goto(`${url}/getting-started.html`);
+    await show(page, "getting-started");
     const place = (): Promise<number> =>
       page.evaluate(() => document.activeElement?.getBoundingClientRect().right ?? 0);
     const places: number[] = [];
@@ -226,7 +232,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   test("its symbols, and the page that is shown, are seen where people have colours of their own", async () => {
     const page = await screen(PHONE, "light");
     await page.emulateMedia({ forcedColors: "active" });
-    await page.goto(`${url}/getting-started.html`);
+    await show(page, "getting-started");
     const grounds = (what: string): Promise<readonly string[]> =>
       page.locator(what).evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
     const [sheet] = await grounds("body");
@@ -253,14 +259,9 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
 
   test("finds by words, in the page", async () => {
     const page = await screen(DESKTOP, "dark");
-    await page.goto(`${url}/index.html`);
-    // Keys are heard from when the page's script has run, some time after it is loaded.
+    await show(page, "index");
+    await page.keyboard.press("Control+k");
     const box = page.locator(".VPLocalSearchBox input");
-    const opened = async (): Promise<number> => {
-      await page.keyboard.press("Control+k");
-      return await box.count();
-    };
-    await expect.poll(opened).toBe(1);
     await box.fill("tombstone erase group receipt");
     await page.locator(".VPLocalSearchBox .result").first().waitFor();
     expect(await violations(page)).toEqual([]);
@@ -275,7 +276,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     ["phone", PHONE, "dark"],
   ] as const)("the playground runs the core in the page: %s", async (name, viewport, colours) => {
     const page = await screen(viewport, colours);
-    await page.goto(`${url}/playground.html`);
+    await show(page, "playground");
     const status = page.locator(".playground .status");
     await expect.poll(() => status.textContent()).toContain("3 of 5 documents");
     expect(await page.locator(".hits h2").first().textContent()).toContain("m1");
