@@ -1,6 +1,6 @@
 /** What the tidy tests see of the imports among the files of a crate. */
 import { expect, test } from "vitest";
-import { circles, rustImports } from "./rust-modules.ts";
+import { circles, rustImports, strayModules } from "./rust-modules.ts";
 
 /** A crate of three floors: `scene` above `shape` and its circle, those above `unit`. */
 const CRATE: Readonly<Record<string, string>> = {
@@ -53,5 +53,24 @@ test.each([
     "shape/circle.rs",
     "shape/square.rs",
     "unit.rs",
+  ]);
+});
+
+test("a file that no other declares as its module is never compiled", () => {
+  const files = [
+    ["crates/plane/src/lib.rs", "mod shape;"],
+    ["crates/plane/src/shape/mod.rs", "mod circle;"],
+    ["crates/plane/src/shape/circle.rs", "mod round;"],
+    ["crates/plane/src/shape/circle/round.rs", ""],
+    ["crates/plane/src/shape/square.rs", "// mod circle;"],
+    ["crates/plane/tests/areas.rs", "mod host;"],
+    ["crates/plane/tests/host/mod.rs", ""],
+    ["crates/plane/tests/drawing/main.rs", "mod lines;\n"],
+    ["crates/plane/tests/drawing/lines.rs", "mod dotted;"],
+    ["crates/plane/tests/drawing/dotted.rs", ""],
+  ] as const;
+  expect(strayModules(files.map(([path, text]) => ({ path, text })))).toEqual([
+    "crates/plane/src/shape/square.rs",
+    "crates/plane/tests/drawing/dotted.rs",
   ]);
 });

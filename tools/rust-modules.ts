@@ -171,3 +171,22 @@ function reachedFrom(file: string, imports: ReadonlyMap<string, ReadonlySet<stri
   visit(file);
   return reached;
 }
+
+/** Files that a program or a library begins with, by how cargo finds them. */
+const ROOT_FILE = /(^|\/)(build|src\/(lib|main|bin\/[\w-]+)|(tests|examples|benches)\/([\w-]+|[\w-]+\/main))\.rs$/;
+
+/** Files that no other one declares as its module, so that they are never compiled, and their tests never run. */
+export function strayModules(files: readonly RustFile[]): readonly string[] {
+  const declared = new Set(
+    files.flatMap(({ path, text }) => {
+      const folder = path.slice(0, path.lastIndexOf("/"));
+      const isRoot = ROOT_FILE.test(path) || path.endsWith("/mod.rs");
+      const within = isRoot ? folder : path.slice(0, -".rs".length);
+      return [...blanked(text).matchAll(CHILD)].flatMap(([, name = ""]) => [
+        `${within}/${name}.rs`,
+        `${within}/${name}/mod.rs`,
+      ]);
+    }),
+  );
+  return files.map(({ path }) => path).filter((path) => !ROOT_FILE.test(path) && !declared.has(path));
+}

@@ -3,7 +3,7 @@ import { builtinModules } from "node:module";
 import { describe, test } from "vitest";
 import layers from "./layers.json" with { type: "json" };
 import { content, expectNone, matching } from "./repository.ts";
-import { circles, rustImports } from "./rust-modules.ts";
+import { circles, rustImports, strayModules } from "./rust-modules.ts";
 import { blanked, crateDependencies, rustFunctions, unexplainedDependencies, withoutTests } from "./rust-sources.ts";
 import sizes from "./sizes.json" with { type: "json" };
 import { fullFolders, largeRooms, type SizedFile } from "./sizes.ts";
@@ -129,6 +129,11 @@ describe("imports", () => {
       });
     });
     expectNone("circles of files", found);
+  });
+
+  test("reach every file of Rust", () => {
+    const files = matching(/^(crates|fuzz|xtask|test-vectors)\/.*\.rs$/).map((path) => ({ path, text: content(path) }));
+    expectNone("files that no file declares as its module", strayModules(files));
   });
 
   test("of foreign crates say why", () => {

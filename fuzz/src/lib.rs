@@ -11,7 +11,7 @@ mod run;
 mod targets;
 
 // The host in memory that the tests of crate `search` use.
-#[path = "../../crates/search/tests/host/mod.rs"]
+#[path = "../../crates/search/tests/search/host/mod.rs"]
 mod host;
 
 pub use run::{Report, run};

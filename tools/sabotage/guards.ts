@@ -24,7 +24,7 @@ export const GUARDS: readonly Guard[] = [
     file: "crates/search/src/render.rs",
     line: "    let full = !late && !damaged;",
     instead: "    let full = true;",
-    test: "crates/search/tests/partial_results.rs",
+    test: "crates/search/tests/search/partial_results.rs",
   },
   {
     id: "P8",
@@ -61,7 +61,7 @@ export const GUARDS: readonly Guard[] = [
     line: "                self.best_high.push(least_nearness(high));\n                self.found.push(Candidate { view: at as u32, ordinal, low });",
     instead:
       "                self.best_high.push(least_nearness(low));\n                self.found.push(Candidate { view: at as u32, ordinal, low });",
-    test: "crates/search/tests/exactness.rs",
+    test: "crates/search/tests/search/exactness.rs",
     name: "neighbours_whose_intervals_overlap_are_told_apart",
   },
   {
@@ -71,7 +71,7 @@ export const GUARDS: readonly Guard[] = [
     line: "                self.best_high.push(least_nearness(high));\n                self.found.push(Candidate { view: at as u32, ordinal: document.ordinal, low });",
     instead:
       "                self.best_high.push(least_nearness(low));\n                self.found.push(Candidate { view: at as u32, ordinal: document.ordinal, low });",
-    test: "crates/search/tests/exactness.rs",
+    test: "crates/search/tests/search/exactness.rs",
     name: "neighbours_whose_intervals_overlap_are_told_apart",
   },
   {
@@ -81,7 +81,7 @@ export const GUARDS: readonly Guard[] = [
     line: "        for (low, _) in &bounds {\n            if self.drop_limit.is_none_or(|limit| *low > limit) {\n                self.threshold.push(score_key(*low));",
     instead:
       "        for (low, high) in &bounds {\n            if self.drop_limit.is_none_or(|limit| *low > limit) {\n                self.threshold.push(score_key(*high));",
-    test: "crates/search/tests/exactness.rs",
+    test: "crates/search/tests/search/exactness.rs",
     name: "a_bounded_score_is_the_plain_one",
   },
   {

@@ -1,8 +1,8 @@
 //! `cargo run --release -p brooklet-search --example text_throughput [name of a query [rounds [bytes of cache]]]`: what queries of text cost over one segment of
 //! 10,000 documents of 200 words, natively and with everything resident unless the cache is said to be smaller. The bench of the product is `bench/text.mjs`.
-#[path = "../tests/host/mod.rs"]
+#[path = "../tests/search/host/mod.rs"]
 mod host;
-#[path = "../tests/random/mod.rs"]
+#[path = "../tests/search/random/mod.rs"]
 mod random;
 
 use std::time::Instant;

@@ -1,5 +1,6 @@
 //! A grouping with too many groups, or with a filter that takes too long, is refused by a clear error, in one partition and
 //! over several, and before it takes much memory. Where Linux tells what a process has taken, that is looked at.
+#[path = "search/host/mod.rs"]
 mod host;
 
 use std::fs;

@@ -20,7 +20,7 @@ mod tokens;
 // The surroundings the crates' own tests run the same rows in. They lie with those tests.
 #[path = "../../../crates/query/tests/fixture/mod.rs"]
 mod fixture;
-#[path = "../../../crates/search/tests/host/mod.rs"]
+#[path = "../../../crates/search/tests/search/host/mod.rs"]
 mod host;
 #[path = "../../../crates/document/tests/mail/mod.rs"]
 mod mail;

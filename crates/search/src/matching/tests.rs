@@ -4,7 +4,7 @@ mod naive;
 mod near;
 mod phrases;
 mod query;
-#[path = "../../tests/random/mod.rs"]
+#[path = "../../tests/search/random/mod.rs"]
 pub(super) mod random;
 mod text;
 mod yql;
