@@ -22,7 +22,7 @@ mod tokens;
 mod fixture;
 #[path = "../../../crates/search/tests/search/host/mod.rs"]
 mod host;
-#[path = "../../../crates/document/tests/mail/mod.rs"]
+#[path = "../../../crates/document/tests/document/mail/mod.rs"]
 mod mail;
 
 use serde_json::Value as Json;

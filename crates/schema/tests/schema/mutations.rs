@@ -4,9 +4,9 @@ use std::time::Instant;
 use brooklet_schema::Application;
 use proptest::prelude::*;
 
-const MAIL: &str = include_str!("../../../test-vectors/applications/mail/schemas/mail.sd");
-const SERVICES: &str = include_str!("../../../test-vectors/applications/mail/services.xml");
-const NOTE: &str = include_str!("../../../test-vectors/applications/mail/schemas/note.sd");
+const MAIL: &str = include_str!("../../../../test-vectors/applications/mail/schemas/mail.sd");
+const SERVICES: &str = include_str!("../../../../test-vectors/applications/mail/services.xml");
+const NOTE: &str = include_str!("../../../../test-vectors/applications/mail/schemas/note.sd");
 
 fn deploy(services: &str, mail: &str) -> Result<Application, brooklet_task::Rejection> {
     let file = |path: &str, content: &str| (path.to_owned(), content.as_bytes().to_vec());

@@ -1,6 +1,7 @@
 //! What holds for every document: what is written is read back, and no bytes make a reader panic.
 //!
 //! `PROPTEST_CASES` sets how many cases are tried.
+use crate::mail;
 use std::sync::Arc;
 
 use brooklet_document::encode::{decode_field, decode_fields, decode_fields_where, encode_fields, skip_fields};
@@ -15,8 +16,6 @@ use brooklet_task::Code;
 use brooklet_task::bytes::{Reader, Writer};
 use proptest::collection::{btree_set, vec};
 use proptest::prelude::*;
-
-mod mail;
 
 fn cases() -> ProptestConfig {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();

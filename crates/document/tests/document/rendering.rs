@@ -49,7 +49,7 @@ fn write(value: &Json, key: &str, out: &mut dyn ValueWriter) {
 
 #[test]
 fn answers_have_the_recorded_bytes() {
-    for row in rows(include_str!("../../../test-vectors/rendering/answers.json"), 15) {
+    for row in rows(include_str!("../../../../test-vectors/rendering/answers.json"), 15) {
         let name = row["name"].as_str().unwrap();
         let text = row["json"].as_str().unwrap();
         let answer: Json = serde_json::from_str(text).unwrap();
@@ -67,7 +67,7 @@ fn answers_have_the_recorded_bytes() {
 
 #[test]
 fn tensors_of_results_have_the_recorded_forms() {
-    for row in rows(include_str!("../../../test-vectors/rendering/tensors.json"), 96) {
+    for row in rows(include_str!("../../../../test-vectors/rendering/tensors.json"), 96) {
         let (literal, format) = (row["tensor"].as_str().unwrap(), row["format"].as_str().unwrap());
         let tensor = parse_literal(literal, None, Code::BadRequest).unwrap();
         let render = Render::result(TensorFormat::from_name(format).unwrap());

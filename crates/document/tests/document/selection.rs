@@ -1,4 +1,5 @@
 //! Runs the recorded answers of the reference implementation for selections, and compares with a naive reading.
+use crate::mail;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -9,8 +10,6 @@ use brooklet_task::Code;
 use brooklet_task::limits::{PATTERN_BYTES, SELECTION_BYTES, SELECTION_DEPTH};
 use proptest::prelude::*;
 use serde_json::Value as Json;
-
-mod mail;
 
 /// Seconds since 1970 that `now()` is: the recorded answers hold for any recent time.
 const NOW: i64 = 1_790_000_000;

@@ -1,6 +1,7 @@
 //! What selections say of values of every kind, against a naive twin that evaluates a tree of its own over a document of
 //! its own: numbers, texts, collections of them, maps, structs, variables, arithmetic, globs, regular expressions and null,
 //! of the document's type and of another. `PROPTEST_CASES` says how many selections are tried.
+use crate::mail;
 use std::collections::BTreeMap;
 
 use brooklet_document::json::{Lexer, ReadOptions};
@@ -10,8 +11,6 @@ use brooklet_task::Code;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value as Json, json};
-
-mod mail;
 
 /// A value of a document, as its JSON has it.
 type Fields = Map<String, Json>;

@@ -3,7 +3,7 @@
 use brooklet_schema::Application;
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../../test-vectors/schema/packages.jsonl");
+const VECTORS: &str = include_str!("../../../../test-vectors/schema/packages.jsonl");
 
 /// Rows that are answered otherwise on purpose.
 struct Other {

@@ -2,6 +2,7 @@
 //!
 //! A row with `error` must be refused. Its text is asserted where we promise the same text: for document ids wholly, for
 //! fields the chain that leads to the cause.
+use crate::mail;
 use std::sync::Arc;
 
 use brooklet_document::json::read_update;
@@ -16,8 +17,6 @@ use brooklet_document::{
 };
 use brooklet_task::{Code, Rejection};
 use serde_json::Value as Json;
-
-mod mail;
 
 /// Rows that are not run, or answered otherwise, and why.
 struct Skip {

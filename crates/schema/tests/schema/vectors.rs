@@ -6,7 +6,7 @@ use brooklet_schema::Application;
 use brooklet_task::{Code, Rejection};
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../../test-vectors/schema/schema.jsonl");
+const VECTORS: &str = include_str!("../../../../test-vectors/schema/schema.jsonl");
 
 /// Rows refused as recorded, with another message.
 struct OtherMessage {

@@ -8,7 +8,7 @@ use brooklet_schema::{
 fn files() -> Vec<(String, Vec<u8>)> {
     macro_rules! file {
         ($path:literal) => {
-            ($path.to_owned(), include_bytes!(concat!("../../../test-vectors/applications/mail/", $path)).to_vec())
+            ($path.to_owned(), include_bytes!(concat!("../../../../test-vectors/applications/mail/", $path)).to_vec())
         };
     }
     vec![file!("services.xml"), file!("hosts.xml"), file!("schemas/mail.sd"), file!("schemas/note.sd")]

@@ -2,7 +2,7 @@
 use brooklet_schema::Application;
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../../test-vectors/schema/packages.jsonl");
+const VECTORS: &str = include_str!("../../../../test-vectors/schema/packages.jsonl");
 
 /// The recorded packages that earlier releases deployed and this one refuses: by their ids, or what these begin with (`x-`).
 const REFUSED_SINCE: &[&str] = &[

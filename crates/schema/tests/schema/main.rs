@@ -1,0 +1,10 @@
+//! Application packages, deployed, changed and refused, in one program: each is compiled, linked and started once.
+
+mod change;
+mod deploy;
+mod mail;
+mod mutations;
+mod packages;
+mod rejections;
+mod stored;
+mod vectors;
