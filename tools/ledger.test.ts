@@ -79,7 +79,7 @@ test("a reference to nothing is noticed", () => {
     "search/sorting.json#no such conversation",
     "parameters.json#nosuch",
     "simple-query/advanced.jsonl#adv-999",
-    "crates/query/tests/vectors.rs#no_such_test",
+    "crates/query/tests/query/vectors.rs#no_such_test",
     "tools/ledger.test.ts",
   ]) {
     expect([row, missing(row)]).toEqual([row, expect.any(String)]);

@@ -1,6 +1,6 @@
 //! `cargo run --release -p brooklet-rank --example forest_rate`: what a model of 200 trees of 31 leaves costs over 10,000
 //! documents, a document at a time and in blocks. The bench of the product is `bench/ranking.mjs`.
-#[path = "../tests/forests/mod.rs"]
+#[path = "../tests/rank/forests/mod.rs"]
 mod forests;
 
 use std::time::Instant;

@@ -18,7 +18,7 @@ mod schemas;
 mod tokens;
 
 // The surroundings the crates' own tests run the same rows in. They lie with those tests.
-#[path = "../../../crates/query/tests/fixture/mod.rs"]
+#[path = "../../../crates/query/tests/query/fixture/mod.rs"]
 mod fixture;
 #[path = "../../../crates/search/tests/search/host/mod.rs"]
 mod host;

@@ -1,6 +1,4 @@
 //! The recorded answers of the reference implementation: what it accepts, and the trees it makes.
-mod fixture;
-
 use std::collections::BTreeMap;
 
 use brooklet_query::simple::Grammar;
@@ -10,8 +8,8 @@ use brooklet_query::{Form, Query, parse_yql, simple, tree_text, yql_text};
 use brooklet_task::Rejection;
 use serde_json::Value;
 
-use fixture::rows::{Omission, Skip, check_skips, rows, skipped, text};
-use fixture::{RequestParameters, surroundings, user_query};
+use crate::fixture::rows::{Omission, Skip, check_skips, rows, skipped, text};
+use crate::fixture::{RequestParameters, surroundings, user_query};
 
 fn parse_row(row: &Value) -> Result<Query, String> {
     parse_statement(row).map_err(|rejection| rejection.message)

@@ -56,7 +56,7 @@ fn value(text: &str, texts: [[f64; 4]; 3]) -> Tensor {
 
 #[test]
 fn sequences_are_those_of_the_reference() {
-    let rows = include_str!("../../../test-vectors/expression/token-sequences.jsonl");
+    let rows = include_str!("../../../../test-vectors/expression/token-sequences.jsonl");
     let texts = [
         [[7.0, 8.0, 0.0, 0.0], [9.0, 10.0, 11.0, 0.0], [12.0, 0.0, 0.0, 0.0]],
         [[0.0; 4]; 3],

@@ -1,6 +1,4 @@
 //! Trees survive their own text, and no text brings a parser down.
-mod fixture;
-
 use std::time::Instant;
 
 use brooklet_query::annotations::Typed;
@@ -10,7 +8,7 @@ use brooklet_query::tree::{Item, Operator, TextRange};
 use brooklet_query::{Form, flatten, parse_sorting, parse_yql, simple, tree_text, yql_text};
 use proptest::prelude::*;
 
-use fixture::{RequestParameters, surroundings, user_query};
+use crate::fixture::{RequestParameters, surroundings, user_query};
 
 fn statements() -> Vec<String> {
     texts(&["yql/sample.jsonl", "yql/more.jsonl"], "yql")

@@ -1,12 +1,10 @@
 //! The recorded answers of the reference implementation to queries in JSON: what it accepts, and the trees it makes.
-mod fixture;
-
 use brooklet_query::{Form, Query, Select, parse_grouping, parse_select, tree_text, yql_text};
 use brooklet_task::Rejection;
 use serde_json::Value;
 
-use fixture::rows::{Omission, Skip, check_skips, rows, skipped, text};
-use fixture::{RequestParameters, surroundings};
+use crate::fixture::rows::{Omission, Skip, check_skips, rows, skipped, text};
+use crate::fixture::{RequestParameters, surroundings};
 
 fn parse_row(row: &Value) -> Result<Query, Rejection> {
     let select = Select {

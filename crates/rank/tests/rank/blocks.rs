@@ -1,11 +1,9 @@
 //! A block of documents is scored and bounded as its documents are one at a time, bit by bit, and nothing more is asked.
-mod forests;
-
 use std::collections::BTreeSet;
 
+use crate::forests::{Documents, Random, compiled, lightgbm, xgboost};
 use brooklet_rank::block::BLOCK;
 use brooklet_rank::{BlockScratch, Interval, Program};
-use forests::{Documents, Random, compiled, lightgbm, xgboost};
 use proptest::prelude::*;
 
 const INPUTS: usize = 4;

@@ -1,6 +1,4 @@
 //! Whatever is refused, the refusal says where in the text, and that place is the fault's.
-mod fixture;
-
 use std::fmt::Write as _;
 
 use brooklet_query::simple::{self, Grammar};
@@ -8,8 +6,8 @@ use brooklet_query::{Select, parse_grouping, parse_select, parse_yql};
 use brooklet_task::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_ENTRIES, QUERY_TERMS};
 use brooklet_task::{Rejection, Span};
 
-use fixture::rows::{rows, text};
-use fixture::{RequestParameters, surroundings};
+use crate::fixture::rows::{rows, text};
+use crate::fixture::{RequestParameters, surroundings};
 
 /// Characters told of what stands at a place.
 const SEEN: usize = 28;
@@ -18,7 +16,7 @@ const SEEN: usize = 28;
 /// `BROOKLET_WRITE_PLACES=1` writes what is found instead.
 #[test]
 fn places_of_refused_json_queries() {
-    let path = format!("{}/tests/places.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests/query/places.txt", env!("CARGO_MANIFEST_DIR"));
     let mut found = String::new();
     for row in rows("select-json/recorded.jsonl") {
         let (id, filter) = (text(&row, "id").unwrap(), text(&row, "where").unwrap_or("true"));

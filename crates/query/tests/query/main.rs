@@ -1,0 +1,8 @@
+//! Queries in YQL, in JSON and as users type them against recorded answers and twins, in one program.
+
+mod fixture;
+mod grouping_vectors;
+mod places;
+mod properties;
+mod select;
+mod vectors;
