@@ -107,6 +107,10 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.dropShard(made);
   }
 
+  lastAttempt(): Promise<number> {
+    return this.#group.lastAttempt();
+  }
+
   override async alarm(rung?: AlarmInvocationInfo): Promise<void> {
     await this.#named?.ring(rung?.retryCount);
   }

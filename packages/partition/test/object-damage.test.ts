@@ -1,10 +1,11 @@
 /** Groups at the edge of which something stored is damaged: nobody is answered by it, and it can be erased as any group can. */
 import { Core, instantiate } from "@brooklet/core";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { MassOutcome, PartitionKey, Visit, VisitPage, VisitPosition } from "../src/cluster.ts";
+import { type GroupCalls, MESSAGES } from "../src/objects/object-calls.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
-import { objectName } from "../src/shards/shard.ts";
+import { objectName, StaleAttempt } from "../src/shards/shard.ts";
 import { packageOf } from "./core-setting.ts";
 import { makeIsolate, Platform } from "./object-setting.ts";
 import { apply, decoder, feed, found, KEY, MINUTE_MS, NOTE, numberOf, plain, requestOf } from "./shards-setting.ts";
@@ -159,6 +160,40 @@ test.each(damages)(
     expect(platform.stored().sort()).toEqual([0, 1].map(nameOf).sort());
   },
 );
+
+/** What of an attempt to split, or of an erasure, may be on its way for as long as it likes. */
+const LATE: readonly (readonly [name: string, call: (shard: GroupCalls, attempt: number) => Promise<void>])[] = [
+  ["that began to fill it", (shard, attempt) => shard.prepareShard({ bits: 1, number: 1 }, attempt, 1, MESSAGES)],
+  ["that erased it", (shard, attempt) => shard.dropShard(attempt)],
+];
+
+describe.each(LATE)("what came late of an attempt %s", (_, call) => {
+  test.each(damages)("leaves a later shard with $name as it is", async ({ statement, bindings }) => {
+    const { platform, cluster } = await opened(300);
+    let attempt = 0;
+    platform.overheard = (verb, asked) => {
+      if (verb === "openShard") attempt = asked[0] as number;
+    };
+    expect(await platform.split(KEY)).toBe(true);
+    await platform.rest(KEY);
+    platform.damage(nameOf(1), statement, ...bindings);
+    const statusesOf = async (): Promise<readonly unknown[]> => {
+      const asked = Array.from({ length: 8 }, (__, number) => numberOf(cluster, number));
+      return (await Promise.allSettled(asked)).map((one) => (one.status === "fulfilled" ? one.value : `${one.reason}`));
+    };
+    const before = await statusesOf();
+    expect(before.filter((status) => typeof status === "string").length).toBeGreaterThan(0);
+    // Whether it is told that it is too late is the same to who sent it: that is over.
+    await call(platform.object(nameOf(1)), attempt - 1).catch((error: unknown) =>
+      expect(error).toBeInstanceOf(StaleAttempt),
+    );
+    platform.evict(nameOf(1));
+    expect(await statusesOf()).toEqual(before);
+    // It is erased as any other.
+    expect((await cluster.erase(KEY)).key).toBe(KEY);
+    expect([platform.listed(), platform.stored()]).toEqual([[], []]);
+  });
+});
 
 /** What a directory may have in the place of the key of a group. */
 const LISTINGS = ["g:largf", "", "g:", "g:large2", "\u0000"];

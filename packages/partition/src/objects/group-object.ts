@@ -25,7 +25,7 @@ import { Fence } from "./fence.ts";
 import type { GroupObjectOptions, Served } from "./group-options.ts";
 import { isRestless, type RestingObject, restGroup } from "./group-rest.ts";
 import { type GroupSearch, searchGroup, searchGroupPart, searchGroupPlain } from "./group-search.ts";
-import { dropOffspring, isDivisible, splitObject } from "./group-split.ts";
+import { dropOffspring, isDivisible, lastAttemptOf, readUnlessLater, splitObject } from "./group-split.ts";
 import { leftOfDropped, noteErasure, readToErase, type ShardToErase, serveGroup } from "./group-stored.ts";
 import { ObjectAdmission } from "./object-admission.ts";
 import { checked, doneReply, hasAnyMoved, isMoved, movedReply, stepEnd } from "./object-answer.ts";
@@ -125,7 +125,7 @@ export class GroupObject implements GroupCalls {
     await this.#opening();
     await this.#take(application);
     // What an attempt before left is nobody's, and need not be readable.
-    const { record: left, damage } = this.#toErase();
+    const { record: left, damage } = await readUnlessLater(this.#options, this.#toErase, attempt);
     const record = recordToFill(damage === undefined ? left : undefined, shard, attempt);
     await this.#empty();
     this.#keep(this.#opened().host, record);
@@ -154,7 +154,7 @@ export class GroupObject implements GroupCalls {
 
   async dropShard(made: number): Promise<void> {
     await this.#opening();
-    const toErase = this.#toErase();
+    const toErase = await readUnlessLater(this.#options, this.#toErase, made);
     const left = leftOfDropped(toErase, this.number, made);
     if (left === undefined) return;
     await this.#noteErasure(toErase);
@@ -162,9 +162,12 @@ export class GroupObject implements GroupCalls {
     this.#keep(this.#opened().host, left);
   }
 
-  #toErase(): ShardToErase {
-    return readToErase(this.#options, () => this.#opened().host);
+  async lastAttempt(): Promise<number> {
+    await this.#opening();
+    return lastAttemptOf(this.#record(this.#opened().host));
   }
+
+  readonly #toErase = (): ShardToErase => readToErase(this.#options, () => this.#opened().host);
 
   /** Notes that it is being erased, and erases what came from it. Whether it is noted, or nothing is there. */
   async #noteErasure(toErase: ShardToErase): Promise<boolean> {
@@ -190,11 +193,8 @@ export class GroupObject implements GroupCalls {
   async #split(): Promise<boolean> {
     // Not after an erasure, which waits for the end of this.
     const { host } = this.#opened();
-    const guard = this.#guardOf(host);
-    if (!this.#isDivisible(guard)) return false;
-    const { port, onProblem } = this.#options;
-    const application = (): number => this.#application;
-    return await splitObject({ key: this.#key, host, guard, port, application, onProblem });
+    const [guard, application] = [this.#guardOf(host), (): number => this.#application];
+    return this.#isDivisible(guard) && (await splitObject({ ...this.#options, host, guard, application }));
   }
 
   /** A shard that nobody asked for yet may be one that its parent knows nothing of. */

@@ -1,9 +1,20 @@
 /** The split of a group's object: half of its documents go to another object, which is called as any is. */
 import type { BucketHost } from "../bucket-host.ts";
 import type { PartitionKey } from "../cluster.ts";
-import { movingHalf, objectName, offspring, SHARD_BITS_MAX, type ShardRecord } from "../shards/shard.ts";
+import {
+  ANY_ATTEMPT,
+  movingHalf,
+  objectName,
+  offspring,
+  parentOf,
+  SHARD_BITS_MAX,
+  type ShardRecord,
+  StaleAttempt,
+} from "../shards/shard.ts";
 import type { ShardGuard } from "../shards/shard-guard.ts";
 import { type SplitChild, split } from "../shards/split.ts";
+import type { GroupObjectOptions } from "./group-options.ts";
+import type { ShardToErase } from "./group-stored.ts";
 import { MESSAGES, type ObjectPort } from "./object-calls.ts";
 
 /** The object that is split. */
@@ -28,6 +39,27 @@ export async function dropOffspring(
   record: ShardRecord,
 ): Promise<void> {
   for (const { number, made } of offspring(record)) await port.group(objectName(key, number)).dropShard(made);
+}
+
+/** The last attempt to split a shard that stays; 0: there was none. */
+export function lastAttemptOf(record: ShardRecord | undefined): number {
+  return record === undefined || record.isErased === true ? 0 : record.attempt;
+}
+
+/**
+ * Reads what an attempt may throw away. Whether a shard that cannot be read is of a later one is known by the shard that it came from; then
+ * nothing of it is lost: another release may read it, or what it was is brought back.
+ */
+export async function readUnlessLater(
+  { key, shard = 0, port }: Pick<GroupObjectOptions, "key" | "shard" | "port">,
+  read: () => ShardToErase,
+  attempt: number,
+): Promise<ShardToErase> {
+  const found = read();
+  if (found.damage === undefined || attempt === ANY_ATTEMPT) return found;
+  const last = await port.group(objectName(key, parentOf(shard))).lastAttempt();
+  if (last > attempt) throw new StaleAttempt(attempt);
+  return read();
 }
 
 /** Gives half of the documents to a new shard. Whether it did; why not is told to the operator. */

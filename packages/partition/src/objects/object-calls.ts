@@ -101,7 +101,7 @@ export interface GroupCalls {
   ): Promise<ObjectReply<MassOutcome>>;
   /** Erases everything that is stored of the group. */
   erase(): Promise<ObjectReply<Erasure>>;
-  /** Begins to be a shard: throws away whatever is there. These four are between the shards of a group. */
+  /** Begins to be a shard: throws away whatever is there. These five are between the shards of a group. */
   prepareShard(shard: ShardBits, attempt: number, application: number, messages: number): Promise<void>;
   /** Stores documents that another shard gives away. */
   copyShard(attempt: number, number: number, operations: Uint8Array, application: number): Promise<void>;
@@ -109,6 +109,8 @@ export interface GroupCalls {
   openShard(attempt: number): Promise<void>;
   /** Erases a shard that was made by an attempt, and those it was split into. */
   dropShard(made: number): Promise<void>;
+  /** The last attempt to split it; 0: there was none, or it is being erased. */
+  lastAttempt(): Promise<number>;
 }
 
 /** In which of so many directories a group is listed. */
