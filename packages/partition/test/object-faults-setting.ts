@@ -57,6 +57,14 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
+/** What a storage is used for. */
+export interface StorageUse {
+  /** How, and of which object. */
+  readonly about: string;
+  readonly use: Use;
+  readonly statement: string;
+}
+
 type Value = number | undefined;
 
 /** What can be said of what became of something. */
@@ -79,7 +87,7 @@ export class FaultyGroup {
   #cluster: ObjectCluster | undefined;
   /** What each document may have. */
   readonly #possible = new Map<number, ReadonlySet<Value>>();
-  #uses: string[] = [];
+  #uses: StorageUse[] = [];
   /** Of each failure: what the caller was told. */
   readonly refusals: Told[] = [];
   /** An erasure failed, which may go on by itself. */
@@ -112,23 +120,31 @@ export class FaultyGroup {
     this.#end();
   }
 
-  /** Of what is asked from here on, the storage fails at this use of all that fail so; nothing: it only counts them. */
-  arm(fault: Fault, at: number): void {
+  /** Of what is asked from here on, uses of storages are noted, and none fails. */
+  note(): void {
     this.#uses = [];
+    this.platform.using = (name, use, statement = "") => {
+      this.#uses.push({ about: `${use} of ${name}`, use, statement });
+    };
+  }
+
+  /** Of what is asked from here on, the storage fails at this use of all that fail so. */
+  arm(fault: Fault, at: number): void {
+    let count = 0;
     this.failed = undefined;
     this.platform.using = (name, use, statement = "") => {
       const isBroken = fault.lasts && this.failed === name;
       if (!isBroken && !fault.isOf(use, statement)) return;
-      if (!isBroken) this.#uses.push(`${use} of ${name}`);
-      if (!isBroken && (this.failed !== undefined || this.#uses.length !== at)) return;
+      if (!isBroken) count += 1;
+      if (!isBroken && (this.failed !== undefined || count !== at)) return;
       if (!isBroken) this.where = `${use} of ${name}: ${statement}`;
       this.failed = name;
       throw fault.error();
     };
   }
 
-  /** What storages were used for since, in order. */
-  get uses(): readonly string[] {
+  /** What storages were used for since that was to be noted, in order. */
+  get uses(): readonly StorageUse[] {
     return this.#uses;
   }
 
@@ -234,16 +250,17 @@ export class FaultyGroup {
   }
 
   async #get(): Promise<void> {
-    const cluster = await this.cluster();
+    const partition = (await this.cluster()).partition(KEY);
+    const wrong: unknown[] = [];
     for (const [number, values] of this.#possible) {
       const request = { rawPath: "", id: idOf(number), fieldSet: "", tensorFormat: "" };
-      const { status, body } = await cluster.partition(KEY).get(request, MINUTE_MS);
-      expect([200, 404]).toContain(status);
+      const { status, body } = await partition.get(request, MINUTE_MS);
       const { fields } = JSON.parse(decoder.decode(body)) as { fields?: { n?: number } };
       const value = status === 404 ? undefined : fields?.n;
-      expect([...values], `document ${number}`).toContain(value);
+      if (![200, 404].includes(status) || !values.has(value)) wrong.push({ number, status, value, values });
       this.#read(number, value);
     }
+    expect(wrong, "documents that are something else").toEqual([]);
   }
 
   /** What was read once stays so, unless it is about to be erased. */
@@ -255,12 +272,14 @@ export class FaultyGroup {
   #takeAll(all: readonly (readonly [id: string, value: Value])[]): void {
     const found = new Map(all);
     expect(found.size, "documents are there once").toBe(all.length);
+    const wrong: unknown[] = [];
     for (const [number, values] of this.#possible) {
       const value = found.get(idOf(number));
-      expect([...values], `document ${number} among all`).toContain(value);
+      if (!values.has(value)) wrong.push({ number, value, values });
       this.#read(number, value);
       found.delete(idOf(number));
     }
+    expect(wrong, "documents that are something else among all").toEqual([]);
     expect([...found], "what nobody wrote").toEqual([]);
   }
 

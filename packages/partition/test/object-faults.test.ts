@@ -5,7 +5,7 @@
  */
 import { beforeEach, expect, test, vi } from "vitest";
 import { packageOf } from "./core-setting.ts";
-import { FAULTS, type Fault, FaultyGroup } from "./object-faults-setting.ts";
+import { FAULTS, type Fault, FaultyGroup, type StorageUse } from "./object-faults-setting.ts";
 import { KEY, NOTE } from "./shards-setting.ts";
 
 const SEED = Number(process.env["BROOKLET_SEED"] ?? Math.floor(Math.random() * 2 ** 16));
@@ -125,11 +125,19 @@ const ACTS: readonly Act[] = [
   },
 ];
 
-/** What storages are used for by an act. */
-async function usesOf({ before, act }: Act, fault: Fault): Promise<readonly string[]> {
+const usesOfActs = new Map<Act, readonly StorageUse[]>();
+
+/** What storages are used for by an act, as far as it may fail so. */
+async function usesOf(act: Act, fault: Fault): Promise<readonly string[]> {
+  const all = usesOfActs.get(act) ?? (await allUsesOf(act));
+  usesOfActs.set(act, all);
+  return all.filter(({ use, statement }) => fault.isOf(use, statement)).map(({ about }) => about);
+}
+
+async function allUsesOf({ before, act }: Act): Promise<readonly StorageUse[]> {
   using group = new FaultyGroup();
   await before(group);
-  group.arm(fault, 0);
+  group.note();
   await act(group);
   return group.uses;
 }

@@ -451,8 +451,14 @@ async function answered(work: () => unknown): Promise<unknown> {
 /** The storage of a new object. */
 export function newStorage(): ObjectSqlStorage {
   const database = new Database(":memory:");
+  const prepared = new Map<string, Database.Statement>();
+  const prepare = (text: string): Database.Statement => {
+    const statement = prepared.get(text) ?? database.prepare(text);
+    prepared.set(text, statement);
+    return statement;
+  };
   const exec: ObjectSqlStorage["sql"]["exec"] = (text, ...bindings) => {
-    const statement = database.prepare(text);
+    const statement = prepare(text);
     if (!statement.reader) {
       const { changes } = statement.run(...bindings);
       return { toArray: () => [], rowsRead: 0, rowsWritten: text.startsWith("CREATE") ? 1 : changes };
