@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { TEST_RUN } from "../../tools/test-run.ts";
+import { FILES_IN_MEMORY, TEST_RUN } from "../../tools/test-run.ts";
 
 /** Run with a clock that stands still within a turn, as the platform's does where it is deployed; the others with this machine's. */
 const STILL = ["test/worker.test.ts", "test/shards.test.ts", "test/restart.test.ts"];
@@ -7,6 +7,7 @@ const STILL = ["test/worker.test.ts", "test/shards.test.ts", "test/restart.test.
 export default defineConfig({
   test: {
     ...TEST_RUN,
+    ...FILES_IN_MEMORY,
     projects: [
       { extends: true, test: { name: "worker", include: ["test/*.test.ts"], exclude: STILL } },
       { extends: true, test: { name: "still clock", setupFiles: ["test/still-clock.ts"], include: STILL } },

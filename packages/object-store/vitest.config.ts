@@ -1,4 +1,4 @@
 import { defineConfig } from "vitest/config";
-import { TEST_RUN } from "../../tools/test-run.ts";
+import { FILES_IN_MEMORY, TEST_RUN } from "../../tools/test-run.ts";
 
-export default defineConfig({ test: TEST_RUN });
+export default defineConfig({ test: { ...TEST_RUN, ...FILES_IN_MEMORY } });

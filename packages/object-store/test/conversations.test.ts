@@ -1,14 +1,17 @@
 /**
  * All recorded conversations with a cluster over an object store, an S3 service where one is installed: every answer has the status and
- * the bytes of a cluster in this thread, whose answers are those recorded.
+ * the bytes of a cluster in this thread, whose answers are those recorded. Those that follow one another with the same application are
+ * held with one cluster, of which what was written is erased in between; that in this thread is another each time.
  */
 import { randomUUID } from "node:crypto";
 import type { Core } from "@brooklet/core";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import {
+  applicationOf,
   conversationFiles,
   modelRunner,
+  type Recorded,
   type Run,
   recordedIn,
   runsOf,
@@ -36,6 +39,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
+  await shared?.talk.close();
   vi.restoreAllMocks();
   await server?.stop();
 });
@@ -59,6 +63,19 @@ async function sharedHouse(makeEngine: () => Core, runs: readonly Run[]): Promis
 
 const talks = recordedIn(conversationFiles());
 
+/** The talk that goes on, and the application and runs that it has. */
+let shared: { readonly about: string; readonly talk: Talk } | undefined;
+
+async function sharedTalk(recorded: Recorded, runs: readonly Run[]): Promise<Talk> {
+  const files = [...applicationOf(recorded)].map(([path, bytes]) => [path, Buffer.from(bytes).toString("base64")]);
+  const about = JSON.stringify([files, runs]);
+  if (shared?.about !== about) {
+    await shared?.talk.close();
+    shared = { about, talk: new Talk((makeEngine) => sharedHouse(makeEngine, runs)) };
+  }
+  return shared.talk;
+}
+
 test.each(talks)("$about", async (recorded) => {
   const runs = runsOf(recorded);
   vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
@@ -67,9 +84,9 @@ test.each(talks)("$about", async (recorded) => {
       const local = new Talk((makeEngine) => localHouse(makeEngine, runs));
       const expected = await local.hold(recorded, folded);
       await local.close();
-      const shared = new Talk((makeEngine) => sharedHouse(makeEngine, runs));
-      expect(await shared.hold(recorded, folded)).toEqual(expected);
-      await shared.close();
+      const talk = await sharedTalk(recorded, runs);
+      expect(await talk.hold(recorded, folded)).toEqual(expected);
+      await talk.erase(recorded);
     }
   } finally {
     vi.useRealTimers();

@@ -144,6 +144,12 @@ export function keyOf(id: string): PartitionKey {
   return (key === "" ? "d:" : key.replace("=", ":")) as PartitionKey;
 }
 
+/** The partitions of what is written. */
+export function keysOf(steps: readonly Step[]): ReadonlySet<PartitionKey> {
+  const ids = steps.flatMap(({ put, update, remove }) => put ?? update ?? remove ?? []);
+  return new Set(ids.map(keyOf));
+}
+
 /** Runs the models of a conversation: its rows say what they yield. */
 export function modelRunner(rows: readonly Run[]): ModelRunner {
   return {

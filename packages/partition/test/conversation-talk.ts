@@ -12,6 +12,7 @@ import {
   bodyOf,
   feedOf,
   keyOf,
+  keysOf,
   modelRunner,
   type Recorded,
   type Run,
@@ -38,7 +39,7 @@ export interface House {
   readonly fold: (key: PartitionKey) => Promise<unknown>;
 }
 
-/** A conversation with a cluster of its own. */
+/** Conversations with a cluster of their own. */
 export class Talk {
   readonly #house: Promise<House>;
   /** The only partition that queries are sent to, whatever they address. */
@@ -62,6 +63,12 @@ export class Talk {
     const outcomes: Outcome[] = [];
     for (const step of conversation.steps) outcomes.push(await this.#step(step));
     return outcomes;
+  }
+
+  /** Erases what was written in one, so that the next of the same application finds nothing. */
+  async erase({ file, conversation }: Recorded): Promise<void> {
+    const { cluster } = await this.#house;
+    for (const key of keysOf([...feedOf(file), ...(conversation.steps ?? [])])) await cluster.erase(key);
   }
 
   async close(): Promise<void> {
