@@ -33,6 +33,7 @@ import {
 } from "./object-backup.ts";
 import { CHECKS, type Check, checkOptions, embeddersCheck } from "./options.ts";
 import { startingError } from "./starting.ts";
+import { untilClosed } from "./until-closed.ts";
 
 export * from "@brooklet/client";
 export type { ObjectSqlStorage } from "@brooklet/store";
@@ -220,7 +221,8 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
   checkOptions("openIn", options, OPTIONS, REQUIRED);
   refuseEnding(storage);
   const { schemas, remove, embedders, models, languageModel, onProblem = () => undefined } = options;
-  const embedder = new GivenEmbedders(models?.embedders ?? [], "in an object");
+  const closing = new AbortController();
+  const embedder = untilClosed(new GivenEmbedders(models?.embedders ?? [], "in an object"), closing.signal);
   const shared = objectDoes(() => opening(storage, onProblem), openError);
   const { core, objects } = shared;
   let leaving: Promise<void> | undefined;
@@ -233,7 +235,13 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
       embedder,
       onProblem,
     });
-    const { client, close, closed } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
+    const { client, close, closed } = localClient({
+      cluster,
+      closed: closing,
+      limits: LIMITS,
+      languageModel,
+      onProblem,
+    });
     const deployed = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(remove === true ? { remove } : {}),

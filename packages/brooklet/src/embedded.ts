@@ -14,7 +14,9 @@ import { starting, startingError } from "./starting.ts";
 /** Opens a database with options that were checked. */
 export async function openHere(options: OpenOptions): Promise<Database> {
   const { schemas, cacheBytes, shardBytes, models, languageModel, embedders, files, onProblem } = options;
+  const closing = new AbortController();
   const given = {
+    closed: closing.signal,
     ...(cacheBytes === undefined ? {} : { cacheBytes }),
     ...(shardBytes === undefined ? {} : { shardBytes }),
     ...(models === undefined ? {} : { models }),
@@ -22,7 +24,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
   };
   const cluster = await clusterOf(options, given);
   try {
-    const { client, close, closed } = localClient({ cluster, secret, languageModel, onProblem });
+    const { client, close, closed } = localClient({ cluster, closed: closing, secret, languageModel, onProblem });
     const deployed = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(files === undefined ? {} : { files }),

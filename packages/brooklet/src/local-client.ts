@@ -11,6 +11,8 @@ const NOWHERE = "http://brooklet.invalid";
 /** What such a client needs. */
 export interface LocalClientOptions extends Pick<GatewayOptions, "limits" | "secret"> {
   readonly cluster: Cluster;
+  /** Aborted when it is closed, by whoever made it or by `close`. */
+  readonly closed?: AbortController;
   readonly languageModel?: LanguageModel | undefined;
   /** Told of what made failures that are no caller's fault. */
   readonly onProblem?: ((problem: unknown) => void) | undefined;
@@ -25,14 +27,14 @@ export interface LocalClient {
 }
 
 /** Makes a client before a cluster, which is closed with it. */
-export function localClient({ cluster, limits, secret, languageModel, onProblem }: LocalClientOptions): LocalClient {
+export function localClient(options: LocalClientOptions): LocalClient {
+  const { cluster, closed = new AbortController(), limits, secret, languageModel, onProblem } = options;
   const gateway = createLocalGateway({
     cluster,
     ...(limits === undefined ? {} : { limits }),
     ...(secret === undefined ? {} : { secret }),
     ...(onProblem === undefined ? {} : { onDefect: onProblem }),
   });
-  const closed = new AbortController();
   const underWay = new Set<Promise<unknown>>();
   const client = connect({
     url: NOWHERE,

@@ -79,7 +79,7 @@ export interface Database extends Client, AsyncDisposable {
   console(): Promise<RunningConsole>;
   /**
    * Finishes what is under way, and lets another process have the directory. Every call after it fails with `CLOSED`; what
-   * is left of a feed or a visit too.
+   * is left of a feed or a visit too, and what still waits for a model, of which nothing was stored.
    */
   close(): Promise<void>;
 }

@@ -3,7 +3,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { BrookletError, connect, type Database, open, schema, serve, text } from "../src/index.ts";
+import {
+  BrookletError,
+  connect,
+  type Database,
+  type Embedder,
+  embedding,
+  type Group,
+  open,
+  schema,
+  serve,
+  text,
+} from "../src/index.ts";
 
 /** What was built: threads are started from there. */
 const built = (await import(new URL("../dist/open.js", import.meta.url).href)) as typeof import("../src/open.ts");
@@ -176,4 +187,54 @@ test("a database that could not be opened lets go of the directory", async () =>
   await expect(open({ path, schemas: [wrong] })).rejects.toThrow();
   const db: Database = await open({ path, schemas: [note] });
   await db.close();
+});
+
+/** An embedder that never answers, and looks at no signal; it tells when it is asked. */
+function hanging(): { readonly embedder: Embedder; readonly asked: Promise<void> } {
+  let tell: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const embed = (): Promise<never> => {
+    tell();
+    return new Promise(() => undefined);
+  };
+  return { asked, embedder: { id: "e", shape: "vector", embed, close: async () => undefined } };
+}
+
+describe("a model that hangs does not keep a database from being closed", () => {
+  const embedded = schema("embedded", { body: text(), vec: embedding({ from: "body", model: "e", dimensions: 8 }) });
+  const OPENED = [
+    ["in memory", open, false],
+    ["on disk", open, true],
+    ["in threads", built.open, true],
+  ] as const;
+  const WAITING = [
+    ["a put", (alice: Group) => alice.put(embedded, "1", { body: "a" })],
+    ["a search", (alice: Group) => alice.search(embedded, { near: { field: "vec", text: "a" } })],
+    [
+      "a feed",
+      async (alice: Group) => {
+        for await (const outcome of alice.feed(embedded, [{ id: "1", fields: { body: "a" } }]))
+          if (!outcome.ok) throw outcome.error;
+      },
+    ],
+  ] as const;
+
+  describe.each(OPENED)("%s", (kind, opening, isStored) => {
+    test.each(WAITING)("%s that waits for it is refused, and nothing is stored", async (_, call) => {
+      const path = folder();
+      const { embedder, asked } = hanging();
+      const stored = { ...(isStored && { path }), ...(kind === "in threads" && { threads: 2 }) };
+      const db = await opening({ ...stored, schemas: [embedded], models: { embedders: [embedder] } });
+      const refused = expect(call(db.group("alice"))).rejects.toMatchObject(CLOSED);
+      await asked;
+      await db.close();
+      await refused;
+      if (!isStored) return;
+      const again = await opening({ ...stored, schemas: [embedded], models: { embedders: [embedder] } });
+      expect(await again.group("alice").exists(embedded, "1")).toBe(false);
+      await again.close();
+    });
+  });
 });

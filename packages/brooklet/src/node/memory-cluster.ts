@@ -12,6 +12,7 @@ import {
 } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage, SECRET_BYTES } from "@brooklet/store";
+import { untilClosed } from "../until-closed.ts";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { openDatabase } from "./database.ts";
 import { LaterModels } from "./later-models.ts";
@@ -46,6 +47,8 @@ export interface OpenClusterOptions {
   readonly models?: ModelOptions;
   /** How models are reached: as the program likes, unless it is said. */
   readonly outbound?: Outbound;
+  /** When nobody waits for models any more. */
+  readonly closed?: AbortSignal;
   /** Told of every failure that no caller sees, for the operator's log. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -80,7 +83,14 @@ type ClusterSurroundings = Omit<LocalClusterOptions, "storage" | "makeEngine" | 
 
 /** What every cluster of this process has around it: timers, models, and how those are reached. */
 export function surroundingsOf(
-  { keepRemovesSeconds, quotas, stages, outbound = OWN_OUTBOUND, models = {} }: Omit<OpenClusterOptions, "path">,
+  {
+    keepRemovesSeconds,
+    quotas,
+    stages,
+    outbound = OWN_OUTBOUND,
+    models = {},
+    closed,
+  }: Omit<OpenClusterOptions, "path">,
   onProblem: (error: unknown) => void,
 ): ClusterSurroundings {
   const embedder = new ApplicationEmbedders(models, outbound);
@@ -88,7 +98,7 @@ export function surroundingsOf(
   // Nobody waits for it, and whoever needs the model is told why it cannot be had.
   const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
   const { objections } = outbound;
-  const asked = { embedder, modelRunner, objections };
+  const asked = { embedder: closed ? untilClosed(embedder, closed) : embedder, modelRunner, objections };
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   return {
     surroundings: nodeSurroundings,
