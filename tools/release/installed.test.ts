@@ -130,7 +130,7 @@ describe("without better-sqlite3", () => {
       expect(second).toEqual([expect.stringContaining("SQLite is Node's own: better-sqlite3 cannot be loaded")]);
     } else {
       expect(first).toBe("CANNOT_START");
-      expect(second).toContain("install better-sqlite3 with its build scripts");
+      expect(second).toContain("install better-sqlite3 (npm install better-sqlite3, pnpm add");
       expect(second).toContain("or use Node 22.13 or later");
     }
   });

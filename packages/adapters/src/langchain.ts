@@ -19,6 +19,7 @@ import { ensureConfig, type RunnableConfig } from "@langchain/core/runnables";
 import { maximalMarginalRelevance } from "@langchain/core/utils/math";
 import { type MaxMarginalRelevanceSearchOptions, VectorStore } from "@langchain/core/vectorstores";
 import { fieldValue, otherMetadata } from "./store/documents.ts";
+import { isPlain, objectCondition } from "./store/object-filter.ts";
 
 /** What a retriever is made with. */
 export interface BrookletRetrieverOptions<S extends AnySchema> extends BaseRetrieverInput {
@@ -122,8 +123,25 @@ export interface DeleteParameters<Filter> {
   readonly filter?: Filter;
 }
 
-/** A condition on the schema's fields. */
-export type BrookletFilter<S extends AnySchema> = Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
+/** A value of a field that a filter has as an object, several of which it may be one, or operators: `{ $gte: 5 }`. */
+type ObjectFilterValue =
+  | string
+  | number
+  | boolean
+  | Date
+  | readonly (string | number | boolean | Date)[]
+  | { readonly [operator: `$${string}`]: unknown };
+
+/** What other stores of LangChain take: what fields are, by their names. */
+type NamedValues<S extends AnySchema> = {
+  readonly [Name in keyof S["fields"] & string]?: ObjectFilterValue;
+};
+
+/** A condition on the schema's fields; or what fields are, by their names, as other stores take it. */
+export type BrookletFilter<S extends AnySchema> =
+  | Condition
+  | ((fields: ConditionsOf<S["fields"]>) => Condition)
+  | NamedValues<S>;
 
 /**
  * Documents of one group by their vectors: exact, whatever the filter. Metadata are the other fields of the schema.
@@ -185,12 +203,23 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
     if ((ids === undefined) === (filter === undefined) || !Array.isArray(ids ?? []))
       throw new BrookletError("INVALID_ARGUMENT", "delete takes either { ids } or { filter }");
     if (ids !== undefined) return await this.#remove(ids);
+    const where = this.#where(filter);
+    if (where === undefined)
+      throw new BrookletError(
+        "INVALID_ARGUMENT",
+        "an empty filter lets everything through: to delete all, give `everything`",
+      );
     for (;;) {
-      const asked = { where: filter, limit: PAGE } as unknown as SearchOptions<AnySchema>;
+      const asked = { where, limit: PAGE } as unknown as SearchOptions<AnySchema>;
       const { hits } = await this.#options.group.search(this.#options.schema as AnySchema, asked);
       await this.#remove(hits.map(({ id }) => id));
       if (hits.length < PAGE) return;
     }
+  }
+
+  /** A filter as a search takes it; nothing where it says nothing. */
+  #where(filter: this["FilterType"] | undefined): unknown {
+    return isPlain(filter) ? objectCondition(this.#options.schema, filter) : filter;
   }
 
   async #remove(ids: readonly string[]): Promise<void> {
@@ -239,6 +268,7 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
   ): Promise<readonly Nearest[]> {
     const { group, schema, vectorField } = this.#options;
     if (count === 0) return [];
+    const where = this.#where(filter);
     const shown = Object.keys(schema.fields).filter((name) => {
       return schema.fields[name]?.definition.indexing.includes("summary");
     });
@@ -247,7 +277,7 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
       limit: count,
       highlights: "ranges",
       fields: [...shown, ...further],
-      ...(filter === undefined ? {} : { where: filter }),
+      ...(where === undefined ? {} : { where }),
     };
     const { hits } = await group.search(schema as AnySchema, asked as unknown as SearchOptions<AnySchema>);
     return hits.map(({ id, relevance, fields }) => ({

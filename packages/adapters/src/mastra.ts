@@ -15,9 +15,9 @@ import {
   updateMatching,
   type Values,
 } from "./store/documents.ts";
-import { type MastraFilter, mastraCondition } from "./store/mastra-filter.ts";
+import { type ObjectFilter as MastraFilter, objectCondition } from "./store/object-filter.ts";
 
-export type { MastraFilter } from "./store/mastra-filter.ts";
+export type { ObjectFilter as MastraFilter } from "./store/object-filter.ts";
 
 /** `MastraVector` of `@mastra/core/vector`, as far as it is asked for anything here. */
 export type MastraVectorClass = abstract new (options: { readonly id: string }) => object;
@@ -181,7 +181,7 @@ class SchemaIndex {
   async query(asked: Query): Promise<Found[]> {
     const { queryVector, topK = TOP_K, filter, includeVector = false, sparseVector } = asked;
     checkAsked(this.#bound, asked.indexName, sparseVector);
-    const where = mastraCondition(this.#place.schema, filter);
+    const where = objectCondition(this.#place.schema, filter);
     if (queryVector === undefined && where === undefined)
       throw invalidArgument("a query needs a `queryVector`, or a `filter`: give one of them");
     const near = queryVector === undefined ? {} : { vector: queryVector };
@@ -201,7 +201,7 @@ class SchemaIndex {
     for (const [what, list] of Object.entries({ metadata, ids: named }))
       if (list !== undefined && list.length > 0 && list.length !== vectors.length)
         throw invalidArgument(`there are ${vectors.length} vectors and ${list.length} \`${what}\`: give as many`);
-    const outdated = mastraCondition(this.#place.schema, deleteFilter);
+    const outdated = objectCondition(this.#place.schema, deleteFilter);
     const ids = vectors.map((_, index) => named?.[index] ?? crypto.randomUUID());
     await putAll(
       this.#place,
@@ -282,7 +282,7 @@ function checkAsked({ indexName: own }: Bound, indexName: string, sparse?: unkno
 
 /** A filter that means something: what is empty would be everything. */
 function someOf(schema: AnySchema, filter: MastraFilter) {
-  const where = mastraCondition(schema, filter);
+  const where = objectCondition(schema, filter);
   if (where === undefined) throw invalidArgument("the `filter` is empty, which is every document: say which");
   return where;
 }

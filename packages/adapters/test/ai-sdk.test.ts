@@ -112,6 +112,26 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
     expect(JSON.stringify(steps[0]?.content)).toMatch(new RegExp(`Unrecognized key: [^a-z]*${stray}`));
   });
 
+  test("are called by a program without what the SDK adds, with their defaults, and refuse what is no such call", async () => {
+    const group = (await mails()).group("alice");
+    const called = (tool: { readonly execute?: unknown }, ...words: readonly unknown[]): Promise<unknown> =>
+      (tool.execute as (...given: readonly unknown[]) => Promise<unknown>)(...words);
+    const search = searchTool({ group, schema: mail, limitMax: 1 });
+    const retrieve = retrieveTool({ group, schema: mail });
+    expect(await called(search, { query: "invoice" })).toMatchObject([{ id: "invoice" }]);
+    // The default of the limit is the tool's.
+    expect(await called(search, {})).toHaveLength(1);
+    const [best] = (await called(retrieve, { question: "When is the invoice due?" })) as readonly ToolPassage[];
+    expect(best).toMatchObject({ number: 1, id: "invoice", field: "body" });
+    const refused = { code: "INVALID_ARGUMENT" };
+    await expect(called(search, { query: "a", filters: {} })).rejects.toMatchObject(refused);
+    await expect(called(search, { query: "a", filter: { sender: "bob" } })).rejects.toThrow("filter.sender");
+    await expect(called(search)).rejects.toMatchObject(refused);
+    await expect(called(retrieve, "When?")).rejects.toThrow("a tool cannot be called so");
+    const signal = AbortSignal.abort(new Error("nobody waits"));
+    await expect(called(search, { query: "a" }, { abortSignal: signal })).rejects.toThrow("nobody waits");
+  });
+
   test("retrieve numbered passages, under a condition the model cannot lift", async () => {
     const database = await mails();
     const { model } = await callingModel(provider, "retrieve", { question: "When is the invoice due?" });

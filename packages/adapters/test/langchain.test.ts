@@ -83,6 +83,28 @@ describe("the vector store", () => {
     expect(retrieved?.pageContent).toBe("Shall we walk along the sea?");
   });
 
+  test("takes what fields are as an object, as other stores do", async () => {
+    const database = await mails();
+    const group = database.group("alice");
+    const store = new BrookletVectorStore(new LetterEmbeddings(), { ...options, group });
+    const ids = async (filter: (typeof store)["FilterType"]): Promise<unknown> =>
+      (await store.similaritySearch("Icicles", 9, filter)).map(({ id }) => id).sort();
+    const all = await ids({});
+    expect(all).toEqual(["invoice", "walk"]);
+    expect(await ids({ sender: "bob@example.com" })).toEqual(["walk"]);
+    expect(await ids({ sender: ["bob@example.com", "billing@example.com"] })).toEqual(all);
+    expect(await ids({ sender: { $ne: "bob@example.com" } })).toEqual(["invoice"]);
+    const varied = await store.maxMarginalRelevanceSearch("Icicles", { k: 9, filter: { sender: "bob@example.com" } });
+    expect(varied.map(({ id }) => id)).toEqual(["walk"]);
+    // @ts-expect-error a name that is no field
+    await expect(ids({ sendr: "bob@example.com" })).rejects.toThrow("'sendr' cannot be filtered by");
+    // @ts-expect-error an operator of nobody
+    await expect(ids({ sender: { like: "bob" } })).rejects.toThrow("'like' of 'sender' is not supported");
+    await expect(store.delete({ filter: {} })).rejects.toThrow("an empty filter lets everything through");
+    await store.delete({ filter: { sender: "bob@example.com" } });
+    expect(await ids({})).toEqual(["invoice"]);
+  });
+
   test("gives none where none is asked for", async () => {
     const database = await mails();
     const store = new BrookletVectorStore(new LetterEmbeddings(), { ...options, group: database.group("alice") });

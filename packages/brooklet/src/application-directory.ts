@@ -14,11 +14,17 @@ export function packageIn(
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR")
       throw new StartError(
-        `${directory} is ${code === "ENOENT" ? "not there" : "no directory"}: give the directory that has services.xml`,
+        `${directory} is ${code === "ENOENT" ? "not there" : "no directory"}: give the directory that has services.xml${adviceFor(directory)}`,
         { cause: error },
       );
     throw refused(directory, error);
   }
+}
+
+/** What to do with schemas that are a program's, which a server reads no module for. */
+function adviceFor(path: string): string {
+  if (!/\.[cm]?[jt]s$/.test(path)) return "";
+  return `; schemas of a module are served by 'brooklet dev ${path}', and deployed by a program (connect, deploy)`;
 }
 
 /** Deploys the application package of a directory, which may have been read before. */

@@ -154,6 +154,11 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["eval", folder, "--schema", "note"], 2, "cannot be read: it is a directory"],
     [["export", "README.md", "--to", "vespa"], 1, "README.md: it, or what it is said to be in, is no directory"],
     [["serve", "--port", "0", "--data", join(folder, "other"), "--app", "README.md"], 1, "README.md is no directory"],
+    [
+      ["serve", "--port", "0", "--app", "vitest.config.ts"],
+      1,
+      "are served by 'brooklet dev vitest.config.ts', and deployed",
+    ],
     [["serve", "--port", "0", "--peer-address", "http://10.0.0.5:7070"], 2, "--peer-address is of --store"],
     [["feed", "-", "--data", join(folder, "other")], 2, "nothing is deployed in"],
     [["feed", "-", "--data", join(folder, "other"), "--app", join(folder, "nowhere")], 1, "nowhere is not there"],

@@ -26,11 +26,11 @@ function inProcessWithout(missing: string, call: string): unknown {
     const missing = ${JSON.stringify(missing)};
     const load = Module._load, open = fs.openSync, dlopen = process.dlopen;
     process.dlopen = (module, file, ...rest) => {
-      if (missing === "sqlite" && /better_sqlite3/.test(file)) throw new Error("no binary for this machine");
+      if (missing === "sqlite" && /better_sqlite3/.test(file)) throw new Error("no binary for this machine. Tried:\\n → /nowhere");
       return dlopen(module, file, ...rest);
     };
     Module._load = function (name, ...rest) {
-      if (missing === "sqlite" && /better-sqlite3|node:sqlite/.test(name)) throw new Error("no binary for this machine");
+      if (missing === "sqlite" && /better-sqlite3|node:sqlite/.test(name)) throw new Error("no binary for this machine. Tried:\\n → /nowhere");
       return load.call(this, name, ...rest);
     };
     fs.openSync = (path, ...rest) => {
@@ -56,7 +56,11 @@ function inProcessWithout(missing: string, call: string): unknown {
 const data = JSON.stringify(join(tmpdir(), `brooklet-starting-${process.pid}`));
 
 describe.each([
-  ["sqlite", /^No SQLite: better-sqlite3 cannot be loaded/, "no binary for this machine"],
+  [
+    "sqlite",
+    /^No SQLite: better-sqlite3 cannot be loaded in Node [\d.]+ \(no binary for this machine\); run its build script \(npm rebuild /,
+    "no binary for this machine",
+  ],
   ["wasm", /^No core: its WebAssembly module cannot be loaded/, "no such module"],
 ])("without %s", (missing, sentence, cause) => {
   test.each([

@@ -7,6 +7,7 @@ import { type Tool, tool } from "ai";
 import { z } from "zod";
 import { modelFilter, shownFields } from "../model-field.ts";
 import { boundCondition, type ModelSearch, searchOptions } from "../model-search.ts";
+import { executing } from "./executing.ts";
 
 /** What a tool is bound to. */
 export interface ToolOptions<S extends AnySchema> {
@@ -31,6 +32,12 @@ export interface SearchToolOptions<S extends AnySchema> extends ToolOptions<S> {
 
 /** What a model asks of a search tool. */
 export type SearchToolInput = ModelSearch;
+
+/** What a model asks of a retrieve tool. */
+export interface RetrieveToolInput {
+  question: string;
+  filter?: unknown;
+}
 
 /** What a retrieve tool may be told beside: everything that `group.retrieve` may. */
 export interface RetrieveToolOptions<S extends AnySchema> extends ToolOptions<S> {
@@ -90,17 +97,17 @@ export function searchTool<S extends AnySchema>(
   return tool({
     description: `Searches ${description}, the best first. ${DATA}`,
     inputSchema: inputSchema as unknown as z.ZodType<SearchToolInput>,
-    execute: async (asked, { abortSignal }): Promise<readonly ToolHit[]> => {
+    execute: executing(inputSchema, async (asked: SearchToolInput, signal): Promise<readonly ToolHit[]> => {
       const { hits } = await group.search(
         schema as AnySchema,
-        searchOptions(schema, options.where, filter, asked, abortSignal),
+        searchOptions(schema, options.where, filter, asked, signal),
       );
       return hits.map(({ id, relevance, fields }) => ({
         id,
         relevance,
         fields: shownFields(schema, fields as ToolHit["fields"]),
       }));
-    },
+    }),
   });
 }
 
@@ -115,7 +122,7 @@ export function searchTool<S extends AnySchema>(
  */
 export function retrieveTool<S extends AnySchema>(
   options: RetrieveToolOptions<S>,
-): Tool<{ question: string; filter?: unknown }, readonly ToolPassage[]> {
+): Tool<RetrieveToolInput, readonly ToolPassage[]> {
   const { group, schema, description = "the user's documents", retrieve } = options;
   if (retrieve !== undefined && "where" in retrieve)
     throw invalidArgument(
@@ -128,13 +135,14 @@ export function retrieveTool<S extends AnySchema>(
   });
   return tool({
     description: `Finds the passages of ${description} that answer a question, numbered to cite them. ${DATA}`,
-    inputSchema: inputSchema as unknown as z.ZodType<{ question: string; filter?: unknown }>,
-    execute: async ({ question, filter: filled }, { abortSignal }): Promise<readonly ToolPassage[]> => {
+    inputSchema: inputSchema as unknown as z.ZodType<RetrieveToolInput>,
+    execute: executing(inputSchema, async (given: RetrieveToolInput, signal): Promise<readonly ToolPassage[]> => {
+      const { question, filter: filled } = given;
       const where = boundCondition(options.where, filter, filled);
       const asked: RetrieveOptions<S> = {
         ...retrieve,
         ...(where === undefined ? {} : { where }),
-        ...(abortSignal === undefined ? {} : { signal: abortSignal }),
+        ...(signal === undefined ? {} : { signal }),
       };
       const { passages } = await group.retrieve(schema, question, asked);
       return passages.map(({ documentId, field, element, start, end, text }, index) => ({
@@ -146,6 +154,6 @@ export function retrieveTool<S extends AnySchema>(
         end,
         text,
       }));
-    },
+    }),
   });
 }

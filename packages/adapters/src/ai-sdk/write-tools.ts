@@ -7,6 +7,7 @@ import { type Tool, tool } from "ai";
 import { z } from "zod";
 import { storedInput } from "../model-field.ts";
 import { type ForgetRules, forget, type RememberRules, remember, WRITE_WARNING } from "../model-write.ts";
+import { executing } from "./executing.ts";
 
 /** What a tool that remembers is bound to. */
 export interface RememberToolOptions<S extends AnySchema> extends RememberRules<S> {
@@ -47,10 +48,13 @@ export function rememberTool<S extends AnySchema>(
 ): Tool<Record<string, unknown>, { readonly id: string }> {
   const { group, schema, fields, fixed = () => ({}), description = "what the user wants to be remembered" } = options;
   const inputs = storedInput(schema, fields, Object.keys(fixed()));
+  const inputSchema = z.strictObject(inputs) as unknown as z.ZodType<Record<string, unknown>>;
   return tool({
     description: `Keeps ${description}, and gives the id it is kept under. ${WRITE_WARNING}`,
-    inputSchema: z.strictObject(inputs) as unknown as z.ZodType<Record<string, unknown>>,
-    execute: (filled, { abortSignal }) => remember({ group, schema }, options, filled, abortSignal),
+    inputSchema,
+    execute: executing(inputSchema, (filled: Record<string, unknown>, signal) =>
+      remember({ group, schema }, options, filled, signal),
+    ),
   });
 }
 
@@ -67,9 +71,10 @@ export function forgetTool<S extends AnySchema>(
   options: ForgetToolOptions<S>,
 ): Tool<{ id: string }, { readonly id: string; readonly isForgotten: boolean }> {
   const { group, schema, description = "the user's documents" } = options;
+  const inputSchema = z.strictObject({ id: z.string().min(1).max(ID_MAX).describe("The id of the document") });
   return tool({
     description: `Removes one of ${description} for good, by the id that a search gave. ${WRITE_WARNING}`,
-    inputSchema: z.strictObject({ id: z.string().min(1).max(ID_MAX).describe("The id of the document") }),
-    execute: ({ id }, { abortSignal }) => forget({ group, schema }, options, id, abortSignal),
+    inputSchema,
+    execute: executing(inputSchema, ({ id }: { id: string }, signal) => forget({ group, schema }, options, id, signal)),
   });
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { instantiate, loadModule } from "@brooklet/core";
-import { openDatabase, sqliteNotice } from "../node/database.ts";
+import { openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Releases of Node that every change is tested with. */
@@ -42,11 +42,10 @@ export function sqliteFinding(): Finding {
         "install better-sqlite3 anew",
       );
     const notice = sqliteNotice();
-    if (notice !== undefined)
-      return warning("sqlite", `SQLite ${version}; ${notice}`, "npm install better-sqlite3, with its build scripts");
+    if (notice !== undefined) return warning("sqlite", `SQLite ${version}; ${notice}`, sqliteRemedy());
     return ok("sqlite", `SQLite ${version}, of better-sqlite3`);
   } catch (error) {
-    return problem("sqlite", (error as Error).message, "npm install better-sqlite3, with its build scripts");
+    return problem("sqlite", (error as Error).message, sqliteRemedy());
   }
 }
 

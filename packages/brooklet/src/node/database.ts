@@ -99,10 +99,8 @@ function loadNodeSqlite(cause: unknown): NodeModule {
   try {
     return silently(() => requireHere()("node:sqlite") as NodeModule);
   } catch {
-    const remedy =
-      "install better-sqlite3 with its build scripts (npm install better-sqlite3), or use Node 22.13 or later";
     const what = `better-sqlite3 cannot be loaded in Node ${process.versions.node} (${reasonOf(cause)})`;
-    throw new Error(`No SQLite: ${what}; ${remedy}`, { cause });
+    throw new Error(`No SQLite: ${what}; ${sqliteRemedy()}, or use Node 22.13 or later`, { cause });
   }
 }
 
@@ -117,8 +115,27 @@ function silently<Result>(work: () => Result): Result {
   }
 }
 
-/** What a failed load says, without where Node looked. */
+/**
+ * How better-sqlite3 is had, in the words of whoever installed it: a library that is there and cannot be loaded has no binary for this
+ * Node, since its build script was not run, or for another. Several installers run none unless they are told to.
+ */
+export function sqliteRemedy(): string {
+  let path: string;
+  try {
+    path = installedFile(PACKAGE);
+  } catch {
+    return "install better-sqlite3 (npm install better-sqlite3, pnpm add, yarn add, bun add)";
+  }
+  const run = "run its build script";
+  if (path.split(/[\\/]/).includes(".pnpm")) return `${run} (pnpm approve-builds, then pnpm rebuild better-sqlite3)`;
+  if (process.versions["pnp"] !== undefined)
+    return `${run} (enableScripts: true in .yarnrc.yml, then yarn rebuild better-sqlite3)`;
+  return `${run} (npm rebuild better-sqlite3; Yarn from 2 on: yarn rebuild better-sqlite3; Bun: bun pm trust better-sqlite3)`;
+}
+
+/** What a failed load says, without where Node or the library looked. */
 function reasonOf(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
-  return (message.split(/\n(?:Require stack|\s*- )/, 1)[0] ?? "").replace(/\s+/g, " ").replace(/\.$/, "");
+  const [told = ""] = message.split(/ Tried:\s|\n(?:Require stack|\s*- )/, 1);
+  return told.replace(/\s+/g, " ").replace(/\.$/, "");
 }

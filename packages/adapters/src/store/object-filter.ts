@@ -1,10 +1,10 @@
-/** Filters of Mastra, which are written as those of MongoDB, as conditions. What is not supported is refused by name. */
+/** Filters of Mastra and LangChain, which are written as those of MongoDB, as conditions. What is not supported is refused by name. */
 import { type AnySchema, allOf, anyOf, type Condition, invalidArgument, not } from "@brooklet/client";
 import { type Comparison, comparisonCondition, excerpt } from "./comparison.ts";
 import { unsupportedError } from "./documents.ts";
 
 /** A filter: values and operators by the names of fields, `$and`, `$or`, `$nor` and `$not`. */
-export type MastraFilter = Readonly<Record<string, unknown>> | null | undefined;
+export type ObjectFilter = Readonly<Record<string, unknown>> | null | undefined;
 
 const COMPARISONS: Readonly<Record<string, Comparison>> = {
   $eq: "is",
@@ -22,7 +22,7 @@ const DEPTH_MAX = 20;
 const PARTS_MAX = 1_000;
 
 /** The condition that a filter means; nothing where it says nothing. */
-export function mastraCondition(schema: AnySchema, filter: MastraFilter): Condition | undefined {
+export function objectCondition(schema: AnySchema, filter: ObjectFilter): Condition | undefined {
   if (filter === undefined || filter === null) return undefined;
   const left = { parts: PARTS_MAX };
   return isPlain(filter) && Object.keys(filter).length === 0 ? undefined : conditionOf(schema, filter, DEPTH_MAX, left);
@@ -75,7 +75,7 @@ function fieldCondition(schema: AnySchema, name: string, value: unknown, depth: 
  * Whether it is an object of names and values: a map, a promise or an expression has none, nor has one that inherits them, and would be
  * no filter at all. What comes from another realm is one, too.
  */
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   if (Object.prototype.toString.call(value) !== "[object Object]") return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
