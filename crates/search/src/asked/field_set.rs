@@ -14,7 +14,7 @@ pub(crate) enum FieldSet {
     Document,
     /// `[id]` and `[none]`.
     Id,
-    /// `type:[document]` and `type:a,b`: of other types only the id.
+    /// `type:[document]` and `type:a,b`: of other types the fields that are the same by name and type, as heirs have them.
     OfType(String, Option<Vec<String>>),
 }
 
@@ -67,15 +67,31 @@ impl FieldSet {
     }
 
     /// The fields of documents of `schema` that it shows.
-    pub(crate) fn choice(&self, schema: &Rc<DeployedSchema>) -> FieldChoice {
+    pub(crate) fn choice(&self, schema: &Rc<DeployedSchema>, deployed: &Deployed) -> FieldChoice {
         match self {
             FieldSet::Document => FieldChoice::All(schema.clone()),
             FieldSet::Id => FieldChoice::None,
-            FieldSet::OfType(of, _) if *of != schema.schema.name => FieldChoice::None,
+            FieldSet::OfType(of, names) if *of != schema.schema.name => {
+                deployed.schema(of).map_or(FieldChoice::None, |of| shared_fields(of, names.as_deref(), schema))
+            }
             FieldSet::OfType(_, None) => FieldChoice::All(schema.clone()),
             FieldSet::OfType(_, Some(names)) => FieldChoice::Some(names.clone()),
         }
     }
+}
+
+/// The fields of a set of one type, all or those of `names`, that another type has as well.
+fn shared_fields(of: &DeployedSchema, names: Option<&[String]>, schema: &DeployedSchema) -> FieldChoice {
+    let is_shared = |name: &str| {
+        let data_type = of.schema.document_field_type(name);
+        data_type.is_some() && data_type == schema.schema.document_field_type(name)
+    };
+    let all = of.schema.fields.iter().map(|field| field.name.as_str());
+    let shared: Vec<String> = match names {
+        None => all.filter(|name| is_shared(name)).map(str::to_owned).collect(),
+        Some(names) => names.iter().filter(|name| is_shared(name)).cloned().collect(),
+    };
+    if shared.is_empty() { FieldChoice::None } else { FieldChoice::Some(shared) }
 }
 
 impl FieldChoice {

@@ -147,14 +147,15 @@ fn asked_for(
         // Which type stands before the whole document is not looked at, as long as it is one.
         asked @ FieldSet::OfType(_, None) => {
             asked.check(deployed)?;
-            FieldSet::Document.choice(schema)
+            FieldSet::Document.choice(schema, deployed)
         }
-        FieldSet::OfType(of, _) if of != name => {
+        // A set of a type that it is no heir of is a slip.
+        FieldSet::OfType(of, _) if of != name && !schema.schema.document_inherits.contains(&of) => {
             return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'")));
         }
         asked => {
             asked.check(deployed)?;
-            asked.choice(schema)
+            asked.choice(schema, deployed)
         }
     };
     Ok((schema.clone(), fields))

@@ -223,7 +223,7 @@ impl Visit {
             if !self.request.includes(&schema.schema) {
                 continue;
             }
-            let fields = self.request.field_set.choice(schema);
+            let fields = self.request.field_set.choice(schema, &self.deployed);
             cursors.push(Cursor { view: view.clone(), schema: Some(schema.clone()), fields, ordinal: 0 });
         }
         if self.request.includes_removes || self.request.format == PageFormat::Operations {

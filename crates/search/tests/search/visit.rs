@@ -96,6 +96,43 @@ fn types_namespaces_and_field_sets_choose() {
     }
 }
 
+/// A field is the same in two types where its name and its type are, as those are that a type inherits.
+#[test]
+fn a_field_set_of_one_type_shows_the_same_fields_of_others() {
+    let base = "schema base { document base { field a type string { indexing: summary } field b type int { indexing: summary } } }";
+    let heir = "schema heir { document heir inherits base { field c type string { indexing: summary } } }";
+    let other = "schema other { document other { field a type string { indexing: summary } field b type long { indexing: summary } } }";
+    let services = host::services(&["base", "heir", "other"]);
+    let files = [
+        ("services.xml", services.as_str()),
+        ("schemas/base.sd", base),
+        ("schemas/heir.sd", heir),
+        ("schemas/other.sd", other),
+    ];
+    let mut host = Host::new(&files, 64 << 20);
+    host.put("id:n:base:g=alice:1", r#"{"a":"x","b":1}"#).unwrap();
+    host.put("id:n:heir:g=alice:1", r#"{"a":"y","b":2,"c":"z"}"#).unwrap();
+    host.put("id:n:other:g=alice:1", r#"{"a":"w","b":3}"#).unwrap();
+    for folded in [false, true] {
+        for (field_set, [of_base, of_heir, of_other]) in [
+            ("base:a", [json!({"a": "x"}), json!({"a": "y"}), json!({"a": "w"})]),
+            ("base:a,b", [json!({"a": "x", "b": 1}), json!({"a": "y", "b": 2}), json!({"a": "w"})]),
+            ("base:[document]", [json!({"a": "x", "b": 1}), json!({"a": "y", "b": 2}), json!({"a": "w"})]),
+            ("heir:c", [json!({}), json!({"c": "z"}), json!({})]),
+            ("heir:[document]", [json!({"a": "x", "b": 1}), json!({"a": "y", "b": 2, "c": "z"}), json!({"a": "w"})]),
+        ] {
+            let types = &["base", "heir", "other"];
+            let request = VisitRequest { field_set, types, documents_max: 2, ..VisitRequest::default() };
+            let fields: Vec<Value> = all(&host, &request).into_iter().map(|found| found["fields"].clone()).collect();
+            assert_eq!(fields, [of_base, of_heir, of_other], "{field_set}, folded: {folded}");
+        }
+        let got = host.get_as("id:n:heir:g=alice:1", "base:b", "");
+        assert_eq!(got.json["fields"], json!({"b": 2}));
+        assert_eq!(host.get_as("id:n:heir:g=alice:1", "other:a", "").status, 400);
+        assert!(host.compact(KEY, 1) || folded);
+    }
+}
+
 #[test]
 fn a_selection_selects() {
     let mut host = deployed();
