@@ -4,7 +4,7 @@
  * packages/store/test/disk-reserve.test.ts stands for it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -85,6 +85,37 @@ test.skipIf(mountable === undefined)(
     rmSync(hog);
     await expect.poll(() => put("a", 400, 100)).toBe(200);
     await expect.poll(ready).toBe(200);
+  },
+);
+
+test.skipIf(mountable === undefined)(
+  "a server without a reserve gives back what was kept, and none is told of",
+  async () => {
+    const folder = device() ?? "";
+    const data = join(folder, "data");
+    const disk = async (): Promise<string> => {
+      const { stdout } = spawnSync(process.execPath, [CLI, "doctor", "--port", "0", "--data", data], {
+        encoding: "utf8",
+      });
+      return /^(\w+) +disk: .*$/m.exec(stdout)?.[0] ?? stdout;
+    };
+    const served = async (reserveBytes: number): Promise<void> => {
+      await (await serve({ path: data, port: 0, threads: 1, reserveBytes })).close();
+    };
+    await served(4 << 20);
+    expect(await disk()).toMatch(/^ok .* 4\.0 MiB are kept back$/);
+    // It was given up while the device was full, which has room by now.
+    truncateSync(join(data, "reserve"), 0);
+    expect(await disk()).toMatch(/^ok .* are free$/);
+    const hog = join(folder, "hog");
+    fill(hog);
+    expect(await disk()).toMatch(/^PROBLEM disk: .*the reserve was given up/);
+    rmSync(hog);
+    await served(4 << 20);
+    expect(statSync(join(data, "reserve")).size).toBe(4 << 20);
+    await served(0);
+    expect(existsSync(join(data, "reserve"))).toBe(false);
+    expect(await disk()).toMatch(/^ok .* are free$/);
   },
 );
 

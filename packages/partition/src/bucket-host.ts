@@ -235,14 +235,15 @@ export class BucketHost {
     return usageOf({ bucket: this.#bucketFor(name), engine, onProblem: this.#tell }, name as PartitionKey);
   }
 
-  /** Whether the device is full. */
-  get isFull(): boolean {
-    return this.#options.reserve?.isGivenUp === true;
-  }
-
-  /** Commits something that changes nothing, on stable storage as any write. */
-  probe(bucket: number): void {
-    this.#bucketAt(bucket).probe();
+  /**
+   * Whether the device is full. Where it is not, something that changes nothing is committed in a bucket if that is wanted, on stable
+   * storage as any write; and wanted or not in those that could only be read.
+   */
+  probe(bucket: number, isWanted: boolean): boolean {
+    if (this.#options.reserve?.isGivenUp === true) return true;
+    for (const open of this.#open.values()) if (open.isReadOnly) open.probe();
+    if (isWanted) this.#bucketAt(bucket).probe();
+    return false;
   }
 
   /** What was done since the start, and what is held. */
@@ -408,7 +409,7 @@ export class BucketHost {
 
 /** Whether what failed may be done later: no bucket is damaged or another's by then. */
 function isPassing(error: unknown): boolean {
-  return error instanceof StoreError && ["busy", "full", "io", "spent"].includes(error.kind);
+  return error instanceof StoreError && ["busy", "full", "io", "readonly", "spent"].includes(error.kind);
 }
 
 /** Buckets that were not looked into for what is gone, since that was needed: from the start on, and after deployments. */

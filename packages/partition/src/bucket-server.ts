@@ -112,8 +112,7 @@ function answer(
     case "shard":
       return host.shards.work(keyOf(call), call.request.task, call.request.given, gone).then((gives) => ({ gives }));
     case "probe":
-      if (call.request.isWanted && !host.isFull) host.probe(call.request.bucket);
-      return Promise.resolve({ isFull: host.isFull });
+      return Promise.resolve({ isFull: host.probe(call.request.bucket, call.request.isWanted) });
     case "figures":
       return Promise.resolve(host.figures);
     case "deploy":

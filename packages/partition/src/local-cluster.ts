@@ -145,10 +145,7 @@ export class LocalCluster implements Cluster {
       cluster: this,
       // Whoever is behind a gate looks after what is stored.
       buckets: gate === undefined ? [0] : [],
-      store: async (bucket, isWanted) => {
-        if (isWanted && !this.#host.isFull) this.#host.probe(bucket);
-        return this.#host.isFull;
-      },
+      store: async (bucket, isWanted) => this.#host.probe(bucket, isWanted),
     });
     this.#expiry = new Expiry({
       buckets: storage.buckets,

@@ -131,6 +131,11 @@ export class Bucket {
     return this.#options.reserve?.isGivenUp === true;
   }
 
+  /** Whether it is open, and could only be read when it was opened. */
+  get isReadOnly(): boolean {
+    return this.#open?.connection.isWritable !== undefined;
+  }
+
   /** Bytes committed since the last check-point, about. */
   get logBytes(): number {
     return this.#logBytes;
@@ -207,6 +212,7 @@ export class Bucket {
 
   /** Changes the store outside the queue (compaction), with the same care for failures. */
   change<Result>(work: (store: Partitions) => Result, bytes: number): Result {
+    this.#demandWritable();
     const store = this.store;
     try {
       const result = this.#withReserve(() => work(store));
@@ -288,6 +294,7 @@ export class Bucket {
     if (batch.length === 0) return;
     const turns = this.#options.reserve?.turns ?? 0;
     try {
+      this.#demandWritable();
       this.store.append(batch);
     } catch (error) {
       if (this.#goesOnRemoving(batch, error, turns) || this.#goesOnWithout(batch, error)) return;
@@ -405,9 +412,22 @@ export class Bucket {
     return this.#queue.splice(0, count);
   }
 
+  /**
+   * Where the device could only be read when the database was opened, and can be written by now, it is opened anew by who comes next.
+   * Where it still cannot, that is a failure before anything was done.
+   */
+  #demandWritable(): void {
+    void this.store;
+    const isWritable = this.#open?.connection.isWritable;
+    if (isWritable === undefined) return;
+    if (!isWritable()) throw new StoreError("readonly", "the device can only be read");
+    this.#letGo();
+  }
+
   /** A full device refuses and changes nothing, as does a platform. After any other failure the connection is not to be trusted. */
   #reopenAfter(error: unknown): void {
-    if (!isFull(error) && !isOfKind(error, "spent")) this.#letGo();
+    const isRefused = isOfKind(error, "readonly") && this.isReadOnly;
+    if (!isFull(error) && !isOfKind(error, "spent") && !isRefused) this.#letGo();
   }
 
   #letGo(): void {

@@ -46,6 +46,8 @@ export interface Guard {
 /** A database that its owner closes. */
 export interface SqlConnection extends Sql {
   close(): void;
+  /** Of a database whose device could only be read when it was opened: whether it can be written now, by who opens it anew. */
+  isWritable?(): boolean;
   /**
    * Moves committed pages from the log to the file; `truncate` leaves nothing of what was removed in the log. Databases without
    * such a log have none of it. Whether the file is the whole database now: others may read what keeps some of the log. None is

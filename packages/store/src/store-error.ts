@@ -1,12 +1,12 @@
 /** Why the store failed, in the kinds that its callers treat differently. */
 
 /**
- * `full`: no space; nothing was changed. `io`: the device failed; what was being written may or may not be there.
+ * `full`: no space; nothing was changed. `readonly`: the device can only be read; nothing was changed. `io`: the device failed; what was being written may or may not be there.
  * `damaged`: the bytes are not what was written. `refused`: not ours, or not for this release; it was not touched.
  * `busy`: another process holds it. `closed`: it was let go of by who had it; nothing was changed. `spent`: whose machine it is lets
  * no more be done for now; nothing was changed. `large`: one value is longer than it takes; nothing was changed.
  */
-export type StoreErrorKind = "full" | "io" | "damaged" | "refused" | "busy" | "closed" | "spent" | "large";
+export type StoreErrorKind = "full" | "readonly" | "io" | "damaged" | "refused" | "busy" | "closed" | "spent" | "large";
 
 /** A failure of the store. The message is the operator's: it may name files, never documents. */
 export class StoreError extends Error {
@@ -29,7 +29,7 @@ export function storeErrorAt(place: string, error: unknown): unknown {
     return message.includes(place) ? error : new StoreError(error.kind, `${place} cannot be used: ${message}`, error);
   const { syscall, code } = error as { syscall?: unknown; code?: unknown };
   if (typeof syscall !== "string") return error;
-  return new StoreError(code === "ENOSPC" ? "full" : "io", `${place} cannot be used: ${message}`, error);
+  return new StoreError(kindOf(code), `${place} cannot be used: ${message}`, error);
 }
 
 /** What the system says where a path leads to no file that could be read. */
@@ -39,10 +39,18 @@ const NO_FILE = new Set<unknown>(["ENOENT", "ENOTDIR", "EISDIR"]);
  * What it is that the system did not do with a file that has to be there: no descriptor was left, a right is missing, the device fails. Nothing
  * where there is no such file, nor for what is no failure of the system's.
  */
-export function systemFailure(error: unknown): "full" | "io" | undefined {
+export function systemFailure(error: unknown): SystemKind | undefined {
   const { syscall, code } = Object(error) as { syscall?: unknown; code?: unknown };
   if (typeof syscall !== "string" || NO_FILE.has(code)) return undefined;
-  return code === "ENOSPC" ? "full" : "io";
+  return kindOf(code);
+}
+
+type SystemKind = Extract<StoreErrorKind, "full" | "readonly" | "io">;
+
+/** What kind of failure the system names so. */
+function kindOf(code: unknown): SystemKind {
+  if (code === "ENOSPC") return "full";
+  return code === "EROFS" ? "readonly" : "io";
 }
 
 const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
@@ -52,7 +60,9 @@ const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
   ["SQLITE_IOERR_SHMSIZE", "full"],
   ["SQLITE_IOERR", "io"],
   ["SQLITE_CANTOPEN", "io"],
-  ["SQLITE_READONLY", "io"],
+  // With more to its name it is said of what was to be read: a log that is not there yet, a file that was moved.
+  ["SQLITE_READONLY_", "io"],
+  ["SQLITE_READONLY", "readonly"],
   ["SQLITE_PERM", "io"],
   ["SQLITE_NOMEM", "io"],
   ["SQLITE_CORRUPT", "damaged"],

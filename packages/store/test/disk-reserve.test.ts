@@ -1,5 +1,5 @@
 /** A device that is full: what grows is refused, what gives space goes on, and room that comes back is used. */
-import fs, { mkdtempSync, rmSync, statSync } from "node:fs";
+import fs, { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -183,4 +183,21 @@ test("a reserve that is looked for just as another thread gives it up is not tak
   expect([other.giveUp(turns), other.giveUp(other.turns)]).toEqual([true, false]);
   await expect.poll(() => other.isGivenUp).toBe(false);
   expect(size()).toBe(3 << 20);
+});
+
+test("a reserve whose file cannot be opened is neither there nor a failure of who asks, and is made when it can be", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "brooklet-reserve-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const file = join(directory, "reserve");
+  const reserve = DiskReserve.make(directory, 1 << 20);
+  reserve.giveUp(reserve.turns);
+  // As a device that can only be read refuses it.
+  rmSync(file);
+  mkdirSync(file);
+  const other = DiskReserve.of(reserve.shared);
+  expect(other.isGivenUp).toBe(true);
+  expect(other.giveUp(other.turns)).toBe(false);
+  rmdirSync(file);
+  await expect.poll(() => other.isGivenUp).toBe(false);
+  expect(statSync(file).size).toBe(1 << 20);
 });

@@ -2,7 +2,9 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { asPackage, Core, instantiate } from "@brooklet/core";
+import { StoreError } from "@brooklet/store";
 import {
+  type BucketLook,
   DataDirectory,
   type DirectoryLook,
   isEncrypted,
@@ -18,6 +20,7 @@ import { type Finding, ok, problem, warning } from "./finding.ts";
 const LOG_BYTES_MANY = 64 << 20;
 const MIB = 1 << 20;
 const SHARE_LOW = 0.05;
+const MORE_ROOM = "give the device more room";
 const CORE_CACHE_BYTES = 1 << 20;
 const CORE_KEY_BYTES = 16;
 
@@ -105,33 +108,21 @@ function diskFinding(path: string): Finding {
   const [free, all] = [bavail * bsize, blocks * bsize];
   const reserve = statSync(join(path, "reserve"), { throwIfNoEntry: false })?.size;
   const room = `${mib(free)} of ${mib(all)} are free`;
-  if (reserve === 0)
-    return problem("disk", `${room}, and the reserve was given up: what grows is refused`, "give the device more room");
   const kept = reserveBytesOf(place);
-  const wanted = reserve === undefined ? 2 * kept : kept;
-  if (free < wanted) return problem("disk", `${room}: too few to write`, "give the device more room");
+  // One that is not there, or was given up, is made by the next start or write.
+  const wanted = reserve === undefined || reserve === 0 ? 2 * kept : kept;
+  if (reserve === 0 && free < wanted)
+    return problem("disk", `${room}, and the reserve was given up: what grows is refused`, MORE_ROOM);
+  if (free < wanted) return problem("disk", `${room}: too few to write`, MORE_ROOM);
   if (free < SHARE_LOW * all) return warning("disk", room, "give the device more room before it is full");
-  return ok("disk", reserve === undefined ? room : `${room}, and ${mib(reserve)} are kept back`);
+  return ok("disk", reserve === undefined || reserve === 0 ? room : `${room}, and ${mib(reserve)} are kept back`);
 }
 
 function bucketFindings({ buckets, holder }: DirectoryLook): readonly Finding[] {
   if (buckets === undefined) return [ok("stored data", "there is none yet"), ok("logs", "there are none yet")];
-  const damaged = buckets.filter((one) => one.problem !== undefined);
-  const [first] = damaged;
-  const stored =
-    first && `bucket ${first.bucket}: ${first.problem}${damaged.length > 1 ? `; ${damaged.length - 1} more` : ""}`;
   const logs = buckets.reduce((most, { logBytes }) => Math.max(most, logBytes), 0);
   return [
-    stored === undefined
-      ? ok(
-          "stored data",
-          "headers, versions, heads and generations of all buckets agree; brooklet check reads all of it",
-        )
-      : problem(
-          "stored data",
-          stored,
-          "brooklet check tells all of it; a backup has it, or brooklet repair goes on without",
-        ),
+    storedFinding(buckets),
     logs <= LOG_BYTES_MANY
       ? ok("logs", `the longest write-ahead log has ${mib(logs)}`)
       : warning(
@@ -142,11 +133,34 @@ function bucketFindings({ buckets, holder }: DirectoryLook): readonly Finding[] 
   ];
 }
 
+function storedFinding(buckets: readonly BucketLook[]): Finding {
+  const damaged = buckets.filter((one) => one.problem !== undefined);
+  const [first] = damaged;
+  if (first !== undefined) {
+    const others = damaged.length > 1 ? `; ${damaged.length - 1} more` : "";
+    const remedy = "brooklet check tells all of it; a backup has it, or brooklet repair goes on without";
+    return problem("stored data", `bucket ${first.bucket}: ${first.problem}${others}`, remedy);
+  }
+  const unseen = buckets.find((one) => one.unseen !== undefined);
+  if (unseen !== undefined)
+    return warning("stored data", `bucket ${unseen.bucket} was not looked at: ${unseen.unseen}`, MORE_ROOM);
+  return ok(
+    "stored data",
+    "headers, versions, heads and generations of all buckets agree; brooklet check reads all of it",
+  );
+}
+
 /** Examines the models of what is deployed in a directory. */
 export async function modelsFinding({ path, buckets, holder }: DirectoryLook): Promise<Finding> {
   if (buckets === undefined) return ok("models", "nothing is deployed");
   if (holder !== undefined) return ok("models", "are looked for by the process that has the directory: ask /readyz");
-  const application = applicationOf(path);
+  let application: Uint8Array | undefined;
+  try {
+    application = applicationOf(path);
+  } catch (error) {
+    if (!(error instanceof StoreError && error.kind === "full")) throw error;
+    return warning("models", `were not looked for: ${error.message}`, MORE_ROOM);
+  }
   if (application === undefined) return ok("models", "nothing is deployed");
   const key = new Uint8Array(CORE_KEY_BYTES);
   const core = new Core({ instantiate, cacheBytes: CORE_CACHE_BYTES, sealKey: key, onTrap: () => undefined });

@@ -114,6 +114,7 @@ function inThisThread(
 
 /** What is kept back in a directory. */
 function reserveOf(directory: string, bytes: OpenClusterOptions["reserveBytes"]): DiskReserve | undefined {
+  if (bytes === 0) DiskReserve.remove(directory);
   if (bytes === undefined || bytes === 0) return undefined;
   return bytes === "usual" ? DiskReserve.make(directory) : DiskReserve.make(directory, bytes);
 }

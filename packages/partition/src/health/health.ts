@@ -12,7 +12,7 @@ export interface HealthOptions {
   readonly cluster: Pick<Cluster, "query" | "application" | "buckets">;
   /** A bucket of each thread. */
   readonly buckets: readonly number[];
-  /** Looks whether the device of a bucket is full, and stores something there that changes nothing if that is wanted and it is not. */
+  /** Looks whether the device of a bucket is full; if that is wanted and it is not, something is stored there that changes nothing. */
   readonly store: (bucket: number, isWanted: boolean) => Promise<boolean>;
 }
 

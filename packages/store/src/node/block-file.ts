@@ -12,6 +12,7 @@
  */
 import { closeSync, openSync, readSync, readvSync } from "node:fs";
 import type { SqlConnection } from "../sql.ts";
+import { StoreError } from "../store-error.ts";
 
 const HEADER_BYTES = 100;
 const INTERIOR = 5;
@@ -253,11 +254,14 @@ export function withBlobs(sql: SqlConnection, path: string, hasLog: boolean): Sq
     }
   };
   try {
-    if (hasLog) checkpoint(false);
-    else blobs.changed(true);
+    if (!hasLog) blobs.changed(true);
+    else if (sql.isWritable === undefined) checkpoint(false);
   } catch (error) {
-    blobs.close();
-    throw error;
+    // A device that fails what is written may be read: SQLite reads the log, too.
+    if (!(error instanceof StoreError && error.kind === "io")) {
+      blobs.close();
+      throw error;
+    }
   }
   return { ...sql, blobs, checkpoint, close };
 }

@@ -301,11 +301,13 @@ export function openBucket(directory: string, identity: BucketIdentity, openSql:
   });
 }
 
-/** A bucket whose progress is noted in a file. */
+/** A bucket whose progress is noted in a file. Where that cannot be written, nor can the bucket. */
 function guardedBy(sql: SqlConnection, guard: GenerationFile): SqlConnection & { readonly guard: GenerationFile } {
+  if (guard.isReadOnly) sql.run("PRAGMA query_only = ON");
   return {
     ...sql,
     guard,
+    ...(guard.isReadOnly && { isWritable: () => guard.isWritable() }),
     checkpoint: (truncate) => {
       const isWhole = sql.checkpoint?.(truncate) ?? false;
       if (truncate) guard.sync();

@@ -21,6 +21,8 @@ export interface BucketLook {
   readonly logBytes: number;
   /** What keeps it from being used. */
   readonly problem?: string;
+  /** Why nothing can be told of it: its device has no room for what SQLite makes beside it. */
+  readonly unseen?: string;
 }
 
 /** What there is of a data directory. */
@@ -82,11 +84,11 @@ function lookAtBucket(
     const problem = behind(directory, `${file}.generation`, identity, openSql);
     return problem === undefined ? sizes : { ...sizes, problem };
   } catch (error) {
-    return { ...sizes, problem: errorText(error) };
+    return { ...sizes, [isFull(error) ? "unseen" : "problem"]: errorText(error) };
   }
 }
 
-/** Whether a bucket is behind what was on stable storage of it once, or its head cannot be read. */
+/** What says that a bucket is behind what was on stable storage of it once. Throws where its head cannot be read. */
 function behind(
   directory: string,
   generation: string,
@@ -99,7 +101,7 @@ function behind(
   } catch (error) {
     // An earlier release's, or one with large groups: nothing is wrong with that.
     if (error instanceof StoreError && error.kind === "refused" && !/tampered/.test(error.message)) return undefined;
-    return errorText(error);
+    throw error;
   }
   try {
     const file = new GenerationFile(generation, headKeyOf(secretIn(directory)));
@@ -112,8 +114,6 @@ function behind(
     } finally {
       file.close();
     }
-  } catch (error) {
-    return errorText(error);
   } finally {
     moment.close();
   }
@@ -129,6 +129,8 @@ function holderOf(lock: string, openSql: OpenSql): LockHolder | undefined {
     return undefined;
   } catch (error) {
     if (error instanceof StoreError && error.kind === "busy") return processWith(lock);
+    // It could be locked, and there is no room for what comes after that.
+    if (isFull(error)) return undefined;
     throw error;
   } finally {
     sql.close();
@@ -149,6 +151,10 @@ function processWith(path: string): LockHolder {
     }
   }
   return {};
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof StoreError && error.kind === "full";
 }
 
 function linkOf(path: string): string | undefined {

@@ -5,7 +5,7 @@
  * another fills it, or gives it up, has that room.
  */
 import { randomFillSync } from "node:crypto";
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Reserve } from "../reserve.ts";
 
@@ -57,6 +57,11 @@ export class DiskReserve implements Reserve {
     return new DiskReserve(shared);
   }
 
+  /** Keeps nothing back in a directory: gives what an earlier process kept, or had to give up, to the device. */
+  static remove(directory: string): void {
+    rmSync(join(directory, NAME), { force: true });
+  }
+
   get isGivenUp(): boolean {
     const { directory, bytes, state } = this.shared;
     if (Atomics.load(state, STATE) === KEPT) return false;
@@ -70,6 +75,9 @@ export class DiskReserve implements Reserve {
       if (bavail * bsize < bytes * (1 + MARGIN) || !this.#fill()) return true;
       Atomics.store(state, STATE, KEPT);
       return false;
+    } catch {
+      // A device that can only be read, or fails: nothing is kept back there yet.
+      return true;
     } finally {
       this.#leave();
     }
@@ -93,6 +101,9 @@ export class DiskReserve implements Reserve {
       } finally {
         closeSync(file);
       }
+    } catch {
+      // What it was to be given up for says what is the matter with the device.
+      return this.turns !== turns;
     } finally {
       Atomics.sub(state, WANTED, 1);
       this.#leave();

@@ -17,6 +17,8 @@ const NUMBERS_BYTES = 16;
 /** A generation file, open until it is closed. */
 export class GenerationFile implements Guard {
   readonly key: Uint8Array;
+  /** Whether its device could only be read when it was opened. */
+  readonly isReadOnly: boolean;
   readonly #path: string;
   readonly #file: number;
   #place = 0;
@@ -28,7 +30,16 @@ export class GenerationFile implements Guard {
     if (!isThere(path)) throw new StoreError("damaged", `${path}, which says how far the bucket is, is missing`);
     this.key = key;
     this.#path = path;
-    this.#file = openSync(path, "r+");
+    const writable = openWritable(path);
+    this.isReadOnly = writable === undefined;
+    this.#file = writable ?? openSync(path, "r");
+  }
+
+  /** Whether it could be written, if it was opened now. */
+  isWritable(): boolean {
+    const file = openWritable(this.#path);
+    if (file !== undefined) closeSync(file);
+    return file !== undefined;
   }
 
   /** Makes one that says nothing yet, on stable storage. */
@@ -58,7 +69,12 @@ export class GenerationFile implements Guard {
     const before = this.reached();
     if (!isLater(generation, before)) return;
     this.#place = (this.#place + 1) % PLACES;
-    writeSync(this.#file, placeOf(this.key, generation), 0, PLACE_BYTES, this.#place * PLACE_BYTES);
+    try {
+      writeSync(this.#file, placeOf(this.key, generation), 0, PLACE_BYTES, this.#place * PLACE_BYTES);
+    } catch (error) {
+      // Not "full", nor "readonly": what it is to tell of is committed.
+      throw new StoreError("io", `${this.#path} cannot be written: ${(error as Error).message}`, error);
+    }
     this.#reached = generation;
   }
 
@@ -80,6 +96,16 @@ export class GenerationFile implements Guard {
     if (length < PLACE_BYTES || changes === undefined || operation === undefined) return undefined;
     if (Buffer.compare(bytes, placeOf(this.key, { changes, operation })) !== 0) return undefined;
     return { changes, operation };
+  }
+}
+
+/** A file opened for reading and writing; nothing where its device can only be read. */
+function openWritable(path: string): number | undefined {
+  try {
+    return openSync(path, "r+");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EROFS") return undefined;
+    throw error;
   }
 }
 

@@ -7,6 +7,8 @@
  * BROOKLET_RECORD_LIES   "file", "directory" or both: syncs of these are done and not recorded, as by a device that lies
  * BROOKLET_FAULT         "KIND:ERRNO:N": the Nth call of a kind (w write, s sync, o open, r rename) fails with a number of an error;
  *                        0 for a write that is cut in half
+ * BROOKLET_FAULT_WHILE   a file: as long as it is there, syncs fail with the number of an error that it has, as those of a device that takes
+ *                        nothing; where that is EROFS, whatever changes something
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,6 +33,7 @@ static int trace = -1;
 static int lies_file, lies_directory;
 static char fault_kind;
 static int fault_errno, fault_at, fault_seen;
+static const char *fault_file;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void begin(void) __attribute__((constructor));
@@ -40,6 +43,7 @@ static void begin(void) {
   if (file) trace = syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   lies_file = lies && strstr(lies, "file");
   lies_directory = lies && strstr(lies, "directory");
+  fault_file = getenv("BROOKLET_FAULT_WHILE");
   if (fault) sscanf(fault, "%c:%d:%d", &fault_kind, &fault_errno, &fault_at);
 }
 
@@ -50,6 +54,25 @@ static int fails(char kind) {
   if (kind != fault_kind) return 0;
   int now = __atomic_add_fetch(&fault_seen, 1, __ATOMIC_SEQ_CST);
   return now == fault_at;
+}
+
+/* The number of the error that syncs fail with at the moment; 0: none does. */
+static int refused(void) {
+  char digits[8] = {0};
+  int file = fault_file ? syscall(SYS_openat, AT_FDCWD, fault_file, O_RDONLY | O_CLOEXEC) : -1;
+  if (file < 0) return 0;
+  ssize_t length = syscall(SYS_read, file, digits, sizeof digits - 1);
+  syscall(SYS_close, file);
+  return length > 0 ? atoi(digits) : 0;
+}
+
+/* Whether a call fails with that number. The lock is held, and let go of if it does. */
+static int is_refused(int is_ours) {
+  int number = is_ours ? refused() : 0;
+  if (number == 0) return 0;
+  pthread_mutex_unlock(&lock);
+  errno = number;
+  return 1;
 }
 
 static void record(char kind, const char *path, const char *second, uint64_t offset, const void *bytes, uint32_t length) {
@@ -94,6 +117,7 @@ static int open_at(int folder, const char *path, int flags, mode_t mode) {
       return -1;
     }
     was = access(path, F_OK) == 0;
+    if (is_refused((flags & O_ACCMODE) != O_RDONLY && refused() == EROFS)) return -1;
   }
   int fd = syscall(SYS_openat, folder, path, flags, mode);
   int kept = errno;
@@ -123,6 +147,7 @@ int close(int fd) {
 static ssize_t write_at(int fd, const void *bytes, size_t length, off_t offset, int has_offset) {
   pthread_mutex_lock(&lock);
   const char *path = of(fd);
+  if (is_refused(path && refused() == EROFS)) return -1;
   if (path && fails('w')) {
     if (fault_errno != 0) {
       pthread_mutex_unlock(&lock);
@@ -146,6 +171,7 @@ ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) { retur
 
 static int resize(int fd, off_t length) {
   pthread_mutex_lock(&lock);
+  if (is_refused(of(fd) != NULL && refused() == EROFS)) return -1;
   int result = syscall(SYS_ftruncate, fd, length);
   int kept = errno;
   if (result == 0 && of(fd)) record('t', of(fd), NULL, length, NULL, 0);
@@ -159,6 +185,7 @@ int ftruncate64(int fd, off_t length) { return resize(fd, length); }
 static int sync_with(int fd, long number) {
   pthread_mutex_lock(&lock);
   const char *path = of(fd);
+  if (is_refused(path != NULL)) return -1;
   if (path && fails('s')) {
     pthread_mutex_unlock(&lock);
     errno = fault_errno;
@@ -176,6 +203,7 @@ int fdatasync(int fd) { return sync_with(fd, SYS_fdatasync); }
 
 int rename(const char *from, const char *to) {
   pthread_mutex_lock(&lock);
+  if (is_refused(ours(from) && refused() == EROFS)) return -1;
   if (ours(from) && fails('r')) {
     pthread_mutex_unlock(&lock);
     errno = fault_errno;
@@ -191,6 +219,7 @@ int rename(const char *from, const char *to) {
 
 static int gone(const char *path) {
   pthread_mutex_lock(&lock);
+  if (is_refused(ours(path) && refused() == EROFS)) return -1;
   int result = syscall(SYS_unlinkat, AT_FDCWD, path, 0);
   int kept = errno;
   if (result == 0 && ours(path)) record('u', path, NULL, 0, NULL, 0);
@@ -202,6 +231,7 @@ int unlink(const char *path) { return gone(path); }
 
 int mkdir(const char *path, mode_t mode) {
   pthread_mutex_lock(&lock);
+  if (is_refused(ours(path) && refused() == EROFS)) return -1;
   int result = syscall(SYS_mkdirat, AT_FDCWD, path, mode);
   int kept = errno;
   if (result == 0 && ours(path)) record('d', path, NULL, 0, NULL, 0);
