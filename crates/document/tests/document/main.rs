@@ -5,4 +5,5 @@ mod properties;
 mod rendering;
 mod selection;
 mod selection_values;
+mod updates;
 mod vectors;

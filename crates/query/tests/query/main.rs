@@ -5,4 +5,5 @@ mod grouping_vectors;
 mod places;
 mod properties;
 mod select;
+mod select_twin;
 mod vectors;

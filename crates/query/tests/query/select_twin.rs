@@ -1,14 +1,12 @@
 //! Queries in JSON are the queries that the same conditions are in YQL: random trees of every operator, with annotations,
 //! written in both notations by writers that share nothing with the parsers. `PROPTEST_CASES` says how many are compared.
-mod fixture;
-
 use brooklet_query::annotations::Typed;
 use brooklet_query::tree::{Item, TextRange};
 use brooklet_query::{Select, parse_grouping, parse_select, parse_yql, tree_text};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use fixture::{RequestParameters, surroundings, user_query};
+use crate::fixture::{RequestParameters, surroundings, user_query};
 
 /// One condition in both notations.
 type Pair = (String, Json);
