@@ -122,9 +122,26 @@ function modelRefusal(data: SessionData, why: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${why}`);
 }
 
+const RUNTIME = "onnxruntime-node";
+/** How Node says that a package is not there, or that the machine cannot load its binary. */
+const NOT_THERE: ReadonlySet<unknown> = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
+const NOT_LOADED = "ERR_DLOPEN_FAILED";
+
 function threadFailure(data: SessionData, failure: unknown): ServiceError {
   const why = failure instanceof Error ? failure.message : "its thread ended";
+  const { code } = Object(failure) as { readonly code?: unknown };
+  // No retry mends it: somebody has to install it.
+  if (why.includes(RUNTIME) && NOT_THERE.has(code)) return noRuntime(`npm install ${RUNTIME}`, failure);
+  if (why.includes(RUNTIME) && code === NOT_LOADED)
+    return noRuntime(
+      `its binary cannot be loaded here (${why}); it has some for Linux with glibc, macOS and Windows`,
+      failure,
+    );
   return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${why}`, { cause: failure });
+}
+
+function noRuntime(remedy: string, cause: unknown): ServiceError {
+  return new ServiceError("BAD_REQUEST", `A model needs the package ${RUNTIME}: ${remedy}`, { cause });
 }
 
 /** What a run is made of: a tokenizer of another model gives numbers that this one has no rows for. */
