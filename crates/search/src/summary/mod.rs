@@ -9,6 +9,7 @@ mod shown_field;
 pub(crate) mod snippet;
 mod sources;
 mod tokens;
+mod written;
 
 use std::rc::Rc;
 
@@ -36,6 +37,7 @@ use highlighted::Marking;
 use shown_field::{FieldContent, How, ShownField, render_of, selecting, shown_field};
 pub(crate) use snippet::Marks;
 use sources::top_of;
+use written::Writing;
 
 const MATCH_FEATURES: &str = "matchfeatures";
 
@@ -112,6 +114,9 @@ struct Content {
     /// How many of them have their marks, and how far those of the next one came.
     marked: usize,
     marking: Marking,
+    /// How many of them were written if they are long, and how far the next one came.
+    written: usize,
+    writing: Writing,
     /// Names of the objects of features, names of the features, their values.
     features: Vec<(&'static str, Vec<String>, Vec<Feature>)>,
 }
@@ -183,7 +188,7 @@ impl Summarizer {
         };
         let work = reads.work_left();
         *work = work_least.max(*work);
-        if !self.mark(&mut content, work) {
+        if !self.mark(&mut content, work) || !self.write_long(format, of, &mut content, work) {
             self.begun = Some((place, content));
             return Err(Halt::Missing);
         }
@@ -202,6 +207,21 @@ impl Summarizer {
                 field.marked = Some(shown.joined(value, *dynamic, marks));
             }
             *marked += 1;
+        }
+        true
+    }
+
+    /// Writes the fields that are too long to be written with the others. Returns whether there was enough work left.
+    fn write_long(&self, format: Format, of: &SchemaPlan, content: &mut Content, work: &mut usize) -> bool {
+        let Content { document, fields, written, writing, .. } = content;
+        if self.presentation.is_markup {
+            return true;
+        }
+        for (shown, field) in self.fields.iter().zip(fields).skip(*written) {
+            if !shown.write_long(field, document, of, (format, &self.presentation), writing, work) {
+                return false;
+            }
+            *written += 1;
         }
         true
     }
@@ -298,7 +318,7 @@ impl Summarizer {
                 }
                 _ => matched?,
             };
-            fields.push(FieldContent { elements, marked: None });
+            fields.push(FieldContent { elements, marked: None, written: None });
         }
         let mut features = Vec::new();
         let profile = &of.profile;
@@ -314,7 +334,15 @@ impl Summarizer {
         if let Some((plan, values)) = rank_features? {
             features.push(("rankfeatures", names(&plan.profile.match_features), values));
         }
-        Ok(Content { document, fields, marked: 0, marking: Marking::default(), features })
+        Ok(Content {
+            document,
+            fields,
+            marked: 0,
+            marking: Marking::default(),
+            written: 0,
+            writing: Writing::default(),
+            features,
+        })
     }
 
     /// The stored fields the summary shows. Without any nothing is read, and of attributes alone only their columns are.

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use brooklet_document::json::{MapFormat, Render, render_value};
-use brooklet_document::{Document, Value, ValueWriter};
+use brooklet_document::{Document, Format, Value, ValueWriter};
 use brooklet_schema::{Field, SummaryField, SummaryTransform};
 use brooklet_segment::Halt;
 
@@ -14,6 +14,7 @@ use super::places;
 use super::snippet::{Highlighter, Marks};
 use super::sources::{SEPARATOR, parts_of_field, pieces, value_of, with_parts};
 use super::tokens::tokens;
+use super::written::{Writing, is_long};
 use crate::deployed::compile::selection_text;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::document::query_places;
@@ -46,6 +47,8 @@ pub(super) struct FieldContent {
     pub(super) elements: Option<BTreeSet<u32>>,
     /// Its value with marks, if it is shown with them.
     pub(super) marked: Option<Value>,
+    /// It as it is written, if that was too long for one step.
+    pub(super) written: Option<Vec<u8>>,
 }
 
 impl ShownField {
@@ -60,6 +63,27 @@ impl ShownField {
             (How::Matched, Some(source)) => elements::matched_elements(of, source, spot, reads).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// Writes the value if it is long. Returns whether there was enough work left for it: another call goes on.
+    pub(super) fn write_long(
+        &self,
+        field: &mut FieldContent,
+        document: &Document,
+        of: &SchemaPlan,
+        (format, presentation): (Format, &Presentation),
+        writing: &mut Writing,
+        work: &mut usize,
+    ) -> bool {
+        if self.is_id() {
+            return true;
+        }
+        let Some(value) = self.shown_value(field, document).filter(|value| is_long(value, format)) else { return true };
+        let write = |value: &Value| format.write_with(|out| write_shown(value, of, presentation, out));
+        let written = writing.write(&value, format, &write, work);
+        let is_written = written.is_some();
+        field.written = written;
+        is_written
     }
 
     /// Writes the field, if it has a value.
@@ -77,14 +101,14 @@ impl ShownField {
             out.string(id);
             return true;
         }
+        if let Some(written) = &field.written {
+            out.key(&self.field.name);
+            out.fragment(written);
+            return true;
+        }
         let Some(value) = self.shown_value(field, document) else { return false };
         out.key(&self.field.name);
-        match &*value {
-            Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
-                out.string(&String::from_utf8_lossy(bytes));
-            }
-            value => write_value(value, &render_of(presentation), out),
-        }
+        write_shown(&value, of, presentation, out);
         true
     }
 
@@ -169,6 +193,16 @@ fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
 pub(super) fn selecting(feature: &str, of: &SchemaPlan) -> Option<usize> {
     let canonical = selection_text(feature);
     of.profile.summary_features.iter().position(|(text, _)| selection_text(text) == canonical)
+}
+
+/// Writes what is shown of a field.
+fn write_shown(value: &Value, of: &SchemaPlan, presentation: &Presentation, out: &mut dyn ValueWriter) {
+    match value {
+        Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
+            out.string(&String::from_utf8_lossy(bytes));
+        }
+        value => write_value(value, &render_of(presentation), out),
+    }
 }
 
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds

@@ -140,3 +140,55 @@ fn a_text_with_many_marks_is_written_in_steps() {
     // Both find the same words; one of them is written with all of its marks.
     assert!(of_whole > of_excerpt + 5, "{of_whole} {of_excerpt}");
 }
+
+#[test]
+fn a_long_value_is_written_in_steps() {
+    let sd = "schema t {
+        document t {
+            field k type int { indexing: attribute | summary }
+            field text type string { indexing: summary }
+            field numbers type array<double> { indexing: summary }
+            field texts type array<string> { indexing: summary | attribute }
+            field counts type map<string, int> { indexing: summary }
+        }
+        document-summary short { summary k {} }
+        document-summary text { summary text {} }
+        document-summary numbers { summary numbers {} }
+        document-summary texts { summary texts {} }
+        document-summary counts { summary counts {} }
+    }";
+    let mut host = Host::with_schema("t", sd);
+    let count = 90_000;
+    let numbers: Vec<f64> = (0..count).map(|number| f64::from(number) / 7.0).collect();
+    let texts: Vec<String> = (0..count).map(|number| format!("\"{number:020}")).collect();
+    let counts: serde_json::Map<String, serde_json::Value> =
+        (0..count).map(|number| (format!("k{number:020}"), number.into())).collect();
+    let text = "å\n ".repeat(800_000);
+    let fields = serde_json::json!({"text": text, "numbers": numbers, "texts": texts, "counts": counts});
+    let classes = ["text", "numbers", "texts", "counts"];
+    for (k, class) in classes.into_iter().enumerate() {
+        let json = serde_json::json!({"k": k, class: fields[class]}).to_string();
+        host.put(&format!("id:t:t:g=u:{k}"), &json).expect("a put");
+    }
+    for folded in [false, true] {
+        for format in ["json", "cbor"] {
+            let ask = |k: usize, class: &str| {
+                let yql = format!("select * from t where k = {k}");
+                let (class, format) = (("presentation.summary", class), ("presentation.format", format));
+                host.search_stepwise("g:u", &[("yql", &yql), ("ranking", "unranked"), class, format])
+            };
+            for (k, class) in classes.into_iter().enumerate() {
+                let ((answer, steps), (_, few)) = (ask(k, class), ask(k, "short"));
+                if format == "json" {
+                    let shown = &answer.json["root"]["children"][0]["fields"][class];
+                    assert!(*shown == fields[class], "{class}, folded: {folded}");
+                }
+                // A text of CBOR is copied as it is.
+                let is_copied = (class, format) == ("text", "cbor");
+                let least = few + if format == "json" { 4 } else { 1 };
+                assert!(steps > least || is_copied, "{class} {format}, folded: {folded}: {steps} {few}");
+            }
+        }
+        host.compact("g:u", 1);
+    }
+}
