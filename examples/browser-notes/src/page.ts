@@ -4,8 +4,13 @@ import { FACETS, type FiledNote, idOf, note, readNotes } from "./note.ts";
 
 const HITS = 30;
 const SNIPPET_CHARACTERS = 220;
-/** After how many notes it is told how far an import is. */
-const TOLD_EACH = 500;
+/** How often it is told how far an import is. */
+const TOLD_MS = 200;
+/** After how long it is told how long it takes, too: what is stored is put in order now and then, and no note comes meanwhile. */
+const LONG_MS = 2_000;
+/** Notes on their way: few, so that those that are told of are kept. */
+const UNDER_WAY = 128;
+const MEGABYTE = 1e6;
 
 /** What is shown of a note that was found. */
 interface Found {
@@ -114,6 +119,14 @@ function reasons({ query: asked }: Explanation): string[] {
 /** Imports, one after the other: what is told of one is not told of another. */
 let importing: Promise<void> = Promise.resolve();
 let isStopped = false;
+/** How far the import is. */
+let progress = "";
+
+/** Tells how far an import that began then is. */
+function tell(beganMs: number): void {
+  const tookMs = performance.now() - beganMs;
+  byId("told").textContent = tookMs < LONG_MS ? progress : `${progress} ${Math.floor(tookMs / 1_000)} s`;
+}
 
 function add(read: () => Promise<readonly FiledNote[]>): void {
   importing = importing.then(() => importNotes(read));
@@ -122,11 +135,16 @@ function add(read: () => Promise<readonly FiledNote[]>): void {
 async function importNotes(read: () => Promise<readonly FiledNote[]>): Promise<void> {
   const stop = byId<HTMLButtonElement>("stop");
   isStopped = false;
+  progress = "Reading …";
   stop.hidden = false;
+  const beganMs = performance.now();
+  const timer = setInterval(tell, TOLD_MS, beganMs);
   let notes: readonly FiledNote[] = [];
   try {
-    notes = await read();
-    const { applied } = await (await mine).feed(note, documentsOf(notes));
+    const reading = read();
+    tell(beganMs);
+    notes = await reading;
+    const { applied } = await (await mine).feed(note, documentsOf(notes), { concurrency: UNDER_WAY });
     const some = `${applied} of ${notes.length} notes imported. Stopped.`;
     byId("told").textContent =
       applied < notes.length ? some : `${applied} ${applied === 1 ? "note" : "notes"} imported.`;
@@ -134,6 +152,7 @@ async function importNotes(read: () => Promise<readonly FiledNote[]>): Promise<v
     const { applied, reason } = failureOf(error);
     byId("told").textContent = applied > 0 ? `${applied} of ${notes.length} notes imported. ${reason}` : reason;
   }
+  clearInterval(timer);
   // Who stopped it with the keyboard goes on where it was begun.
   if (document.activeElement === stop) byId("file").focus();
   stop.hidden = true;
@@ -146,7 +165,7 @@ async function importNotes(read: () => Promise<readonly FiledNote[]>): Promise<v
 async function* documentsOf(notes: readonly FiledNote[]): AsyncGenerator<{ id: string; fields: FiledNote }> {
   for (const [number, fields] of notes.entries()) {
     if (isStopped) return;
-    if (number % TOLD_EACH === 0) byId("told").textContent = `Importing: ${number} of ${notes.length} …`;
+    progress = `Importing: ${number} of ${notes.length} …`;
     yield { id: await idOf(fields), fields };
   }
 }
@@ -177,23 +196,33 @@ byId<HTMLInputElement>("file").addEventListener("change", ({ target }) => {
   const files = [...(input.files ?? [])];
   // The same file can be chosen again, as it is by then.
   input.value = "";
-  add(async () => (await Promise.all(files.map(notesOf))).flat());
+  add(() => notesOf(files));
 });
 byId("stop").addEventListener("click", () => {
   isStopped = true;
 });
 byId("sample").addEventListener("click", () => add(sampleNotes));
 
-async function notesOf(file: File): Promise<FiledNote[]> {
-  const read = await file.text();
-  if (read.includes("\0")) throw new Error(`${file.name} is no text: nothing of it was imported.`);
-  return readNotes(read, file.name, new Date(file.lastModified));
+async function notesOf(files: readonly File[]): Promise<FiledNote[]> {
+  const notes: FiledNote[][] = [];
+  const allBytes = files.reduce((sum, { size }) => sum + size, 0);
+  let before = 0;
+  for (const file of files) {
+    const goesOn = (bytes: number): boolean => {
+      const [read, all] = [before + bytes, allBytes].map((one) => (one / MEGABYTE).toFixed(1));
+      progress = `Reading: ${read} of ${all} MB …`;
+      return !isStopped;
+    };
+    notes.push(await readNotes(file, file.name, new Date(file.lastModified), goesOn));
+    before += file.size;
+  }
+  return notes.flat();
 }
 
 async function sampleNotes(): Promise<readonly FiledNote[]> {
   const sample = await fetch("sample.txt").catch(() => undefined);
   if (sample?.ok !== true) throw new Error("The sample cannot be reached.");
-  return readNotes(await sample.text(), "sample", new Date());
+  return await readNotes(await sample.blob(), "sample", new Date());
 }
 
 const database = await opened.catch((error: unknown) => {

@@ -213,7 +213,7 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     );
     writeFileSync(path, notes.join(""));
     await apart.locator("#file").setInputFiles(path);
-    await expect.poll(() => said.textContent(), { interval: 5 }).toMatch(/^Importing: \d+ of 10000 …$/);
+    await expect.poll(() => said.textContent(), { interval: 5 }).toMatch(/^Importing: \d+ of 10000 …/);
     await stop.focus();
     await apart.keyboard.press("Enter");
     await expect.poll(() => said.textContent()).toMatch(/^\d+ of 10000 notes imported\. Stopped\.$/);
@@ -225,6 +225,36 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await apart.locator("#file").setInputFiles(path);
     await expect.poll(() => said.textContent()).toBe("10000 notes imported.");
     await expect.poll(() => apart.locator("#count").textContent()).toBe("10000 notes");
+    await other.close();
+  });
+
+  test("a large file is read in pieces, told of from its first, and is what it is as a whole", async () => {
+    const other = await browser.newContext();
+    const apart = watched(await other.newPage());
+    await apart.goto(url);
+    await expect.poll(() => apart.locator("#kept").textContent()).toContain("Kept in this browser");
+    await apart.evaluate(() => {
+      const told = document.querySelector("#told") as HTMLElement;
+      const all: string[] = [];
+      Object.assign(globalThis, { all });
+      new MutationObserver(() => all.push(told.textContent ?? "")).observe(told, { childList: true });
+    });
+    const path = join(folder, "pieces.md");
+    // Ends of lines of two bytes, and characters of three: some of either are cut by the end of a piece.
+    const note = (n: number): string => `# Piece ${n}\r\n2026-01-03\r\n${"€\r\n".repeat(2_000)}last${n}\r\n`;
+    writeFileSync(path, Array.from({ length: 400 }, (_, n) => note(n)).join(""));
+    await apart.locator("#file").setInputFiles(path);
+    await expect.poll(() => apart.locator("#told").textContent()).toBe("400 notes imported.");
+    const [first] = await apart.evaluate(() => (globalThis as unknown as { all: string[] }).all);
+    expect(first).toBe("Reading: 0.0 of 4.0 MB …");
+    const shown = await apart.locator("#results li").first().locator("h2 + p").textContent();
+    expect(shown).toMatch(/^(?:€\n)+/);
+    for (const word of ["last0", "last209", "last399", "€\ufffd"]) {
+      await apart.locator("#query").fill(word);
+      await expect
+        .poll(() => apart.locator("#count").textContent())
+        .toBe(`${word.startsWith("last") ? 1 : 0} note${word.startsWith("last") ? "" : "s"}`);
+    }
     await other.close();
   });
 

@@ -1,5 +1,6 @@
 /** Spans of requests and of the stages of queries, by a tracer as OpenTelemetry has them; and the same stages at `/metrics`. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { connect, open, type RunningService, schema, serve, text } from "../src/index.ts";
@@ -84,4 +85,23 @@ test("without a tracer the stages are counted all the same", async () => {
   expect(Number(count)).toBeGreaterThan(0);
   expect(metrics).toContain('brooklet_stage_seconds_bucket{stage="models",le="+Inf"} 0');
   expect(metrics).not.toContain(CANARY);
+});
+
+test("the dashboard and the alerts ask for metrics that a server tells", async () => {
+  const service = await served();
+  await ask(service);
+  const told = await (await fetch(`${service.url}/metrics`)).text();
+  const types = new Map([...told.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type]));
+  const asked = ["grafana/brooklet.json", "brooklet.rules.yml"].flatMap((file) => {
+    const text = readFileSync(new URL(`../../../deploy/${file}`, import.meta.url), "utf8");
+    // Those of models are told where there are some: packages/gateway/test/models.test.ts.
+    return text.match(/brooklet_(?!model_)[a-z_]+/g) ?? [];
+  });
+  const names = new Set(asked);
+  expect(names.size).toBeGreaterThan(15);
+  for (const name of names) {
+    const family = types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, "");
+    expect([name, types.get(family)]).toEqual([name, family === name ? expect.any(String) : "histogram"]);
+    expect(told).toMatch(new RegExp(`^${name}(?:\\{.*\\})? \\S+$`, "m"));
+  }
 });
