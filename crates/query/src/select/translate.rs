@@ -472,16 +472,25 @@ fn membership(value: &Node, place: TextRange) -> Built<Node> {
         node.annotations.extend(attributes.iter().cloned());
         Ok(node)
     };
-    if let NodeKind::Map(members) = &value.kind {
-        let member = |wanted: &str| members.iter().find(|(member, _)| member == wanted).map(|(_, value)| value);
-        let attributes = member("attributes").map_or(&[][..], |attributes| match &attributes.kind {
-            NodeKind::Map(entries) => entries,
-            _ => &[],
-        });
-        let values = member("value").or(member("values"));
-        if let (Some(name), Some(Node { kind: NodeKind::Array(values), .. })) = (member("field"), values) {
-            return listed(name, values, attributes);
+    if let NodeKind::Map(members) = &value.kind
+        && !members.iter().any(|(member, _)| member == "children")
+    {
+        let (mut name, mut values, mut attributes) = (None, None, &[][..]);
+        for (member, value) in members {
+            match (member.as_str(), &value.kind) {
+                ("field", _) => name = Some(value),
+                ("value" | "values", NodeKind::Array(elements)) if values.is_none() => values = Some(elements),
+                ("attributes", NodeKind::Map(entries)) => attributes = entries,
+                (member, _) => {
+                    let got = format!("'{}', {}", Rejection::quote(member), value.value_name());
+                    let expected = "'field', one array as 'value' or an object as 'attributes'";
+                    return Err(fault(value, format!("Expected {expected} in 'in', got {got}.")));
+                }
+            }
         }
+        let missing = |what: &str| fault(value, format!("Expected '{what}' in 'in'."));
+        let name = name.ok_or_else(|| missing("field"))?;
+        return listed(name, values.ok_or_else(|| missing("value"))?, attributes);
     }
     let arguments = Arguments::from_value("in", value)?;
     match arguments.children.split_first() {

@@ -234,3 +234,27 @@ fn recorded_queries() {
     }
     assert!(failures.is_empty(), "{} of {compared} vectors differ:\n{}", failures.len(), failures.join("\n"));
 }
+
+#[test]
+fn what_a_list_does_not_know_is_refused() {
+    let given = RequestParameters::default();
+    let parse = |members: &str| {
+        let filter = format!("{{\"in\":{{{members}}}}}");
+        parse_select(&Select { filter: &filter, grouping: None, fields: None }, &surroundings(&given, None))
+    };
+    for (members, reason) in [
+        (r#""field":"sender","value":["a"],"atributes":{"weight":7}"#, "got 'atributes', a map."),
+        (
+            r#""field":"sender","value":["a"],"attributes":[7]"#,
+            "or an object as 'attributes' in 'in', got 'attributes', an array.",
+        ),
+        (r#""field":"sender","value":"a""#, "got 'value', a string."),
+        (r#""field":"sender","value":["a"],"values":["b"]"#, "got 'values', an array."),
+        (r#""field":"sender""#, "Expected 'value' in 'in'."),
+    ] {
+        let rejection = parse(members).expect_err(members);
+        assert!(rejection.message.ends_with(reason), "{members}: {rejection}");
+    }
+    let query = parse(r#""attributes":{"weight":7},"values":["a","b"],"field":"sender""#).unwrap();
+    assert_eq!(query.item.annotations.weight, 7);
+}
