@@ -86,7 +86,7 @@ describe("npm create brooklet", () => {
     const url = await startNext(project);
     const ask = async (path: string, session: string, init: RequestInit = {}): Promise<Response> =>
       await fetch(`${url}${path}`, { ...init, headers: { cookie: `session=${session}` } });
-    expect((await ask("/search?q=rent", "nobody")).status).toBe(401);
+    for (const session of ["nobody", "constructor"]) expect((await ask("/search?q=rent", session)).status).toBe(401);
     expect(await (await ask("/", "nobody")).text()).toContain("Who are you?");
     const body = JSON.stringify({ title: "Rent", body: "Paid for October" });
     expect(await (await ask("/notes/n1", "alice-token", { method: "PUT", body })).json()).toEqual({ id: "n1" });

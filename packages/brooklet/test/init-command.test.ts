@@ -153,7 +153,9 @@ async function answersUsers(url: string): Promise<void> {
     });
     return [answer.status, await answer.json()];
   };
-  expect((await ask("GET", "/search?q=rent"))[0]).toBe(401);
+  // What every object has is no session.
+  for (const token of [undefined, "none", "constructor", "toString", "__proto__"])
+    expect([token, (await ask("GET", "/search?q=rent", token))[0]]).toEqual([token, 401]);
   expect(await ask("PUT", "/notes/n1", "alice-token", { title: "Rent", body: "Paid" })).toEqual([200, { id: "n1" }]);
   // What a caller got wrong is told to them.
   for (const [wrong, message] of [
@@ -166,6 +168,8 @@ async function answersUsers(url: string): Promise<void> {
       400,
       { message: expect.stringMatching(message) },
     ]);
+  const [status, told] = await ask("GET", `/search?q=${"word+".repeat(2_000)}`, "alice-token");
+  expect([status, told]).toEqual([400, { message: expect.stringContaining("1024 terms") }]);
   expect(await ask("GET", "/search?q=rent", "alice-token")).toMatchObject([
     200,
     { totalCount: 1, hits: [{ id: "n1" }] },

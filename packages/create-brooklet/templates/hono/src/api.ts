@@ -3,7 +3,10 @@ import { Hono } from "hono";
 import { note } from "./schema.ts";
 
 /** Who asks, by the token of a session. A real application looks it up where its sessions are. */
-const SESSIONS: Readonly<Record<string, string>> = { "alice-token": "alice", "bob-token": "bob" };
+const SESSIONS: ReadonlyMap<string, string> = new Map([
+  ["alice-token", "alice"],
+  ["bob-token", "bob"],
+]);
 
 /** A note as it is sent. */
 interface SentNote {
@@ -22,7 +25,7 @@ export function api(db: Database): Hono<{ Variables: { user: string } }> {
     throw error;
   });
   app.use(async (c, next) => {
-    const user = SESSIONS[c.req.header("authorization")?.replace(/^Bearer /, "") ?? ""];
+    const user = SESSIONS.get(c.req.header("authorization")?.replace(/^Bearer /, "") ?? "");
     if (user === undefined) return c.json({ message: "Who are you?" }, 401);
     c.set("user", user);
     return await next();

@@ -9,6 +9,31 @@ export interface SentNote {
   tags?: string[];
 }
 
+/** Notes that were found. */
+export interface Found {
+  totalCount: number;
+  hits: { id: string; title?: string; body?: string }[];
+}
+
+/** What is wrong with what a caller sent. */
+export interface Refused {
+  refused: string;
+  status: number;
+}
+
+/** What the caller got wrong is an answer: an error would be only a text where it arrives. */
+async function orRefused<Result>(work: () => Promise<Result>): Promise<Result | Refused> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!BrookletError.is(error)) throw error;
+    const { code, status, message } = error;
+    if (code === "INVALID_ARGUMENT") return { refused: message, status: 400 };
+    if (status === 400 || status === 413) return { refused: message, status };
+    throw error;
+  }
+}
+
 /** The notes of one user, in an object of their own: nothing of anybody else is in reach. */
 export class Notes extends DurableObject {
   #opened?: ObjectDatabase;
@@ -19,23 +44,21 @@ export class Notes extends DurableObject {
     return this.#opened;
   }
 
-  /** What is wrong with a note is an answer: an error would be only a text where it arrives. */
-  async write(id: string, { title, body, tags = [] }: SentNote): Promise<{ id: string } | { refused: string }> {
+  async write(id: string, { title, body, tags = [] }: SentNote): Promise<{ id: string } | Refused> {
     const mine = (await this.#database()).group("me");
-    try {
+    return await orRefused(async () => {
       await mine.put(note, id, { title, body, tags, writtenAt: new Date() });
-    } catch (error) {
-      const isOfCaller = BrookletError.is(error) && (error.code === "INVALID_ARGUMENT" || error.status === 400);
-      if (isOfCaller) return { refused: error.message };
-      throw error;
-    }
-    await this.#wake();
-    return { id };
+      await this.#wake();
+      return { id };
+    });
   }
 
-  async find(text: string): Promise<{ totalCount: number; hits: { id: string; title?: string; body?: string }[] }> {
-    const { hits, totalCount } = await (await this.#database()).group("me").search(note, { text });
-    return { totalCount, hits: hits.map(({ id, fields: { title, body } }) => ({ id, title, body })) };
+  async find(text: string): Promise<Found | Refused> {
+    const mine = (await this.#database()).group("me");
+    return await orRefused(async () => {
+      const { hits, totalCount } = await mine.search(note, { text });
+      return { totalCount, hits: hits.map(({ id, fields: { title, body } }) => ({ id, title, body })) };
+    });
   }
 
   /** Has the alarm ring when the database has something to do: some seconds after a write, and when documents may have expired. */
