@@ -131,3 +131,28 @@ test("a group that cannot rest keeps no other from it", async () => {
     isUnsettled(durableObject(storage), `brooklet_${Buffer.from(`g:${group}`).toString("hex")}`);
   expect([isUnsettledGroup("alice"), isUnsettledGroup("bob"), objects.isRestless]).toEqual([true, false, true]);
 });
+
+test.each([
+  ["disk I/O error: SQLITE_IOERR", true],
+  ["internal error; reference 4f1d", true],
+  ["database disk image is malformed: SQLITE_CORRUPT", false],
+])("a group rests of which could not be read once whether it has to, unless it is damaged: %s", async (said, rests) => {
+  const storage = newStorage();
+  const first = await opened(storage);
+  for (const group of ["alice", "bob"]) await first.put(group, "1");
+  const { exec } = storage.sql;
+  let isFailing = true;
+  const table = `brooklet_${Buffer.from("g:alice").toString("hex")}`;
+  const sql = {
+    exec: (...asked: Parameters<typeof exec>) => {
+      if (!isFailing || !asked.includes(table)) return exec(...asked);
+      isFailing = false;
+      throw new Error(said);
+    },
+  };
+  const { objects, problems } = await opened({ ...storage, sql });
+  // Nobody asks for the group meanwhile, which would show that it has to.
+  await objects.rest();
+  const isLeft = isUnsettled(durableObject(storage), table);
+  expect([isFailing, problems.length, isLeft, objects.isRestless]).toEqual([false, 1, !rests, false]);
+});

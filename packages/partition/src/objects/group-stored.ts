@@ -89,6 +89,6 @@ export function noteErasure(
 }
 
 /** Whether what is stored is no partition that this release reads; others read it as little the next time. */
-function isUnreadable(error: unknown): boolean {
+export function isUnreadable(error: unknown): boolean {
   return error instanceof StoreError && (error.kind === "damaged" || error.kind === "refused");
 }

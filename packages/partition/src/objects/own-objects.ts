@@ -6,6 +6,7 @@ import { DirectoryStore, isUnsettled, RegistryStore, type SqlConnection } from "
 import type { PartitionKey } from "../cluster.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { GroupObject } from "./group-object.ts";
+import { isUnreadable } from "./group-stored.ts";
 import type { DeployedCore } from "./isolate.ts";
 import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "./object-calls.ts";
 import { REST_MS } from "./rest-alarm.ts";
@@ -130,9 +131,9 @@ export class OwnObjects implements ObjectPort {
     try {
       return isUnsettled(connection, tableOf(key));
     } catch (error) {
-      // Others rest though one is damaged.
+      // Others rest though one is damaged; of what failed for a moment nobody looks again, so it rests.
       onProblem(error);
-      return false;
+      return !isUnreadable(error);
     }
   }
 
