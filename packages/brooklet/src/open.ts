@@ -85,7 +85,7 @@ export interface Database extends Client, AsyncDisposable {
 }
 
 const OPTIONS = {
-  path: CHECKS.text,
+  path: CHECKS.path,
   store: CHECKS.store,
   buckets: CHECKS.buckets,
   schemas: CHECKS.schemas,

@@ -8,6 +8,7 @@ export type Check = (value: unknown) => string | undefined;
 
 type OptionKind =
   | "text"
+  | "path"
   | "flag"
   | "switch"
   | "listener"
@@ -43,6 +44,10 @@ const isText = (value: unknown): boolean => typeof value === "string" && value !
 /** Checks of the kinds of options there are. */
 export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   text: unless(isText, "a text that is not empty"),
+  path: unless(
+    (value) => isText(value) && !/^file:/i.test(value as string),
+    "the path of a directory, as fileURLToPath() of node:url makes one of a URL",
+  ),
   flag: unless((value) => typeof value === "boolean", "true or false"),
   switch: unless((value) => typeof value === "boolean" || isObject(value), "true, false or an object with settings"),
   listener: unless(isFunction, "a function"),

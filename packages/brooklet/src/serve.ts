@@ -165,7 +165,7 @@ export interface RunningService {
 }
 
 const OPTIONS = {
-  path: CHECKS.text,
+  path: CHECKS.path,
   store: CHECKS.store,
   buckets: CHECKS.buckets,
   peerAddress: CHECKS.text,

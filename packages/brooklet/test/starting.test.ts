@@ -1,6 +1,6 @@
 /** What is missing where a database or a server begins is told there, with its cause. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -107,6 +107,38 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
     expect(existsSync(path)).toBe(false);
   });
 
+  const PARTS = ["", "buckets"] as const;
+  test.skipIf(process.platform === "win32").each(PARTS)(
+    "in which nothing may be written, at once: %j",
+    async (part) => {
+      const home = folder();
+      const path = join(home, "data");
+      await (await open({ path, schemas: [note] })).close();
+      chmodSync(home, 0o755);
+      const place = join(path, part);
+      for (const [one, rights] of [
+        [path, 0o777],
+        [place, 0o555],
+      ] as const)
+        chmodSync(one, rights);
+      onTestFinished(() => chmodSync(place, 0o755));
+      const built = new URL("../dist/index.js", import.meta.url).href;
+      const script = `import { open, schema, text } from ${JSON.stringify(built)};
+      const opened = open({ path: ${JSON.stringify(path)}, schemas: [schema("note", { body: text() })] });
+      await opened.then((db) => db.close(), ({ code, message }) => console.log(JSON.stringify({ code, message })));`;
+      // To the system's own user everything may be written.
+      const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+      const words = ["--input-type=module", "--eval", script];
+      const told = JSON.parse(
+        execFileSync(process.execPath, words, { ...user, cwd: home }).toString() || "{}",
+      ) as unknown;
+      expect(told).toEqual({
+        code: "STORE_FAILED",
+        message: `${place} cannot be used: nothing may be written there (EACCES): it is another user's, or only read`,
+      });
+    },
+  );
+
   test("of another kind", async () => {
     const path = folder();
     writeFileSync(join(path, "mine.txt"), "x");
@@ -121,6 +153,7 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
 
 describe("what is wrong with an option is told by the call that is given it", () => {
   const refused = (message: string) => ({ name: "BrookletError", code: "INVALID_ARGUMENT", message });
+  const DIRECTORY = "the path of a directory, as fileURLToPath() of node:url makes one of a URL";
   const STORE = "a store, as s3() or postgres() of brooklet/object-store makes one";
   const EMBEDDERS = "a list of embedders, each with its `id`, its `shape` and the methods `embed` and `close`";
 
@@ -131,7 +164,9 @@ describe("what is wrong with an option is told by the call that is given it", ()
     [{ schemas: note }, "schemas is an object: give a list of schemas made with schema()"],
     [{ schemas: [{}] }, "schemas is a list: give a list of schemas made with schema()"],
     [{ schemas: [note], pth: "x" }, "open has no option 'pth'; did you mean 'path'?"],
-    [{ schemas: [note], path: "" }, 'path is "": give a text that is not empty'],
+    [{ schemas: [note], path: "" }, `path is "": give ${DIRECTORY}`],
+    [{ schemas: [note], path: "file:///tmp/data" }, `path is "file:///tmp/data": give ${DIRECTORY}`],
+    [{ schemas: [note], path: new URL("file:///tmp/data") }, `path is an object: give ${DIRECTORY}`],
     [{ schemas: [note], threads: -1 }, "threads is -1: give a whole number from 0 on"],
     [{ schemas: [note], cacheBytes: Number.NaN }, "cacheBytes is NaN: give a whole number from 0 on"],
     [{ schemas: [note], store: { send: () => undefined } }, `store is an object: give ${STORE}`],

@@ -4,7 +4,9 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
+  accessSync,
   closeSync,
+  constants,
   lstatSync,
   openSync,
   readdirSync,
@@ -107,6 +109,7 @@ export class DataDirectory implements Storage {
   static #open(directory: string, openSql: OpenSql, buckets: number, encryption: EncryptionChoice): DataDirectory {
     makeDirectory(directory);
     const found = readdirSync(directory);
+    demandWritable(directory, found);
     const known = [
       DESCRIPTOR,
       LOCK,
@@ -196,6 +199,19 @@ export class DataDirectory implements Storage {
   /** Without the lock the directory is another's. */
   #refuseIfClosed(): void {
     if (this.#closed) throw new StoreError("closed", `the data directory ${this.path} is closed`);
+  }
+}
+
+/** Throws where nothing can be written, which the first write would meet, and reads too: a log is made for each. */
+function demandWritable(directory: string, found: readonly string[]): void {
+  for (const place of [directory, ...(found.includes(BUCKETS) ? [join(directory, BUCKETS)] : [])]) {
+    try {
+      accessSync(place, constants.W_OK | constants.X_OK);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      const whose = code === "EROFS" ? "its device is only read" : "it is another user's, or only read";
+      throw new StoreError("io", `${place} cannot be used: nothing may be written there (${code}): ${whose}`, error);
+    }
   }
 }
 
