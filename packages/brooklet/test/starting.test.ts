@@ -61,7 +61,11 @@ describe.each([
     /^No SQLite: better-sqlite3 cannot be loaded in Node [\d.]+ \(no binary for this machine\); run its build script \(npm rebuild /,
     "no binary for this machine",
   ],
-  ["wasm", /^No core: its WebAssembly module cannot be loaded/, "no such module"],
+  [
+    "wasm",
+    /^No core: its WebAssembly module cannot be loaded; .* copy core_bg\.wasm of @brooklet\/core/,
+    "no such module",
+  ],
 ])("without %s", (missing, sentence, cause) => {
   test.each([
     ["open in memory", "open({ schemas: [note] })"],

@@ -117,7 +117,7 @@ export function demandParts(): void {
   try {
     loadModule();
   } catch (cause) {
-    const remedy = "install brooklet anew, or build it (npm run build)";
+    const remedy = "install brooklet anew, or copy core_bg.wasm of @brooklet/core into the folder of the bundle";
     throw new Error(`No core: its WebAssembly module cannot be loaded; ${remedy}`, { cause });
   }
 }
