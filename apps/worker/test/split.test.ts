@@ -121,7 +121,9 @@ class Writers {
 async function readUntil(isOver: () => boolean, group: Group): Promise<number> {
   let reads = 0;
   for (; !isOver(); reads += 1)
-    expect((await group.search(note, { text: "stone", limit: 0 })).totalCount).toBe(DOCUMENTS - WRITTEN);
+    expect((await group.search(note, { text: "stone", limit: 0, timeoutMs: PATIENCE_MS })).totalCount).toBe(
+      DOCUMENTS - WRITTEN,
+    );
   return reads;
 }
 
