@@ -52,6 +52,17 @@ const NOT_FOUND = 404;
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
 
+/** A part of a query that addresses several partitions. */
+export interface PartSearch {
+  /** What a hit has to be better than, by what was found before. */
+  readonly floor: FloorBytes;
+  readonly deadline: Deadline;
+  /** When the caller began to wait. */
+  readonly startMs: number;
+  /** Called before it is waited for what a deployment left to be rewritten here: partitions beside this one may be rewritten with it. */
+  readonly renewBeside?: (() => void) | undefined;
+}
+
 /** A partition of a bucket in this thread. */
 export class Partition implements SearchedPartition {
   readonly #key: string;
@@ -245,17 +256,27 @@ export class Partition implements SearchedPartition {
   /** What this partition alone finds for a query that addresses several. Nothing: it does not exist. */
   async searchPart(
     query: Query,
-    floor: FloorBytes,
-    deadline: Deadline,
-    startMs: number,
+    { floor, deadline, startMs, renewBeside }: PartSearch,
   ): Promise<PartialBytes | undefined> {
     const store = this.#bucket.store;
-    if (this.#outdated()) await this.#rewritten(deadline);
+    if (this.#outdated()) {
+      renewBeside?.();
+      await this.#rewritten(deadline);
+    }
     const state = store.state(this.#key);
     if (state.number === 0) return undefined;
     const shard = this.#guard()?.record;
     const number = shard === undefined || shard.bits === 0 ? undefined : shard.number;
     return drive(query.part(placeOf(state), floor, number), sourceOf(store, this.#key), deadline, startMs);
+  }
+
+  /** Begins to rewrite what another application wrote. A search that needs it waits for it, and is told what keeps it from being done. */
+  renew(): void {
+    try {
+      if (this.#outdated()) this.#maintenance.fold(this.#bucket, this.#key).catch(() => undefined);
+    } catch {
+      // What is damaged is told by itself.
+    }
   }
 
   /** Folds the tail now. */

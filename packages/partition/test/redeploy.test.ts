@@ -3,9 +3,12 @@
  * refused with the reason and changes nothing, and a restart serves what was deployed last.
  */
 import { join } from "node:path";
+import { memoryStorage, type SqlConnection } from "@brooklet/store";
 import { expect, test } from "vitest";
+import { TOGETHER_PARTITIONS } from "../src/limits.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { getNote, idOf, type Opened, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
-import { directory, folder } from "./setting.ts";
+import { directory, folder, openSql } from "./setting.ts";
 
 const DOCUMENTS = 600;
 
@@ -84,6 +87,32 @@ test("an added attribute counts for every stored document in the first search", 
   const ordered = "select * from note where size < 5 order by size desc";
   const { hits } = await searchNotes(cluster, "alice", ordered);
   expect(hits.map(({ fields }) => fields["size"])).toEqual([4, 3, 2, 1, 0]);
+});
+
+test("a search of many groups has what a deployment left to be rewritten committed together", async () => {
+  let transactions = 0;
+  const counted = (): SqlConnection => {
+    const sql = openSql();
+    const transaction: SqlConnection["transaction"] = (work) => {
+      transactions += 1;
+      return sql.transaction(work);
+    };
+    return { ...sql, transaction };
+  };
+  const { cluster } = openCore("", undefined, { storage: memoryStorage(counted) });
+  await cluster.deploy(packageOf({ note: note(FIRST) }));
+  const groups = Array.from({ length: 2 * TOGETHER_PARTITIONS }, (_, at) => `user${at}`);
+  for (const [at, group] of groups.entries()) await putNote(cluster, group, "n", { title: "Red note", size: at });
+  await cluster.deploy(packageOf({ note: note({ ...FIRST, size: NUMBER }) }));
+  transactions = 0;
+  const yql = "select * from note where size > 1";
+  const properties = Object.entries({ yql, "streaming.selection": "true", hits: "1", timeout: "60s" });
+  const { status, body } = await searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
+  expect([status, JSON.parse(new TextDecoder().decode(body))]).toMatchObject([
+    200,
+    { root: { fields: { totalCount: groups.length - 2 } } },
+  ]);
+  expect(transactions).toBeLessThanOrEqual(groups.length / TOGETHER_PARTITIONS + 1);
 });
 
 test("a deployment that comes while segments are being rewritten wins", async () => {

@@ -4,14 +4,14 @@
  * and what is kept of it is the core's business.
  */
 
-import type { FloorBytes, Merged, PartialBytes, Query } from "@brooklet/core";
+import type { Merged, PartialBytes, Query } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import { clock } from "../clock.ts";
 import type { PartitionKey, SearchStep } from "../cluster.ts";
 import type { Deadline } from "../deadline.ts";
 import { serviceError } from "../failure.ts";
 import { SEARCH_PARTITIONS, SEARCH_TURN_MS } from "../limits.ts";
-import type { Partition } from "../partition.ts";
+import type { Partition, PartSearch } from "../partition.ts";
 import type { ShardRecord } from "../shards/shard.ts";
 import { isShardName } from "../shards/shard.ts";
 import { FoundParts } from "./found-parts.ts";
@@ -56,14 +56,24 @@ export async function searchBucket(
     };
     const found = new FoundParts(query, step.floor);
     let turnEndsMs = clock.now() + SEARCH_TURN_MS;
-    for (const key of step.keys ?? keysOf(place.bucket)) {
+    let renewed: readonly string[] | undefined;
+    for (const [key, page] of partitionsOf(place.bucket, step.keys)) {
       if (clock.now() >= turnEndsMs) {
         await place.turn();
         turnEndsMs = clock.now() + SEARCH_TURN_MS;
       }
       if (skips(key)) continue;
       const isLate = deadline.passed;
-      const isFound = await searchHeld(place, key, query, { floor: found.floor, deadline, startMs }).then(
+      const isFound = await searchHeld(place, key, query, {
+        floor: found.floor,
+        deadline,
+        startMs,
+        // Committed together, and not by a commit for each.
+        renewBeside: () => {
+          if (renewed !== page) for (const beside of page) place.partition(beside).renew();
+          renewed = page;
+        },
+      }).then(
         // What was found while half of it was given away is not of all documents.
         (partial) => partial !== undefined && !skips(key) && found.add(partial),
         (error: unknown) => {
@@ -85,25 +95,38 @@ async function searchHeld(
   place: SearchPlace,
   key: string,
   query: Query,
-  { floor, deadline, startMs }: { readonly floor: FloorBytes; readonly deadline: Deadline; readonly startMs: number },
+  search: PartSearch,
 ): Promise<PartialBytes | undefined> {
-  if (place.hold === undefined) return await place.partition(key).searchPart(query, floor, deadline, startMs);
+  if (place.hold === undefined) return await place.partition(key).searchPart(query, search);
   const release = await place.hold(key);
   try {
-    return await place.partition(key).searchPart(query, floor, deadline, startMs);
+    // What is stored of those beside it may not be here.
+    return await place.partition(key).searchPart(query, { ...search, renewBeside: undefined });
   } finally {
     release();
   }
 }
 
+/** The keys of partitions, each with the few that are looked at with it. */
+function* partitionsOf(
+  bucket: Bucket,
+  keys: readonly string[] | undefined,
+): Generator<readonly [key: string, page: readonly string[]]> {
+  for (const page of keys === undefined ? pagesOf(bucket) : pagesIn(keys)) for (const key of page) yield [key, page];
+}
+
 /** The keys of all partitions of a bucket, a few at a time; one that comes meanwhile may be among them or not. */
-function* keysOf(bucket: Bucket): Generator<string> {
+function* pagesOf(bucket: Bucket): Generator<readonly string[]> {
   for (let next = 1; ; ) {
     const some = bucket.store.from(next, SEARCH_PARTITIONS);
     const last = some.at(-1);
     if (last === undefined) return;
     // A shard is found by its group.
-    for (const { key } of some) if (!isShardName(key)) yield key;
+    yield some.map(({ key }) => key).filter((key) => !isShardName(key));
     next = last.number + 1;
   }
+}
+
+function* pagesIn(keys: readonly string[]): Generator<readonly string[]> {
+  for (let at = 0; at < keys.length; at += SEARCH_PARTITIONS) yield keys.slice(at, at + SEARCH_PARTITIONS);
 }
