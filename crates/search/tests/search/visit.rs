@@ -102,7 +102,7 @@ fn a_field_set_of_one_type_shows_the_same_fields_of_others() {
     let base = "schema base { document base { field a type string { indexing: summary } field b type int { indexing: summary } } }";
     let heir = "schema heir { document heir inherits base { field c type string { indexing: summary } } }";
     let other = "schema other { document other { field a type string { indexing: summary } field b type long { indexing: summary } } }";
-    let services = host::services(&["base", "heir", "other"]);
+    let services = services(&["base", "heir", "other"]);
     let files = [
         ("services.xml", services.as_str()),
         ("schemas/base.sd", base),
