@@ -94,6 +94,10 @@ describe("npm create brooklet", () => {
     expect(await (await ask("/?q=rent", "alice-token")).text()).toContain("Paid for October");
     expect(await (await ask("/?q=rent", "bob-token")).text()).not.toContain("Paid for October");
     expect(await (await ask("/search?q=rent", "bob-token")).json()).toEqual({ totalCount: 0, hits: [] });
+    // What a caller got wrong is told to them.
+    expect((await ask(`/search?q=${"word+".repeat(2_000)}`, "alice-token")).status).toBe(400);
+    const large = JSON.stringify({ title: "Rent", body: "Paid ".repeat(1 << 20) });
+    expect((await ask("/notes/n2", "alice-token", { method: "PUT", body: large })).status).toBe(413);
   });
 
   test("changes nothing where something is", async () => {

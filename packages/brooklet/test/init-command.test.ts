@@ -168,6 +168,9 @@ async function answersUsers(url: string): Promise<void> {
       400,
       { message: expect.stringMatching(message) },
     ]);
+  // More than any document may have.
+  const large = { title: "Rent", body: "Paid ".repeat(1 << 20) };
+  expect((await ask("PUT", "/notes/n2", "alice-token", large))[0]).toBe(413);
   const [status, told] = await ask("GET", `/search?q=${"word+".repeat(2_000)}`, "alice-token");
   expect([status, told]).toEqual([400, { message: expect.stringContaining("1024 terms") }]);
   expect(await ask("GET", "/search?q=rent", "alice-token")).toMatchObject([

@@ -20,8 +20,9 @@ export function api(db: Database): Hono<{ Variables: { user: string } }> {
   // What a caller got wrong is told to them; anything else is a failure of this server.
   app.onError((error, c) => {
     if (error instanceof SyntaxError) return c.json({ message: "The body is no JSON" }, 400);
-    const isOfCaller = BrookletError.is(error) && (error.code === "INVALID_ARGUMENT" || error.status === 400);
-    if (isOfCaller) return c.json({ message: error.message }, 400);
+    if (!BrookletError.is(error)) throw error;
+    if (error.status === 413) return c.json({ message: error.message }, 413);
+    if (error.code === "INVALID_ARGUMENT" || error.status === 400) return c.json({ message: error.message }, 400);
     throw error;
   });
   app.use(async (c, next) => {

@@ -1,3 +1,4 @@
+import { refusalOf } from "../../refusal";
 import { note } from "../../schema";
 import { mine } from "../../session";
 
@@ -5,6 +6,10 @@ export async function GET(request: Request): Promise<Response> {
   const me = await mine();
   if (me === undefined) return Response.json({ message: "Who are you?" }, { status: 401 });
   const text = new URL(request.url).searchParams.get("q") ?? "";
-  const { hits, totalCount } = await me.group.search(note, { text });
-  return Response.json({ totalCount, hits: hits.map(({ id, fields }) => ({ id, ...fields })) });
+  try {
+    const { hits, totalCount } = await me.group.search(note, { text });
+    return Response.json({ totalCount, hits: hits.map(({ id, fields }) => ({ id, ...fields })) });
+  } catch (error) {
+    return refusalOf(error);
+  }
 }

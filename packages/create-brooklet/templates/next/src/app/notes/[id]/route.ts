@@ -1,4 +1,4 @@
-import { BrookletError } from "brooklet";
+import { refusalOf } from "../../../refusal";
 import { note } from "../../../schema";
 import { mine } from "../../../session";
 
@@ -19,10 +19,7 @@ export async function PUT(request: Request, { params }: { params: Promise<{ id: 
   try {
     await me.group.put(note, id, { title, body, tags, writtenAt: new Date() });
   } catch (error) {
-    // What a caller got wrong is told to them; anything else is a failure of this server.
-    const isOfCaller = BrookletError.is(error) && (error.code === "INVALID_ARGUMENT" || error.status === 400);
-    if (isOfCaller) return Response.json({ message: error.message }, { status: 400 });
-    throw error;
+    return refusalOf(error);
   }
   return Response.json({ id });
 }
