@@ -12,7 +12,7 @@ import {
 } from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders, lackOf } from "@brooklet/models";
-import { type Surroundings, serviceError } from "@brooklet/partition";
+import { type Surroundings, serviceError, untilClosed } from "@brooklet/partition";
 import {
   type DeployedCore,
   OBJECT_SEGMENT_BYTES,
@@ -33,7 +33,6 @@ import {
 } from "./object-backup.ts";
 import { CHECKS, type Check, checkOptions, embeddersCheck } from "./options.ts";
 import { startingError } from "./starting.ts";
-import { untilClosed } from "./until-closed.ts";
 
 export * from "@brooklet/client";
 export type { ObjectSqlStorage } from "@brooklet/store";

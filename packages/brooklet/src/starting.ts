@@ -9,7 +9,8 @@ import { ServiceError } from "@brooklet/wire";
 export function startingError(reason: unknown): BrookletError {
   if (BrookletError.is(reason)) return reason;
   const { message } = reason as Error;
-  if (reason instanceof StoreError) {
+  // Where nothing can be written nothing begins; that a call waits for it is for what has begun.
+  if (reason instanceof StoreError && reason.kind !== "readonly") {
     const { code, status } = serviceError(reason);
     // Nobody else reads it: what names files may be said.
     return new BrookletError(code as BrookletErrorCode, message, { status, cause: reason });

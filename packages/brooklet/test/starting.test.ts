@@ -137,7 +137,7 @@ describe("a directory that cannot be had is a BrookletError with its code", () =
         execFileSync(process.execPath, words, { ...user, cwd: home }).toString() || "{}",
       ) as unknown;
       expect(told).toEqual({
-        code: "STORE_FAILED",
+        code: "CANNOT_START",
         message: `${place} cannot be used: nothing may be written there (EACCES): it is another user's, or only read`,
       });
     },

@@ -26,7 +26,7 @@ import type {
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
-import { DAMAGED, failedOutcome, tooLate } from "./failure.ts";
+import { closedError, DAMAGED, failedOutcome, tooLate } from "./failure.ts";
 import type { ModelState } from "./health/model-state.ts";
 
 /** What embeds texts for a cluster. */
@@ -204,4 +204,35 @@ function concatenate(parts: readonly Uint8Array[]): Uint8Array {
     at += part.length;
   }
   return all;
+}
+
+/**
+ * An embedder whose calls end when the database is closed, as when their caller goes. What is under way is finished before that, but for what
+ * waits for a model: that may hang for as long as a write may take, and nothing of the write is stored before it has answered.
+ */
+export function untilClosed(embedder: TextEmbedder, closed: AbortSignal): TextEmbedder {
+  // A listener for each call would be looked for among all of them when the call is over.
+  const waiting = new Set<AbortController>();
+  closed.addEventListener("abort", () => {
+    for (const one of waiting) one.abort(closedError());
+  });
+  return {
+    embed: async (wanted, application, timeoutMs, gone) => {
+      gone?.throwIfAborted();
+      if (closed.aborted) throw closedError();
+      const stop = new AbortController();
+      const leave = (): void => stop.abort(gone?.reason);
+      gone?.addEventListener("abort", leave, { once: true });
+      waiting.add(stop);
+      try {
+        return await embedder.embed(wanted, application, timeoutMs, stop.signal);
+      } finally {
+        waiting.delete(stop);
+        gone?.removeEventListener("abort", leave);
+      }
+    },
+    missing: async (application) => (await embedder.missing?.(application)) ?? [],
+    states: async (application) => (await embedder.states?.(application)) ?? [],
+    close: () => embedder.close(),
+  };
 }

@@ -38,7 +38,7 @@ export type {
   WrittenDocuments,
 } from "./cluster.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
-export type { TextEmbedder } from "./embedding.ts";
+export { type TextEmbedder, untilClosed } from "./embedding.ts";
 export { describeProblem, serviceError, tellingOnce } from "./failure.ts";
 export type { SharedStoreFigures } from "./health/figures.ts";
 export type { ModelCalls, ModelState } from "./health/model-state.ts";

@@ -158,8 +158,9 @@ export async function modelsFinding({ path, buckets, holder }: DirectoryLook): P
   try {
     application = applicationOf(path);
   } catch (error) {
-    if (!(error instanceof StoreError && error.kind === "full")) throw error;
-    return warning("models", `were not looked for: ${error.message}`, MORE_ROOM);
+    if (!(error instanceof StoreError && ["full", "readonly"].includes(error.kind))) throw error;
+    const remedy = error.kind === "full" ? MORE_ROOM : "let it be written to";
+    return warning("models", `were not looked for: ${error.message}`, remedy);
   }
   if (application === undefined) return ok("models", "nothing is deployed");
   const key = new Uint8Array(CORE_KEY_BYTES);

@@ -9,10 +9,10 @@ import {
   type LocalClusterOptions,
   type Stages,
   tellingOnce,
+  untilClosed,
 } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage, SECRET_BYTES } from "@brooklet/store";
-import { untilClosed } from "../until-closed.ts";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { openDatabase } from "./database.ts";
 import { LaterModels } from "./later-models.ts";

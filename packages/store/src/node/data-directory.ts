@@ -210,7 +210,8 @@ function demandWritable(directory: string, found: readonly string[]): void {
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       const whose = code === "EROFS" ? "its device is only read" : "it is another user's, or only read";
-      throw new StoreError("io", `${place} cannot be used: nothing may be written there (${code}): ${whose}`, error);
+      const message = `${place} cannot be used: nothing may be written there (${code}): ${whose}`;
+      throw new StoreError("readonly", message, error);
     }
   }
 }
