@@ -204,7 +204,7 @@ impl Summarizer {
             {
                 let marks = self.presentation.marks;
                 let Some(value) = marking.highlight(&value, highlighter, *dynamic, marks, work) else { return false };
-                field.marked = Some(shown.joined(value, *dynamic, marks));
+                field.value = Some(shown.joined(value, *dynamic, marks));
             }
             *marked += 1;
         }
@@ -318,7 +318,7 @@ impl Summarizer {
                 }
                 _ => matched?,
             };
-            fields.push(FieldContent { elements, marked: None, written: None });
+            fields.push(FieldContent { elements, value: None, written: None });
         }
         let mut features = Vec::new();
         let profile = &of.profile;

@@ -45,8 +45,8 @@ pub(super) enum How {
 pub(super) struct FieldContent {
     /// The elements it shows, if it shows only some.
     pub(super) elements: Option<BTreeSet<u32>>,
-    /// Its value with marks, if it is shown with them.
-    pub(super) marked: Option<Value>,
+    /// The value it shows, if that is made of what is stored: with marks, of some elements, of parts.
+    pub(super) value: Option<Value>,
     /// It as it is written, if that was too long for one step.
     pub(super) written: Option<Vec<u8>>,
 }
@@ -78,6 +78,12 @@ impl ShownField {
         if self.is_id() {
             return true;
         }
+        // What is made is made once: it is kept for whoever writes the field, in this step or in a later one.
+        let made = match self.shown_value(field, document) {
+            Some(Cow::Owned(value)) => Some(value),
+            _ => field.value.take(),
+        };
+        field.value = made;
         let Some(value) = self.shown_value(field, document).filter(|value| is_long(value, format)) else { return true };
         let write = |value: &Value| format.write_with(|out| write_shown(value, of, presentation, out));
         let written = writing.write(&value, format, &write, work);
@@ -119,13 +125,11 @@ impl ShownField {
 
     /// The value that is shown, with only the elements that are.
     pub(super) fn shown_value<'a>(&self, field: &'a FieldContent, document: &'a Document) -> Option<Cow<'a, Value>> {
-        let value = match self.how {
-            How::Highlighted(..) => Cow::Borrowed(field.marked.as_ref()?),
-            _ => self.value(document)?,
-        };
-        let value = match &field.elements {
-            Some(elements) => Cow::Owned(only(&value, elements)),
-            None => value,
+        let value = match (&field.value, &self.how, &field.elements) {
+            (Some(value), ..) => Cow::Borrowed(value),
+            (None, How::Highlighted(..), _) => return None,
+            (None, _, Some(elements)) => Cow::Owned(only(&*self.value(document)?, elements)),
+            (None, _, None) => self.value(document)?,
         };
         (!is_empty(&value)).then_some(value)
     }
