@@ -157,6 +157,15 @@ export const GUARDS: readonly Guard[] = [
     name: "an erasure of a tail",
   },
   {
+    id: "P1",
+    without: "a group of somebody's own object whose rest failed rests no more",
+    file: "packages/partition/src/objects/own-objects.ts",
+    line: "        this.#restless.set(key, 0);\n        failures.push(error);",
+    instead: "        failures.push(error);",
+    test: "packages/brooklet/test/own-object-faults.test.ts",
+    name: "the fold of a first tail",
+  },
+  {
     id: "P10",
     without: "a group that is listed by a damaged name is left out",
     file: "packages/partition/src/objects/group-walk.ts",

@@ -10,14 +10,21 @@ import { TEST_RUN } from "../../test-run.ts";
 
 const changed = resolve(process.env["BROOKLET_CHANGED"] ?? "");
 const text = (): string => readFileSync(process.env["BROOKLET_CHANGED_TO"] ?? "", "utf8");
-/** Other packages have what was built of one: its sources stand for that. */
+/** Other packages have what was built of one: its sources stand for that, for each of its exports. */
 const [, room = "", folder = ""] = /^(.*[\\/]packages[\\/]([\w-]+))[\\/]/.exec(changed) ?? [];
-const entry = (name: string): string => join(room, "src", `${name}.ts`);
-const entries = ["node", "contract", "index"].filter((name) => existsSync(entry(name)));
-const alias = entries.map((name) => ({
-  find: new RegExp(`^@brooklet/${folder}${name === "index" ? "" : `/${name}`}$`),
-  replacement: entry(name),
-}));
+const manifest = room === "" ? "{}" : readFileSync(join(room, "package.json"), "utf8");
+/** What an export is: a file, or what it is on Node apart. */
+type Export = string | { readonly default?: string; readonly node?: Export };
+const { exports = {} } = JSON.parse(manifest) as { exports?: Record<string, Export> };
+const builtOf = (to: Export): string => {
+  if (typeof to === "string") return to;
+  return typeof to.node === "object" ? builtOf(to.node) : (to.default ?? "");
+};
+const sourceOf = (built: string): string => join(room, built.replace(/^\.\/dist\//, "src/").replace(/\.js$/, ".ts"));
+const alias = Object.entries(exports)
+  .map(([name, to]) => ({ name, source: sourceOf(builtOf(to)) }))
+  .filter(({ source }) => source.endsWith(".ts") && existsSync(source))
+  .map(({ name, source }) => ({ find: new RegExp(`^@brooklet/${folder}${name.slice(1)}$`), replacement: source }));
 
 export default defineConfig({
   plugins: [
