@@ -1,6 +1,7 @@
 /** How the tests of every package are run. */
 import { accessSync, constants, statfsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 
 /**
  * A test waits for events; these limits only end one that would wait for ever, so they are far above what a busy machine
@@ -12,6 +13,7 @@ export const TEST_RUN = {
   expect: { poll: { timeout: 60_000 } },
   // Vitest leaves a processor to others. Of two that is half of the machine, and much of a test is waiting.
   maxWorkers: Math.max(2, availableParallelism() - 1),
+  globalSetup: [fileURLToPath(new URL("./temporary-files.ts", import.meta.url))],
 };
 
 const MEMORY = "/dev/shm";
