@@ -4,6 +4,7 @@
  */
 import { durableObject, isUnsettled } from "@brooklet/store";
 import { expect, vi } from "vitest";
+import { PossibleDocuments, type Value } from "../../partition/test/possible-documents.ts";
 import { BrookletError, int, type ObjectDatabase, openIn, schema, text } from "../src/durable-object.ts";
 import { StandInStorage } from "./object-storage.ts";
 
@@ -66,8 +67,6 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
-type Value = number | undefined;
-
 /** An object with a database. */
 export class FaultyObject {
   /** What is stored, which stays when an object loses its memory. */
@@ -76,9 +75,8 @@ export class FaultyObject {
   #opened: Promise<ObjectDatabase> | undefined;
   #schema = NOTE as typeof NOTE | typeof WITH_TAG;
   #using: ((...use: StorageUse) => void) | undefined;
-  readonly #possible = new Map<string, ReadonlySet<Value>>();
+  readonly #documents = new PossibleDocuments();
   readonly #uses: StorageUse[] = [];
-  #isBeingErased = false;
   #passedMs = 0;
   readonly #end: () => void;
   /** What callers were told. */
@@ -208,9 +206,7 @@ export class FaultyObject {
 
   async erase(): Promise<void> {
     const isDone = await this.#asked(async () => void (await (await this.#group()).erase()));
-    for (const [id, values] of this.#possible)
-      this.#possible.set(id, new Set(isDone ? [undefined] : [...values, undefined]));
-    this.#isBeingErased = !isDone;
+    this.#documents.erase(isDone);
   }
 
   /** What an alarm does. */
@@ -228,14 +224,13 @@ export class FaultyObject {
   }
 
   async #write(id: string, value: Value, work: () => Promise<void>): Promise<void> {
-    const before = this.#possible.get(id) ?? new Set([undefined]);
     try {
       await work();
-      this.#possible.set(id, new Set([value]));
+      this.#documents.write(id, value, "applied");
     } catch (error) {
       this.#refused(error);
-      const isUnknown = (error as BrookletError).outcome !== "not_applied";
-      this.#possible.set(id, isUnknown ? new Set([...before, value]) : before);
+      const isKnown = (error as BrookletError).outcome === "not_applied";
+      this.#documents.write(id, value, isKnown ? "not_applied" : "unknown");
     }
   }
 
@@ -267,44 +262,23 @@ export class FaultyObject {
     }
   }
 
-  #read(id: string, value: Value): void {
-    if (!this.#isBeingErased || value === undefined) this.#possible.set(id, new Set([value]));
-  }
-
   async #get(): Promise<void> {
     const group = await this.#group();
-    const wrong: unknown[] = [];
-    for (const [id, values] of this.#possible) {
-      const value = (await group.get(NOTE, id))?.n;
-      if (values.has(value)) this.#read(id, value);
-      else wrong.push({ id, value, values });
-    }
-    expect(wrong, "documents that are something else").toEqual([]);
-  }
-
-  #takeAll(all: readonly (readonly [id: string, value: Value])[]): void {
-    const found = new Map(all);
-    expect(found.size, "documents are there once").toBe(all.length);
-    const wrong: unknown[] = [];
-    for (const [id, values] of this.#possible) {
-      const value = found.get(id);
-      if (values.has(value)) this.#read(id, value);
-      else wrong.push({ id, value, values });
-      found.delete(id);
-    }
-    expect([...wrong, ...found], "documents that are something else among all, or that nobody wrote").toEqual([]);
+    const found = new Map<string, unknown>();
+    for (const id of this.#documents.ids) found.set(id, (await group.get(NOTE, id))?.n);
+    this.#documents.read(found);
   }
 
   async #search(): Promise<void> {
     const { hits, totalCount } = await (await this.#group()).search(NOTE, { limit: 400 });
     expect(totalCount).toBe(hits.length);
-    this.#takeAll(hits.map(({ id, fields }) => [id, fields.n]));
+    this.#documents.readAll(hits.map(({ id, fields }) => [id, fields.n]));
   }
 
   async #visit(): Promise<void> {
     const all: [string, Value][] = [];
     for await (const { id, document } of (await this.#group()).visit(NOTE)) all.push([id, document.n]);
-    this.#takeAll(all);
+    this.#documents.readAll(all);
   }
 
   /** The groups that there are. */

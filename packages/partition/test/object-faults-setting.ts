@@ -11,6 +11,7 @@ import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
 import { makeIsolate, Platform, type Use } from "./object-setting.ts";
+import { PossibleDocuments, type Value } from "./possible-documents.ts";
 import { decoder, encoder, idOf, KEY, MINUTE_MS, NOTE, requestOf, visited } from "./shards-setting.ts";
 
 /** What a platform says; nobody else may. */
@@ -65,8 +66,6 @@ export interface StorageUse {
   readonly statement: string;
 }
 
-type Value = number | undefined;
-
 /** What can be said of what became of something. */
 interface Told {
   readonly status: number;
@@ -85,13 +84,10 @@ let validator: Core | undefined;
 export class FaultyGroup {
   readonly platform: Platform;
   #cluster: ObjectCluster | undefined;
-  /** What each document may have. */
-  readonly #possible = new Map<number, ReadonlySet<Value>>();
+  readonly #documents = new PossibleDocuments();
   #uses: StorageUse[] = [];
   /** Of each failure: what the caller was told. */
   readonly refusals: Told[] = [];
-  /** An erasure failed, which may go on by itself. */
-  #isBeingErased = false;
   #passedMs = 0;
   readonly #end: () => void;
   /** The storage that failed. */
@@ -168,9 +164,7 @@ export class FaultyGroup {
 
   async erase(): Promise<void> {
     const isDone = await this.#asked(async () => void (await (await this.cluster()).erase(KEY)));
-    for (const [number, values] of this.#possible)
-      this.#possible.set(number, new Set(isDone ? [undefined] : [...values, undefined]));
-    this.#isBeingErased = !isDone;
+    this.#documents.erase(isDone);
   }
 
   /** Rings the alarms that are set, again where that fails. */
@@ -189,7 +183,7 @@ export class FaultyGroup {
     const body = kind === "remove" ? new Uint8Array() : encoder.encode(JSON.stringify({ fields }));
     const request = { kind, rawPath: "", id: idOf(number), create: false, condition: "", body } as const;
     const told = await (await this.cluster()).partition(KEY).apply(request, MINUTE_MS);
-    this.#note(number, kind === "remove" ? undefined : value, told);
+    this.#note(request.id, kind === "remove" ? undefined : value, told);
   }
 
   async feed(numbers: readonly number[], value: (number: number) => number): Promise<void> {
@@ -205,19 +199,15 @@ export class FaultyGroup {
       for (const { id, outcome } of some) {
         const number = Number(id.slice(id.lastIndexOf(":") + 1));
         told.add(number);
-        this.#note(number, value(number), outcome);
+        this.#note(id, value(number), outcome);
       }
     expect([...told].sort()).toEqual([...numbers].sort());
   }
 
-  #note(number: number, value: Value, told: Told): void {
-    const before = this.#possible.get(number) ?? new Set([undefined]);
-    if (told.status === 200) this.#possible.set(number, new Set([value]));
-    else {
-      this.#refused(told);
-      if (told.outcome !== "not_applied") this.#possible.set(number, new Set([...before, value]));
-      else this.#possible.set(number, before);
-    }
+  #note(id: string, value: Value, told: Told): void {
+    if (told.status !== 200) this.#refused(told);
+    const refused = told.outcome === "not_applied" ? "not_applied" : "unknown";
+    this.#documents.write(id, value, told.status === 200 ? "applied" : refused);
   }
 
   #refused(told: Told): void {
@@ -253,36 +243,15 @@ export class FaultyGroup {
 
   async #get(): Promise<void> {
     const partition = (await this.cluster()).partition(KEY);
-    const wrong: unknown[] = [];
-    for (const [number, values] of this.#possible) {
-      const request = { rawPath: "", id: idOf(number), fieldSet: "", tensorFormat: "" };
+    const found = new Map<string, unknown>();
+    for (const id of this.#documents.ids) {
+      const request = { rawPath: "", id, fieldSet: "", tensorFormat: "" };
       const { status, body } = await partition.get(request, MINUTE_MS);
       const { fields } = JSON.parse(decoder.decode(body)) as { fields?: { n?: number } };
       const value = status === 404 ? undefined : fields?.n;
-      if ([200, 404].includes(status) && values.has(value)) this.#read(number, value);
-      else wrong.push({ number, status, value, values });
+      found.set(id, [200, 404].includes(status) ? value : `status ${status}`);
     }
-    expect(wrong, "documents that are something else").toEqual([]);
-  }
-
-  /** What was read once stays so, unless it is about to be erased. */
-  #read(number: number, value: Value): void {
-    if (!this.#isBeingErased || value === undefined) this.#possible.set(number, new Set([value]));
-  }
-
-  /** All documents that there are; what was not read yet is learnt of by this. */
-  #takeAll(all: readonly (readonly [id: string, value: Value])[]): void {
-    const found = new Map(all);
-    expect(found.size, "documents are there once").toBe(all.length);
-    const wrong: unknown[] = [];
-    for (const [number, values] of this.#possible) {
-      const value = found.get(idOf(number));
-      if (values.has(value)) this.#read(number, value);
-      else wrong.push({ number, value, values });
-      found.delete(idOf(number));
-    }
-    expect(wrong, "documents that are something else among all").toEqual([]);
-    expect([...found], "what nobody wrote").toEqual([]);
+    this.#documents.read(found);
   }
 
   async #search(isOfGroup: boolean): Promise<void> {
@@ -305,13 +274,13 @@ export class FaultyGroup {
       throw new ServiceError({ code: "DEGRADED", status: 503, number: 0, message, outcome: "not_applied" });
     }
     expect(fields?.totalCount).toBe(children.length);
-    this.#takeAll(children.map(({ fields: { documentid, n } }) => [documentid, n]));
+    this.#documents.readAll(children.map(({ fields: { documentid, n } }) => [documentid, n]));
   }
 
   async #visit(): Promise<void> {
     const pages = await visited(await this.cluster());
     const all = pages.flatMap((page) => JSON.parse(`[${page}]`) as { id: string; fields: { n?: number } }[]);
-    this.#takeAll(all.map(({ id, fields: { n } }) => [id, n]));
+    this.#documents.readAll(all.map(({ id, fields: { n } }) => [id, n]));
   }
 
   /** Rings all alarms until none is set. */
