@@ -166,6 +166,15 @@ export const GUARDS: readonly Guard[] = [
     name: "the fold of a first tail",
   },
   {
+    id: "P14",
+    without: "what a collector left that was killed stays in the log",
+    file: "packages/object-store/src/log-collection.ts",
+    line: "    await this.#removeLeft(this.known(before) + 1, before.upTo);",
+    instead: "",
+    test: "packages/object-store/test/object-store-cluster.test.ts",
+    name: "though who collected its log before was killed",
+  },
+  {
     id: "P10",
     without: "a group that is listed by a damaged name is left out",
     file: "packages/partition/src/objects/group-walk.ts",

@@ -7,10 +7,10 @@
  */
 import { StoreError } from "@brooklet/store";
 import { joinBatch, type Submitted, takeBatch } from "./log-batch.ts";
-import { collectLog } from "./log-collection.ts";
+import { LogCollection } from "./log-collection.ts";
 import { encodeFrame, type Framed } from "./log-object.ts";
 import { readAhead } from "./log-part.ts";
-import { openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
+import { encodeSnapshot, openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
 import type { BucketLogOptions } from "./replica.ts";
 import { demandPassing } from "./store-records.ts";
 
@@ -42,6 +42,7 @@ interface Waiter {
 /** The log of one bucket, as one gateway sees it. */
 export class BucketLog {
   readonly #options: BucketLogOptions;
+  readonly #collection: LogCollection;
   /** The place behind the last that is known. */
   #next = 0;
   #isOwner = false;
@@ -79,6 +80,7 @@ export class BucketLog {
 
   constructor(options: BucketLogOptions) {
     this.#options = options;
+    this.#collection = new LogCollection(options.log, options.name, (ask) => this.#again(ask));
   }
 
   /** Whether what is submitted may be won. */
@@ -443,12 +445,9 @@ export class BucketLog {
     if (captured === undefined || captured.until !== this.#confirmed) return;
     const { frame, asked } = captured;
     this.#captured = undefined;
-    const upTo = this.#next - 1;
-    this.#collecting = (frame === undefined ? Promise.resolve() : this.#keep(upTo, frame, this.#epoch))
+    this.#collecting = (frame === undefined ? Promise.resolve() : this.#keep(this.#next - 1, frame, this.#epoch))
       .then(
-        () => {
-          for (const { resolve } of asked) resolve();
-        },
+        () => asked.forEach(({ resolve }) => void resolve()),
         (error: unknown) => {
           for (const { reject } of asked) reject(error);
           if (!(error instanceof Fenced)) this.#options.onProblem(error);
@@ -463,18 +462,19 @@ export class BucketLog {
   /** Stores a snapshot, and removes the log that it holds but where the writer changes. */
   async #keep(upTo: number, captured: Promise<Framed>, epoch: number): Promise<void> {
     const { log, name, replica, writer } = this.#options;
-    const { value, blobs } = await captured;
+    const frame = await captured;
     const stored = await this.#again(() => log.snapshot(name));
     const before = await openSnapshot(stored);
     if (before.upTo > upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
-    const bytes = await encodeFrame({ value: { upTo, writer, application: this.#application, state: value }, blobs });
+    const said = { upTo, writer, application: this.#application, collected: this.#collection.known(before) };
+    const bytes = await encodeSnapshot(said, frame);
     if ((await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag))) === "taken") {
       // An answer that was lost: it may be ours that is there.
       const now = await this.#again(() => log.snapshot(name));
       if (now === undefined || !sameBytes(now.bytes, bytes)) throw new Fenced("not_applied");
     }
     replica.kept();
-    await collectLog(log, name, before, upTo, (ask) => this.#again(ask));
+    await this.#collection.collect(before, upTo);
   }
 
   /** Asks until there is an answer, or a refusal: what said nothing may have been done or not. */

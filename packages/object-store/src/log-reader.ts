@@ -1,5 +1,6 @@
 /** What the objects of a log and its snapshot say of themselves: who wrote them, and up to where. */
-import { damagedError, decodeFrame, type Framed } from "./log-object.ts";
+import type { UnsharedBytes } from "@brooklet/core";
+import { damagedError, decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
 import type { TaggedBytes } from "./object-store.ts";
 
 /** The head of each object: who wrote it. */
@@ -39,18 +40,26 @@ export interface Snapshot {
   readonly writer: string | undefined;
   /** The highest number of an application that a seal until there says. */
   readonly application: number;
+  /** No records are left in places of the log until here; earlier releases did not say it. */
+  readonly collected: number;
   readonly frame: Framed | undefined;
 }
 
 /** Reads a snapshot; without one the log begins with its first place. */
 export async function openSnapshot(stored: TaggedBytes | undefined): Promise<Snapshot> {
-  if (stored === undefined) return { upTo: -1, writer: undefined, application: 0, frame: undefined };
+  if (stored === undefined) return { upTo: -1, writer: undefined, application: 0, collected: -1, frame: undefined };
   const { value, blobs } = await decodeFrame(stored.bytes);
-  type Said = Readonly<Record<"upTo" | "writer" | "application" | "state", unknown>>;
-  const { upTo, writer, application = 0, state } = (value ?? {}) as Said;
-  if (!Number.isSafeInteger(upTo) || typeof writer !== "string")
+  type Said = Readonly<Record<"upTo" | "writer" | "application" | "collected" | "state", unknown>>;
+  const { upTo, writer, application = 0, collected = -1, state } = (value ?? {}) as Said;
+  if (!Number.isSafeInteger(upTo) || typeof writer !== "string" || !Number.isSafeInteger(collected))
     throw damagedError("a snapshot does not say up to where it goes");
-  return { upTo: upTo as number, writer, application: Number(application), frame: { value: state, blobs } };
+  const frame = { value: state, blobs };
+  return { upTo: upTo as number, writer, application: Number(application), collected: collected as number, frame };
+}
+
+/** The bytes of a snapshot. */
+export async function encodeSnapshot(said: Omit<Snapshot, "frame">, { value, blobs }: Framed): Promise<UnsharedBytes> {
+  return await encodeFrame({ value: { ...said, state: value }, blobs });
 }
 
 /** Whether bytes are the same. */

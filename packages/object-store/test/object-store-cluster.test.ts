@@ -1,7 +1,10 @@
 import process from "node:process";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
+import { S3Error } from "../src/s3.ts";
 import { gateways, get, NOTE, openCluster, packageOf, put, search, visitAll } from "./setting.ts";
+
+const decode = (bytes: Uint8Array): string => new TextDecoder("latin1").decode(bytes);
 
 test("what one gateway acknowledged, all others answer", async () => {
   const { clusters, problems } = await gateways(3);
@@ -103,10 +106,37 @@ test("a group that was erased is nowhere in the store", async () => {
     ...[...memory.snapshots.values()].map(({ bytes }) => bytes),
   ];
   for (const bytes of stored) {
-    const text = new TextDecoder("latin1").decode(bytes);
+    const text = decode(bytes);
     expect(text.includes("canaryword")).toBe(false);
     expect(text.includes("g:alice")).toBe(false);
   }
+});
+
+test.each([
+  ["was killed", (): Promise<never> => new Promise(() => undefined)],
+  ["was refused", (): Promise<never> => Promise.reject(new S3Error("answered 403: AccessDenied", 403))],
+])("a group that is erased is nowhere in the store, though who collected its log before %s", async (_, remove) => {
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  const opened = await openCluster({ ...store, log: { ...store.log, remove } }, { buckets: 1, closeMs: 1 });
+  await opened.cluster.deploy(packageOf({ note: NOTE }));
+  await put(opened.cluster, "alice", "1", { title: "canaryword", seen: 1 });
+  const before = [...memory.snapshots.values()].at(0)?.tag;
+  opened.cluster.erase("g:bob").catch(() => undefined);
+  await expect.poll(() => [...memory.snapshots.values()].at(0)?.tag).not.toBe(before);
+  await opened.cluster.close();
+  const places = (): string => [...(memory.places.get("bucket/0")?.values() ?? [])].map(decode).join();
+  expect(places()).toContain("canaryword");
+  const after = vi.fn(store.log.after);
+  const { cluster: other, problems } = await openCluster({ ...store, log: { ...store.log, after } });
+  await other.erase("g:alice");
+  expect(places()).not.toContain("canaryword");
+  // Whoever owns a bucket knows what it has collected.
+  expect(after.mock.calls.filter(([log]) => log === "bucket/0")).toHaveLength(1);
+  await put(other, "alice", "2", { title: "another", seen: 2 });
+  await other.erase("g:alice");
+  expect(after.mock.calls.filter(([log]) => log === "bucket/0")).toHaveLength(1);
+  expect(problems).toEqual([]);
 });
 
 test("folds that wait when a gateway is closed are no failures, and nothing is lost", async () => {
