@@ -115,10 +115,10 @@ export class DocumentParameters {
     throw new ServiceError("BAD_REQUEST", `consistency must be 'strict' or 'eventual', not '${echo(said)}'`);
   }
 
-  /** Refuses parameters that mean nothing here. */
+  /** Refuses parameters that mean nothing here, empty ones too. */
   forbid(...names: readonly string[]): void {
     for (const name of names) {
-      if (this.text(name) !== undefined) throw this.#refusal("May not", name);
+      if (this.#all.some((parameter) => parameter[0] === name)) throw this.#refusal("May not", name);
     }
   }
 

@@ -34,8 +34,9 @@ export function readDocumentSet(
 ): DocumentSet {
   const cluster = clusterOf(path, parameters.text("cluster"), context);
   const selection = effectiveSelection(parameters.unambiguous("selection"), path);
-  // A document type is in one space, which is that of all types here; what is asked for is not even looked at then.
-  const space = path.type === undefined ? readBucketSpace(parameters) : "default";
+  // A document type is in one space, which is that of all types here: a name is not looked at then, whatever it is.
+  const named = parameters.text("bucketSpace") ?? "default";
+  const space = path.type === undefined ? knownBucketSpace(named) : "default";
   const slice = readSlice(parameters);
   const period = readPeriod(parameters);
   const key = path.group?.partition ?? keyOf(selection, context);
@@ -109,8 +110,7 @@ function quote(text: string): string {
 
 const SPACES = ["default", "global"];
 
-function readBucketSpace(parameters: DocumentParameters): string {
-  const space = parameters.text("bucketSpace") ?? "default";
+function knownBucketSpace(space: string): string {
   if (SPACES.includes(space)) return space;
   const message = `Bucket space '${echo(space)}' is not a known bucket space; expected one of default, global`;
   throw new ServiceError("BAD_REQUEST", message);

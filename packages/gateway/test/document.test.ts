@@ -400,6 +400,8 @@ describe("requests for many documents are refused for what is wrong with their p
     ["DELETE", type, `Must specify 'selection' at '${type}'`],
     ["DELETE", `${type}?selection=true`, `Must specify 'cluster' at '${type}'`],
     ["DELETE", `${type}?selection=true&cluster=mail&fieldSet=x`, `May not specify 'fieldSet' at '${type}'`],
+    ["DELETE", `${type}?selection=true&cluster=mail&route=`, `May not specify 'route' at '${type}'`],
+    ["GET", `${type}?bucketSpace=`, "Expected non-empty value for request property 'bucketSpace'"],
     ["PUT", `${type}?selection=true`, `Must specify 'cluster' at '${type}'`],
     ["POST", `${type}?selection=true`, `Must specify 'destinationCluster' at '${type}'`],
   ])("%s %s", async (method, target, message) => {

@@ -11,6 +11,8 @@ pub(crate) enum Takes {
     Anything,
     /// A text, which a number or a switch is too.
     Text,
+    /// The tag of a language: a text without blanks.
+    Tag,
     /// `true`, or nothing, which is on; anything else is off.
     Switch,
     /// A whole number of 32 bits.
@@ -62,8 +64,8 @@ pub(crate) static KNOWN: [(&str, Takes, Effect); 126] = [
     ("model.defaultIndex", Takes::Text, Effect::Done),
     ("model.encoding", Takes::Text, Effect::None),
     ("model.filter", Takes::Text, Effect::Done),
-    ("model.language", Takes::Text, Effect::Done),
-    ("model.locale", Takes::Text, Effect::Done),
+    ("model.language", Takes::Tag, Effect::Done),
+    ("model.locale", Takes::Tag, Effect::Done),
     ("model.queryString", Takes::Text, Effect::Done),
     ("model.restrict", Takes::Text, Effect::Done),
     ("model.searchGroup", Takes::Integer, Effect::None),

@@ -77,6 +77,7 @@ pub(crate) fn check_body(properties: &Properties) -> Result<(), Rejection> {
 pub(crate) fn check(properties: &Properties) -> Result<(), Rejection> {
     let own = properties.entries.iter().filter(|known| known.source != Source::QueryProfile);
     for Property { name, given, value, .. } in own {
+        check_dots(given)?;
         let Some((_, takes, effect)) = known_parameters::known_parameter(name) else {
             check_unknown(properties, name)?;
             continue;
@@ -90,6 +91,17 @@ pub(crate) fn check(properties: &Properties) -> Result<(), Rejection> {
         }
     }
     Ok(())
+}
+
+/// Refuses a name with a part that is empty: it would be another parameter than was meant, of which nobody asks.
+fn check_dots(given: &str) -> Result<(), Rejection> {
+    let reason = match given {
+        _ if given.ends_with('.') => "Names cannot end with a dot.",
+        _ if given.starts_with('.') || given.contains("..") => "Consecutive, leading or trailing dots are not allowed.",
+        _ => return Ok(()),
+    };
+    let message = format!("'{}' is not a legal compound name. {reason}", Rejection::quote(given));
+    Err(Rejection::new(Code::IllegalQuery, message))
 }
 
 /// Refuses JSON that is no value of a parameter: taken as its text it would be another value than was meant.
@@ -109,11 +121,14 @@ pub(crate) fn check_written(properties: &Properties, name: &str, written: Writte
     }
 }
 
-/// Refuses a name below a group of names that has no such part, and one below a parameter that has no parts: an object
+/// Refuses a name below a group of names that has no such part, the group itself, and one below a parameter that has no parts: an object
 /// stood where a value is wanted.
 pub(crate) fn check_unknown(properties: &Properties, name: &str) -> Result<(), Rejection> {
-    if let Some((group, open)) = GROUPS.iter().find(|(group, _)| name.starts_with(group)) {
-        let rest = &name[group.len()..];
+    let below = |group: &str| match name.strip_prefix(group) {
+        None if name == group.trim_end_matches('.') => Some(""),
+        rest => rest,
+    };
+    if let Some((group, open, rest)) = GROUPS.iter().find_map(|(group, open)| Some((group, open, below(group)?))) {
         if open.iter().any(|open| rest.len() > open.len() && rest.starts_with(open)) {
             return Ok(());
         }
@@ -140,6 +155,10 @@ pub(crate) fn misfit(name: &str, takes: Takes, value: &str) -> Option<String> {
     match takes {
         Takes::Anything | Takes::Text | Takes::Switch => None,
         _ if value.is_empty() => None,
+        Takes::Tag => value.contains(char::is_whitespace).then(|| {
+            let quoted = Rejection::quote(value);
+            format!("Illegal language tag '{quoted}', language tags corresponding to RFC5646 cannot contain whitespace")
+        }),
         Takes::Integer => integer().err(),
         Takes::Positive => match integer() {
             Ok(number) if number < 1 => Some(format!("'{name}' must be at least 1, but is {number}")),
@@ -180,6 +199,9 @@ mod tests {
             ("ranking.matching.termwiselimit", "1"),
             ("tracelevel", "3"),
             ("my.own", "abc"),
+            ("input.query(a.)", "1"),
+            ("language", ""),
+            ("lang", "zh-hant"),
         ] {
             assert_eq!(outcome(name, value), Ok(()), "{name}");
         }
@@ -188,6 +210,13 @@ mod tests {
             ("ranking.features", "a", "'features' is not a valid property in 'ranking'."),
             ("ranking.listfeatures", "true", "'listfeatures' is not a valid property in 'ranking'."),
             ("trace.nosuch", "a", "Could not set 'trace.nosuch': 'nosuch' is not a valid property in 'trace'."),
+            ("trace", "5", "Could not set 'trace': '' is not a valid property in 'trace'."),
+            ("presentation", "", "'' is not a valid property in 'presentation'."),
+            ("my.", "1", "'my.' is not a legal compound name. Names cannot end with a dot."),
+            (".hits", "1", "'.hits' is not a legal compound name. Consecutive, leading or trailing dots"),
+            ("input.query(a..b)", "1", "Consecutive, leading or trailing dots are not allowed."),
+            ("lang", "en ", "Could not set 'lang': Illegal language tag 'en ', language tags"),
+            ("model.locale", "e\tn", "language tags corresponding to RFC5646 cannot contain whitespace"),
             ("ranking.matchPhase.maxHits", "1.5", "Not a valid long"),
             ("ranking.rankScoreDropLimit", "NaN", "Not a valid double"),
             ("ranking.keepRankCount", "3000000000", "'3000000000' is not a valid integer"),

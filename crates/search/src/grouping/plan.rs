@@ -136,6 +136,9 @@ fn parse(raw: &[RawGrouping], properties: &Properties) -> Result<Vec<Parsed>, Re
             let span = rejection.span.map(|span| Span { offset: span.offset + grouping.place.start, ..span });
             within(Rejection { span, ..rejection })
         })?;
+        if operations.is_empty() && !is_select {
+            return Err(within(Rejection::new(Code::BadRequest, "Expected 1 operation, got 0.")));
+        }
         for operation in operations {
             let (text, own) = (grouping.text.clone(), &grouping.continuations);
             let continuations = if own.is_empty() { of_parameters() } else { own.clone() };

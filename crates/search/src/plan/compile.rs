@@ -370,7 +370,7 @@ fn with_gaps(properties: &Properties, profile: &DeployedProfile) -> Result<Optio
     const PREFIX: &str = "ranking.elementGap.";
     let mut fields: Option<Vec<FieldInfo>> = None;
     for (field, text) in properties.beginning(PREFIX) {
-        let gap = match text.trim() {
+        let gap = match text {
             "infinity" => None,
             number => Some(number.parse::<i32>().map(|gap| gap.max(0) as u32).map_err(|_| {
                 let (name, text) = (Rejection::quote(field), Rejection::quote(text));

@@ -161,7 +161,8 @@ fn charset(properties: &Properties) -> Result<Charset, Rejection> {
 fn negotiate(accept: &str) -> Shape {
     let mut cbor: Option<f64> = None;
     let mut json: Option<f64> = None;
-    for range in accept.split(',') {
+    // Of a list a part may be empty, as where two were put together of which one was.
+    for range in accept.split(',').filter(|range| !range.trim().is_empty()) {
         let Some((name, quality)) = media_range(range) else { return Shape::Json };
         let known = match name.as_str() {
             "application/cbor" => &mut cbor,

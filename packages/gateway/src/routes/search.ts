@@ -100,9 +100,9 @@ function withoutMark(text: Uint8Array): Uint8Array {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf ? text.subarray(3) : text;
 }
 
-/** The last value of a name counts, and those of the URL count more than those of the form. */
+/** The last value of a name counts, and those of a form count more than those of the URL, as in the reference. */
 function readForm(body: Uint8Array, fromUrl: readonly Parameter[], countMax: number): Omit<SearchRequest, "accept"> {
-  return { properties: [...parseForm(body, countMax), ...fromUrl], body: NO_BYTES };
+  return { properties: [...fromUrl, ...parseForm(body, countMax)], body: NO_BYTES };
 }
 
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
