@@ -38,6 +38,7 @@ export async function checkVariants(vespa, gateway, { folder, application }, rep
   await checkDocuments(given);
   await checkQueries(given);
   await checkVisits(given);
+  await checkSuites(given);
   await checkDeployments(given, gateway, application);
 }
 
@@ -203,6 +204,30 @@ async function checkVisits({ vespa, to, report }) {
   const since = await vespa("visit", ...to, ...inGroup, "--from", "99", "--verbose");
   const seen = since.output.split("\n").filter((line) => line.startsWith("{"));
   report(since.code === 0 && seen.length === KEPT, "visit of a period, verbose", since.output);
+}
+
+/**
+ * Requests of files with what their answers have to hold, and a feed of nothing, which measures the way.
+ * @param {Given} given
+ */
+async function checkSuites({ vespa, to, file, report }) {
+  /** @param {number} year */
+  const suite = (year) => ({
+    steps: [
+      { request: { uri: `/document/v1/mail/mail/group/${GROUP}/1` }, response: { body: { fields: { year: 2002 } } } },
+      {
+        request: { parameters: { yql: "select * from mail where year = 2002", "streaming.groupname": GROUP } },
+        response: { code: 200, body: { root: { children: [{ fields: { year } }] } } },
+      },
+    ],
+  });
+  const passed = await vespa("test", ...to, file("suite.json", suite(2002)));
+  report(passed.code === 0 && /success/i.test(passed.output), "test of what is so", passed.output);
+  const failed = await vespa("test", ...to, file("suite.json", suite(2003)));
+  report(/Expected: 2003\s+Actual: +2002/.test(failed.output), "test of what is not so", failed.output);
+  const speed = await vespa("feed", ...to, "--speedtest", "1000", "--speedtest-duration", "1");
+  const { ok, codes } = counts(speed.output);
+  report(speed.code === 0 && ok > 0 && codes === `{"200":${ok}}`, "feed --speedtest", speed.output);
 }
 
 /**
