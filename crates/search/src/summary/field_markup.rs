@@ -9,14 +9,24 @@ const MARKS: [(char, &str); 3] = [('\u{2}', "<hi>"), ('\u{3}', "</hi>"), ('\u{1e
 
 /// Writes a field with its value.
 pub(super) fn field(name: &str, value: &Value, out: &mut Markup) {
+    begin(name, out);
+    content(value, out);
+    out.end();
+}
+
+/// Begins the element of a field.
+pub(super) fn begin(name: &str, out: &mut Markup) {
     out.begin("field", &[("name", name)]);
+}
+
+/// Writes the value of a field into its element, or a piece of a long one.
+pub(super) fn content(value: &Value, out: &mut Markup) {
     match value {
         // Marks in a text of its own are markup; in elements and members they are text.
         Value::String(text) => out.raw(&mark_text(text)),
         Value::Raw(bytes) => out.text(&encode_base64(bytes)),
         value => contents(value, out),
     }
-    out.end();
 }
 
 /// Writes a field with a text.

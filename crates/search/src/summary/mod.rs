@@ -37,7 +37,7 @@ use highlighted::Marking;
 use shown_field::{FieldContent, How, ShownField, render_of, selecting, shown_field};
 pub(crate) use snippet::Marks;
 use sources::top_of;
-use written::Writing;
+use written::{MarkupWriting, Writing};
 
 const MATCH_FEATURES: &str = "matchfeatures";
 
@@ -117,6 +117,8 @@ struct Content {
     /// How many of them were written if they are long, and how far the next one came.
     written: usize,
     writing: Writing,
+    /// All of it as markup, as far as that came.
+    markup: MarkupWriting,
     /// Names of the objects of features, names of the features, their values.
     features: Vec<(&'static str, Vec<String>, Vec<Feature>)>,
 }
@@ -188,9 +190,17 @@ impl Summarizer {
         };
         let work = reads.work_left();
         *work = work_least.max(*work);
-        if !self.mark(&mut content, work) || !self.write_long(format, of, &mut content, work) {
+        let is_whole = self.mark(&mut content, work)
+            && match self.presentation.is_markup {
+                true => self.write_markup(of, id, &mut content, work),
+                false => self.write_long(format, of, &mut content, work),
+            };
+        if !is_whole {
             self.begun = Some((place, content));
             return Err(Halt::Missing);
+        }
+        if self.presentation.is_markup {
+            return Ok(content.markup.out.map(Markup::finish));
         }
         Ok(self.write(format, of, id, &content))
     }
@@ -214,9 +224,6 @@ impl Summarizer {
     /// Writes the fields that are too long to be written with the others. Returns whether there was enough work left.
     fn write_long(&self, format: Format, of: &SchemaPlan, content: &mut Content, work: &mut usize) -> bool {
         let Content { document, fields, written, writing, .. } = content;
-        if self.presentation.is_markup {
-            return true;
-        }
         for (shown, field) in self.fields.iter().zip(fields).skip(*written) {
             if !shown.write_long(field, document, of, (format, &self.presentation), writing, work) {
                 return false;
@@ -227,9 +234,6 @@ impl Summarizer {
     }
 
     fn write(&self, format: Format, of: &SchemaPlan, id: &str, content: &Content) -> Option<Vec<u8>> {
-        if self.presentation.is_markup {
-            return Some(self.markup(of, id, content));
-        }
         let presentation = &self.presentation;
         let mut any = false;
         let written = format.write_with(|out| {
@@ -257,34 +261,39 @@ impl Summarizer {
         any.then_some(written)
     }
 
-    /// The fields as markup: what the match tells, the type, then the fields in their order, then what else was computed.
+    /// Writes the fields as markup: what the match tells, the type, then the fields in their order, then what else was computed.
+    /// Returns whether there was enough work left.
     #[inline(never)]
-    fn markup(&self, of: &SchemaPlan, id: &str, content: &Content) -> Vec<u8> {
-        let mut out = Markup::piece();
-        let (matched, computed): (Vec<_>, Vec<_>) =
-            content.features.iter().partition(|(name, ..)| *name == MATCH_FEATURES);
-        let objects = |features: Vec<&(&'static str, Vec<String>, Vec<Feature>)>, out: &mut Markup| {
-            for (name, names, values) in features {
+    fn write_markup(&self, of: &SchemaPlan, id: &str, content: &mut Content, work: &mut usize) -> bool {
+        let Content { document, fields, written, markup, features, .. } = content;
+        let objects = |is_of_match: bool, out: &mut Markup| {
+            for (name, names, values) in features.iter().filter(|(name, ..)| (*name == MATCH_FEATURES) == is_of_match) {
                 let json = Format::Json.write_with(|json| write_features(names, values, &self.presentation, json));
                 text_field(name, &String::from_utf8_lossy(&json), out);
             }
         };
-        objects(matched, &mut out);
-        if self.with_type {
-            text_field("sddocname", &of.schema.schema.name, &mut out);
-        }
-        if self.with_id {
-            text_field(DOCUMENT_ID, id, &mut out);
-        }
-        for (shown, field) in self.fields.iter().zip(&content.fields) {
-            if shown.is_id() {
-                text_field(&shown.field.name, id, &mut out);
-            } else if let Some(value) = shown.shown_value(field, &content.document) {
-                field_markup::field(&shown.field.name, &value, &mut out);
+        if markup.out.is_none() {
+            let out = markup.out.insert(Markup::piece());
+            objects(true, out);
+            if self.with_type {
+                text_field("sddocname", &of.schema.schema.name, out);
+            }
+            if self.with_id {
+                text_field(DOCUMENT_ID, id, out);
             }
         }
-        objects(computed, &mut out);
-        out.finish()
+        for (shown, field) in self.fields.iter().zip(fields).skip(*written) {
+            if shown.is_id() {
+                markup.out.iter_mut().for_each(|out| text_field(&shown.field.name, id, out));
+            } else if let Some(value) = shown.shown_value(field, document)
+                && !markup.field(&shown.field.name, &value, work)
+            {
+                return false;
+            }
+            *written += 1;
+        }
+        markup.out.iter_mut().for_each(|out| objects(false, out));
+        true
     }
 
     /// Reads and computes what is shown. All of it notes what it misses before the first of it halts.
@@ -341,6 +350,7 @@ impl Summarizer {
             marking: Marking::default(),
             written: 0,
             writing: Writing::default(),
+            markup: MarkupWriting::default(),
             features,
         })
     }

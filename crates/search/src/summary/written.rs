@@ -1,6 +1,9 @@
-//! Values that take too long to be written in one step are written in pieces: texts as JSON, entries of collections. All of
-//! them together are what the value is written as at once.
+//! Values that take too long to be written in one step are written in pieces: texts as JSON and markup, entries of collections.
+//! All of them together are what the value is written as at once.
 use brooklet_document::{Format, Value};
+
+use super::field_markup;
+use crate::markup::Markup;
 
 /// Bytes of a text in a piece, and of a value that is written at once.
 const PIECE_BYTES: usize = 1 << 16;
@@ -8,6 +11,9 @@ const PIECE_BYTES: usize = 1 << 16;
 const PIECE_ENTRIES: usize = 1 << 11;
 /// A byte of what is no text takes as long as so many of one.
 const ENTRY_WORK: usize = 4;
+
+/// A byte of a text as markup, in which marks are looked for and written, takes as long as so many of one as JSON.
+const MARKED_TEXT_WORK: usize = 2;
 
 /// How far a value was written.
 #[derive(Default)]
@@ -115,6 +121,47 @@ impl Writing {
     }
 }
 
+/// The fields of a hit as markup, as far as they were written.
+#[derive(Default)]
+pub(super) struct MarkupWriting {
+    /// What was written; nothing before the first of it.
+    pub(super) out: Option<Markup>,
+    /// Where the next piece of a long value begins.
+    next: usize,
+}
+
+impl MarkupWriting {
+    /// Writes a field behind what was written. Returns whether there was enough work left for it: another call with the same
+    /// field goes on.
+    pub(super) fn field(&mut self, name: &str, value: &Value, work: &mut usize) -> bool {
+        let out = self.out.get_or_insert_with(Markup::piece);
+        if !is_long(value, Format::Json) {
+            field_markup::field(name, value, out);
+            return true;
+        }
+        let (length, of_byte) =
+            (length_of(value), if matches!(value, Value::String(_)) { MARKED_TEXT_WORK } else { ENTRY_WORK });
+        while self.next < length {
+            if *work == 0 {
+                return false;
+            }
+            let (piece, next) = piece_of(value, self.next);
+            let before = out.length();
+            if self.next == 0 {
+                field_markup::begin(name, out);
+            }
+            field_markup::content(&piece, out);
+            if next == length {
+                out.end();
+            }
+            self.next = next;
+            *work = work.saturating_sub(of_byte * (out.length() - before));
+        }
+        self.next = 0;
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use brooklet_document::json::{MapFormat, Render, render_value};
@@ -163,6 +210,29 @@ mod tests {
                     assert!(steps > 4, "{steps}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn pieces_of_markup_are_what_is_written_at_once() {
+        let text = |number: usize| Value::String(format!("<{number} å\u{2}日本\u{3}😀&"));
+        let person = |number: usize| Value::Struct(vec![("name".to_owned(), text(number))]);
+        for value in [
+            Value::String("<å\u{2}日本\u{3}😀& ".repeat(20_000)),
+            Value::Array((0..9_000).map(text).collect()),
+            Value::Array((0..9_000).map(person).collect()),
+            Value::WeightedSet((0..9_000).map(|number| (text(number), number as i32)).collect()),
+            Value::Map((0..9_000).map(|number| (text(number), Value::Array(vec![person(number)]))).collect()),
+        ] {
+            let (mut at_once, mut writing, mut steps) = (Markup::piece(), MarkupWriting::default(), 1);
+            for name in ["first", "second"] {
+                field_markup::field(name, &value, &mut at_once);
+                while !writing.field(name, &value, &mut 1) {
+                    steps += 1;
+                }
+            }
+            assert!(writing.out.unwrap().finish() == at_once.finish());
+            assert!(steps > 4, "{steps}");
         }
     }
 
