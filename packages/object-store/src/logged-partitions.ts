@@ -113,6 +113,10 @@ export class LoggedPartitions implements Partitions {
     return this.#inner.from(number, limit);
   }
 
+  expect(keys: readonly string[]): void {
+    this.#inner.expect(keys);
+  }
+
   /** Of what is another's nothing is to be looked after. */
   withTail(number: number, limit: number): TailKey[] {
     return this.#journal.isOwner ? this.#inner.withTail(number, limit) : [];

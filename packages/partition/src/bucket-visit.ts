@@ -360,7 +360,10 @@ class Walk {
       const some = store.from(from, this.#atOnce);
       // A shard is visited with its group.
       const own = some.filter(({ key }) => !isShardName(key));
-      if (own.length > 0 || some.length < this.#atOnce) return own;
+      if (own.length > 0 || some.length < this.#atOnce) {
+        store.expect?.(own.map(({ key }) => key));
+        return own;
+      }
       from = (some.at(-1)?.number ?? 0) + 1;
     }
     const { number, key } = store.state(this.#key);

@@ -9,6 +9,7 @@ import SipHash from "siphash";
 import type { BucketIdentity } from "./bucket-identity.ts";
 import { follow, followText, type Mark, NOTHING } from "./mark.ts";
 import { NOTED_HEAD_BYTES, storedNotes } from "./notes.ts";
+import { ReadAhead } from "./read-ahead.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -78,14 +79,21 @@ export class Heads {
   readonly #identity: BucketIdentity;
   readonly #key: Uint32Array;
   readonly #notes: NotesByKey;
+  readonly #ahead: ReadAhead;
   /** What a partition's key is told by, which is computed for each write of a partition otherwise. */
   readonly #names = new WeakMap<object, Uint8Array>();
   readonly #marks = new Map<string, Uint8Array>();
 
-  /** `notes`: what is noted of partitions as it is written; what is stored now by default. */
-  constructor(sql: Sql, { bucket, buckets }: BucketIdentity, notes: NotesByKey = storedNotes(sql)) {
+  /** `notes`: what is noted of partitions as it is written; what is stored now by default. `ahead`: what heads are read from, too. */
+  constructor(
+    sql: Sql,
+    { bucket, buckets }: BucketIdentity,
+    notes: NotesByKey = storedNotes(sql),
+    ahead: ReadAhead = new ReadAhead(sql),
+  ) {
     this.#sql = sql;
     this.#notes = notes;
+    this.#ahead = ahead;
     this.#identity = { bucket, buckets };
     this.#key = wordsOf(sql.guard?.key ?? NO_KEY);
   }
@@ -116,7 +124,7 @@ export class Heads {
   }
 
   #readWith(row: PartitionRow, note: string | undefined): Head {
-    const bytes = this.#bytes(row.number);
+    const bytes = this.#ahead.head(row) ?? this.#bytes(row.number);
     if (bytes === undefined) throw lost(row.number, "what it consists of is missing");
     if (bytes.length !== HEAD_BYTES && bytes.length !== NOTED_HEAD_BYTES)
       throw lost(row.number, "its head is not what was written");
@@ -137,6 +145,7 @@ export class Heads {
 
   /** Writes the head of a partition, with what is noted of it. `owner` stands for the partition in memory. */
   write(owner: object, row: PartitionRow, head: Head, note: string | undefined = this.#notes.get(row.key)): void {
+    this.#ahead.forget(row);
     this.#sql.run(WRITE, row.number, this.#headBytes(owner, row, head, note));
   }
 
@@ -153,8 +162,9 @@ export class Heads {
     }
   }
 
-  remove(partition: number): void {
-    this.#sql.run("DELETE FROM head WHERE partition = ?", partition);
+  remove(row: Pick<PartitionRow, "number" | "key">): void {
+    this.#ahead.forget(row);
+    this.#sql.run("DELETE FROM head WHERE partition = ?", row.number);
   }
 
   /** How many partitions have a head. */

@@ -13,6 +13,7 @@ import {
 } from "./heads.ts";
 import { followAll, NOTHING } from "./mark.ts";
 import { nextLayout, type PartitionState, type StoredManifest, type StoredSegment } from "./partitions.ts";
+import { NO_TAIL, type OperationRow, type ReadAhead, type TailLength } from "./read-ahead.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 
@@ -35,6 +36,7 @@ export interface KnownPartitionsOptions {
   readonly partitions: number;
   /** Partitions that are not what they have to be, as is known from elsewhere, and why. */
   readonly refused?: Map<string, string> | undefined;
+  readonly ahead: ReadAhead;
 }
 
 /**
@@ -62,12 +64,14 @@ export class KnownPartitions {
   readonly #remembered: number;
   readonly #known = new Map<string, Known>();
   readonly #refused: Map<string, string>;
+  readonly #ahead: ReadAhead;
   /** Rows of partitions are gone: a partition that is not found may be one of them. */
   readonly #lacksSome: boolean;
 
   constructor(sql: Sql, heads: Heads, options: KnownPartitionsOptions) {
-    const { incarnation, partitions, remembered, refused = new Map() } = options;
+    const { incarnation, partitions, remembered, refused = new Map(), ahead } = options;
     this.#refused = refused;
+    this.#ahead = ahead;
     this.#sql = sql;
     this.#heads = heads;
     this.#incarnation = incarnation;
@@ -81,7 +85,7 @@ export class KnownPartitions {
     if (why !== undefined) throw new StoreError("damaged", why);
     const known = this.#known.get(key);
     if (known !== undefined) return this.remember(known);
-    const row = this.row(key);
+    const row = this.#ahead.row(key) ?? this.row(key);
     return row === undefined ? undefined : this.remember(this.#load(row));
   }
 
@@ -117,11 +121,7 @@ export class KnownPartitions {
   #load(row: PartitionRow): Known {
     const { number, key, application } = row;
     const head = this.#heads.read(row);
-    const tail = this.#sql.all<{ operations: number; bytes: number; last: number }>(LENGTH_OF_TAIL, number)[0] ?? {
-      operations: 0,
-      bytes: 0,
-      last: 0,
-    };
+    const tail = this.#ahead.tail(row) ?? this.#sql.all<TailLength>(LENGTH_OF_TAIL, number)[0] ?? NO_TAIL;
     const { operations, bytes: operationBytes, last: lastOperation } = tail;
     if (operations !== head.operations || lastOperation !== head.lastOperation)
       throw lost(number, `${operations} operations are there of ${head.operations}, the last of them ${lastOperation}`);
@@ -152,8 +152,11 @@ export class KnownPartitions {
   }
 
   /** The segments, which are those that the head tells. */
-  segments({ state: { number }, head }: Known): StoredSegment[] {
-    const segments = this.#heads.segmentsOf(number);
+  segments({ state, head }: Known): StoredSegment[] {
+    const { number } = state;
+    const ahead = this.#ahead.segments(state);
+    // What is not all of it is asked for again, before it is said that some is lost.
+    const segments = ahead?.length === head.segments ? ahead : this.#heads.segmentsOf(number);
     demandSegments(number, head, segments);
     return segments.map((segment) => ({
       number: segment.number,
@@ -163,16 +166,24 @@ export class KnownPartitions {
   }
 
   /** The operations after one, which are what is left of those that the head tells. */
-  operations({ state: { number }, head }: Known, after: number): StoredManifest["operations"] {
-    const statement = "SELECT number, bytes FROM operation WHERE partition = ? AND number > ? ORDER BY number";
-    const found = this.#sql.all<StoredManifest["operations"][number]>(statement, number, after);
+  operations({ state, head }: Known, after: number): StoredManifest["operations"] {
+    const { number } = state;
+    const ahead = this.#ahead.operations(state);
+    const isAll = ahead?.length === head.operations && (ahead.at(-1)?.number ?? 0) === head.lastOperation;
+    const found = isAll ? ahead.filter((row) => row.number > after) : this.#operationsAfter(number, after);
+    this.#ahead.forget(state);
     if (after >= head.lastOperation && found.length === 0) return found;
-    const before = after === 0 ? 0 : this.#countOperations(number, after);
+    const before = isAll ? ahead.length - found.length : after === 0 ? 0 : this.#countOperations(number, after);
     if (before + found.length !== head.operations || found.at(-1)?.number !== head.lastOperation)
       throw lost(number, `${before + found.length} operations are there of ${head.operations}`);
     const tail = before > 0 ? head.tail : found.reduce((mark, row) => followAll(mark, row.number, row.bytes), NOTHING);
     if (!equalMarks(tail, head.tail)) throw lost(number, "an operation is not what was written at its place");
     return found;
+  }
+
+  #operationsAfter(partition: number, after: number): OperationRow[] {
+    const statement = "SELECT number, bytes FROM operation WHERE partition = ? AND number > ? ORDER BY number";
+    return this.#sql.all<OperationRow>(statement, partition, after);
   }
 
   #countOperations(partition: number, until: number): number {

@@ -24,6 +24,7 @@ import {
   type TailEntry,
   type TailKey,
 } from "./partitions.ts";
+import { ReadAhead } from "./read-ahead.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 import { StoredBlocks } from "./stored-blocks.ts";
@@ -57,6 +58,7 @@ export class PartitionStore implements Partitions {
   readonly #sql: Sql;
   readonly #known: KnownPartitions;
   readonly #heads: Heads;
+  readonly #ahead: ReadAhead;
   readonly #blocks: StoredBlocks;
   readonly #buckets: number;
   #application: number;
@@ -89,12 +91,14 @@ export class PartitionStore implements Partitions {
       about.get("next_segment") ?? 1,
       this.#maximum("SELECT max(number) AS last FROM segment") + 1,
     );
-    this.#heads = new Heads(sql, options, this.#notes);
+    const ahead = new ReadAhead(sql);
+    this.#ahead = ahead;
+    this.#heads = new Heads(sql, options, this.#notes, ahead);
     this.#bucket = this.#heads.bucket();
     const { partitions } = this.#bucket;
     const incarnation = this.#incarnation;
     const { remembered = rememberedOf(options.buckets), refused } = options;
-    this.#known = new KnownPartitions(sql, this.#heads, { incarnation, partitions, remembered, refused });
+    this.#known = new KnownPartitions(sql, this.#heads, { incarnation, partitions, remembered, refused, ahead });
     this.#refuseOlder();
   }
 
@@ -296,6 +300,10 @@ export class PartitionStore implements Partitions {
     return this.#sql.all("SELECT number, key FROM partition WHERE number >= ? ORDER BY number LIMIT ?", number, limit);
   }
 
+  expect(keys: readonly string[]): void {
+    this.#ahead.expect(keys);
+  }
+
   /** Partitions with a tail, in order of their number after `number`. */
   withTail(number: number, limit: number): TailKey[] {
     return partitionsWithTail(this.#sql, number, limit);
@@ -352,7 +360,7 @@ export class PartitionStore implements Partitions {
       const empty = "UPDATE segment SET partition = ?, header = x'', liveness = x'' WHERE partition = ?";
       this.#sql.run(empty, ERASED, number);
       this.#sql.run("DELETE FROM partition WHERE number = ?", number);
-      this.#heads.remove(number);
+      this.#heads.remove(row);
       this.#notes.erase(number);
       // Numbers that were used are never used again, though the last of them are gone.
       this.#setAbout("next_operation", this.#nextOperation);

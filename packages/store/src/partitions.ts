@@ -109,6 +109,8 @@ export interface Partitions {
   storedBytes(key: string): number;
   /** Partitions in order of their number, from `number` on. */
   from(number: number, limit: number): NumberedKey[];
+  /** Says which partitions are asked for next, one after the other: then what is small of them may be read together. */
+  expect?(keys: readonly string[]): void;
   /** Partitions with a tail, in order of their number after `number`. */
   withTail(number: number, limit: number): TailKey[];
   /** The keys of partitions in which something was written after an operation, or into segments from a number on. */

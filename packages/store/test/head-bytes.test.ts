@@ -69,7 +69,7 @@ test("a head that is gone, or has another length, is told as that", () => {
   heads.write(ROW, ROW, HEAD);
   sql.run("UPDATE head SET bytes = substr(bytes, 1, 39) WHERE partition = ?", ROW.number);
   expect(() => heads.read(ROW)).toThrow("its head is not what was written");
-  heads.remove(ROW.number);
+  heads.remove(ROW);
   expect(() => heads.read(ROW)).toThrow("what it consists of is missing");
   sql.run("DELETE FROM head");
   expect(() => heads.bucket()).toThrow("what the bucket consists of is missing");

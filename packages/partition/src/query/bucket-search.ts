@@ -112,7 +112,10 @@ function* partitionsOf(
   bucket: Bucket,
   keys: readonly string[] | undefined,
 ): Generator<readonly [key: string, page: readonly string[]]> {
-  for (const page of keys === undefined ? pagesOf(bucket) : pagesIn(keys)) for (const key of page) yield [key, page];
+  for (const page of keys === undefined ? pagesOf(bucket) : pagesIn(keys)) {
+    bucket.store.expect?.(page);
+    for (const key of page) yield [key, page];
+  }
 }
 
 /** The keys of all partitions of a bucket, a few at a time; one that comes meanwhile may be among them or not. */

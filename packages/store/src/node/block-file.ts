@@ -27,6 +27,8 @@ const DEPTH_MAX = 20;
 const INTERIOR_PAGES = 512;
 /** Blobs whose places are remembered. */
 const PLACES = 16_384;
+/** No page has this number. */
+const NO_PAGE = 0;
 /** A blob is preceded by the size of this, the rowid's type, and its own, of up to five bytes. */
 const RECORD_HEADER_MIN = 3;
 
@@ -50,6 +52,9 @@ export class BlockFile {
   readonly #interior = new Map<number, Buffer>();
   readonly #places = new Map<number, BlobPlace>();
   readonly #page: Buffer;
+  /** The leaf that was looked into last: what stands beside each other is mostly read together. */
+  readonly #leaf: Buffer;
+  #leafPage = NO_PAGE;
   readonly #links = Buffer.alloc(RUN_PAGES * LINK_BYTES);
   readonly #linkViews: readonly Uint8Array[];
   #isWhole = false;
@@ -64,6 +69,7 @@ export class BlockFile {
     this.#usable = this.#pageBytes - header.readUInt8(20);
     this.#root = root;
     this.#page = Buffer.alloc(this.#pageBytes);
+    this.#leaf = Buffer.alloc(this.#pageBytes);
     this.#linkViews = Array.from({ length: RUN_PAGES }, (_, index) =>
       this.#links.subarray(index * LINK_BYTES, (index + 1) * LINK_BYTES),
     );
@@ -74,6 +80,7 @@ export class BlockFile {
     this.#isWhole = isWhole;
     this.#interior.clear();
     this.#places.clear();
+    this.#leafPage = NO_PAGE;
   }
 
   /** The length of the blob of `id`; nothing if it is not here, or cannot be read here. */
@@ -86,6 +93,7 @@ export class BlockFile {
     const place = this.#isWhole ? this.#placeOf(id) : undefined;
     if (place === undefined || place.length !== room.length) return false;
     try {
+      if (place.overflow === 0 && this.#copyOfLeaf(place, room)) return true;
       if (readSync(this.#file, room, 0, place.local, place.at) !== place.local) return false;
       return place.overflow === 0 || this.#readOverflow(place, room);
     } catch {
@@ -134,36 +142,57 @@ export class BlockFile {
     return read === expected ? pages : Math.floor(read / this.#pageBytes);
   }
 
+  /** Fills `room` from the leaf that was looked into last, if it stands there. */
+  #copyOfLeaf({ at, local }: BlobPlace, room: Uint8Array): boolean {
+    const from = at - (this.#leafPage - 1) * this.#pageBytes;
+    if (this.#leafPage === NO_PAGE || from < 0 || from + local > this.#pageBytes) return false;
+    room.set(this.#leaf.subarray(from, from + local));
+    return true;
+  }
+
   #placeOf(id: number): BlobPlace | undefined {
     const known = this.#places.get(id);
     if (known !== undefined) return known;
     try {
-      this.#lookThrough(id);
+      const place = this.#lookUp(id);
+      if (place === undefined) return undefined;
+      if (this.#places.size >= PLACES) this.#places.clear();
+      this.#places.set(id, place);
+      return place;
     } catch {
       // What is not a tree here is SQLite's to complain of.
       return undefined;
     }
-    return this.#places.get(id);
   }
 
-  /** Goes down to the leaf that would have `id`, and remembers the places of all it has. */
-  #lookThrough(id: number): void {
+  /** Goes down to the leaf that would have `id`, and looks there. */
+  #lookUp(id: number): BlobPlace | undefined {
     let page = this.#root;
     for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
       const inner = this.#interior.get(page);
-      const bytes = inner ?? this.#readPage(page);
-      const kind = bytes.readUInt8(0);
-      if (kind === LEAF) {
-        this.#remember(page, bytes);
-        return;
-      }
-      if (kind !== INTERIOR) throw new RangeError("not a page of a table");
-      if (inner === undefined) {
-        if (this.#interior.size >= INTERIOR_PAGES) this.#interior.clear();
-        this.#interior.set(page, Buffer.from(bytes));
-      }
-      page = childOf(bytes, id);
+      if (inner === undefined && this.#readLeaf(page)) return this.#placeInLeaf(id);
+      page = childOf(inner ?? this.#keepInterior(page), id);
     }
+    return undefined;
+  }
+
+  /** Whether a page is a leaf, which is that of `#leaf` then; if not, it is in `#page`. */
+  #readLeaf(page: number): boolean {
+    if (page === this.#leafPage) return true;
+    const bytes = this.#readPage(page);
+    if (bytes.readUInt8(0) !== LEAF) return false;
+    bytes.copy(this.#leaf);
+    this.#leafPage = page;
+    return true;
+  }
+
+  /** Keeps the inner page that is in `#page`. */
+  #keepInterior(page: number): Buffer {
+    if (this.#page.readUInt8(0) !== INTERIOR) throw new RangeError("not a page of a table");
+    if (this.#interior.size >= INTERIOR_PAGES) this.#interior.clear();
+    const inner = Buffer.from(this.#page);
+    this.#interior.set(page, inner);
+    return inner;
   }
 
   #readPage(page: number): Buffer {
@@ -174,17 +203,22 @@ export class BlockFile {
     return this.#page;
   }
 
-  #remember(page: number, bytes: Buffer): void {
-    const cells = bytes.readUInt16BE(3);
-    if (this.#places.size + cells > PLACES) this.#places.clear();
-    for (let index = 0; index < cells; index += 1) {
-      const cell = bytes.readUInt16BE(8 + 2 * index);
-      const payload = varint(bytes, cell);
-      const id = varint(bytes, payload.end);
-      const place = this.#placeIn(bytes, id.end, payload.value);
-      if (place === undefined) continue;
-      this.#places.set(id.value, { ...place, at: (page - 1) * this.#pageBytes + place.at });
+  /** Where a blob stands, of the leaf that is in `#leaf`. */
+  #placeInLeaf(id: number): BlobPlace | undefined {
+    const bytes = this.#leaf;
+    let [low, high] = [0, bytes.readUInt16BE(3)];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const payload = varint(bytes, bytes.readUInt16BE(8 + 2 * middle));
+      const own = varint(bytes, payload.end);
+      if (own.value === id) {
+        const place = this.#placeIn(bytes, own.end, payload.value);
+        return place && { ...place, at: (this.#leafPage - 1) * this.#pageBytes + place.at };
+      }
+      if (own.value < id) low = middle + 1;
+      else high = middle;
     }
+    return undefined;
   }
 
   /** Where a blob stands in a page that has its record of so many bytes from `at` on. */

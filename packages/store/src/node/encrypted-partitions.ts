@@ -180,6 +180,10 @@ export class EncryptedPartitions implements Partitions {
     return this.#inner.from(number, limit);
   }
 
+  expect(keys: readonly string[]): void {
+    this.#inner.expect(keys);
+  }
+
   withTail(number: number, limit: number): TailKey[] {
     return this.#inner.withTail(number, limit);
   }
