@@ -50,7 +50,14 @@ test.skipIf(mountable === undefined)(
   "a full device refuses puts and nothing else, and room that is given back is used",
   async () => {
     const folder = device() ?? "";
-    const service = await serve({ path: join(folder, "data"), port: 0, threads: 1, reserveBytes: 6 << 20 });
+    const refusals: unknown[] = [];
+    const service = await serve({
+      path: join(folder, "data"),
+      port: 0,
+      threads: 1,
+      reserveBytes: 6 << 20,
+      onAnswered: ({ status: answered, failure }) => void (answered === 507 && refusals.push(failure)),
+    });
     cleanups.push(() => service.close());
     const server = await connect({ url: service.url, schemas: [note], retry: { attempts: 1 } });
     const put = async (group: string, id: number, bytes: number): Promise<number> => {
@@ -71,6 +78,7 @@ test.skipIf(mountable === undefined)(
     for (let id = 100; status === 200 && id < 200; id += 1) status = await put("a", id, 200_000);
     expect(status).toBe(507);
     expect(await put("a", 300, 100)).toBe(507);
+    expect(refusals).toEqual(["operator", "operator"]);
     for (let id = 0; id < 40; id += 1) expect(await remove(id)).toBe(200);
     expect((await server.group("b").search(note, { limit: 1 })).totalCount).toBe(1);
     await server.group("b").erase();

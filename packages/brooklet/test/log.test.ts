@@ -67,8 +67,11 @@ test("of answers: failures, the slow, and deployments; all of them for who looks
     const tell = answerLog(log, 100);
     tell({ kind: "search", method: "GET", status: 200, ms: 3 });
     tell({ kind: "search", method: "GET", status: 200, ms: 100 });
-    tell({ kind: "search", method: "GET", status: 503, ms: 1 });
-    tell({ kind: "document", method: "POST", status: 500, ms: 5 });
+    tell({ kind: "search", method: "GET", status: 503, ms: 1, failure: "operator" });
+    tell({ kind: "search", method: "GET", status: 504, ms: 1, failure: "operator" });
+    tell({ kind: "search", method: "GET", status: 500, ms: 1, failure: "caller" });
+    tell({ kind: "document", method: "POST", status: 507, ms: 1, failure: "caller" });
+    tell({ kind: "document", method: "POST", status: 500, ms: 5, failure: "operator" });
     tell({ kind: "document", method: "POST", status: 200, ms: 500 });
     tell({ kind: "deploy", method: "POST", status: 200, ms: 50 });
     tell({ kind: "deploy", method: "GET", status: 200, ms: 50 });
@@ -76,5 +79,40 @@ test("of answers: failures, the slow, and deployments; all of them for who looks
   };
   expect(told("info")).toEqual(["warn slow", "error answered", "info deployed"]);
   expect(told("error")).toEqual(["error answered"]);
-  expect(told("debug")).toHaveLength(7);
+  expect(told("debug")).toHaveLength(10);
+});
+
+test("a full device is told when it begins, once a minute while it goes on, and when it takes documents again", () => {
+  const { log, lines } = written("json", "info");
+  let nowMs = 0;
+  const tell = answerLog(log, 1_000, () => nowMs);
+  const answer = (status: number, method = "POST"): void =>
+    tell({ kind: "document", method, status, ms: 1, ...(status < 400 ? {} : { failure: "operator" }) });
+  const said = (): unknown[] =>
+    lines.splice(0).map((line) => {
+      const { level, event, message, seconds, refusals } = JSON.parse(line);
+      return [level, event, message.split(":")[0], seconds, refusals].filter((one) => one !== undefined);
+    });
+  answer(200);
+  expect(said()).toEqual([]);
+  for (; nowMs < 59_000; nowMs += 1_000) answer(507);
+  expect(said()).toEqual([["error", "full", "The device is full"]]);
+  for (; nowMs < 150_000; nowMs += 1_000) answer(507);
+  expect(said()).toEqual([
+    ["error", "full", "The device is still full", 60, 61],
+    ["error", "full", "The device is still full", 120, 121],
+  ]);
+  // A remove is done on a full device, and one put beside refusals may have been of another bucket.
+  nowMs += 20_000;
+  answer(200, "DELETE");
+  answer(507);
+  answer(200);
+  expect(said()).toEqual([]);
+  nowMs += 10_000;
+  answer(200);
+  expect(said()).toEqual([["info", "full", "The device takes documents again", 180, 151]]);
+  answer(200);
+  expect(said()).toEqual([]);
+  answer(507);
+  expect(said()).toEqual([["error", "full", "The device is full"]]);
 });

@@ -70,6 +70,8 @@ export interface Reply {
   readonly close?: boolean;
   /** What made a failure; of a feed, what made those of its operations, by their numbers. Only this process sees it. */
   readonly cause?: unknown;
+  /** The code of a failure, where that was found here and not in the core. */
+  readonly code?: string;
 }
 
 /** An answer that is there as a whole. */

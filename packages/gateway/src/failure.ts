@@ -144,5 +144,5 @@ function withFailureHeaders(error: ServiceError, reply: WholeReply): WholeReply 
   if (error instanceof MethodRefused) headers["allow"] = error.allowed.join(",");
   if (error.status === 401) headers["www-authenticate"] = "Bearer";
   if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";
-  return { ...reply, headers, close: CLOSING.has(error.status), cause: error.cause };
+  return { ...reply, headers, close: CLOSING.has(error.status), cause: error.cause, code: error.code };
 }

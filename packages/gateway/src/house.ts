@@ -223,11 +223,27 @@ function complete(
 ): Reply {
   const { status, body, close, cause } = reply;
   surroundings.counters.count(kind, status, arrivedMs);
-  onAnswered?.({ kind, method: METHODS.has(method) ? method : "other", status, ms: performance.now() - arrivedMs });
+  onAnswered?.({
+    kind,
+    method: METHODS.has(method) ? method : "other",
+    status,
+    ms: performance.now() - arrivedMs,
+    ...(status < 400 ? {} : { failure: ownerOf(reply, kind) }),
+  });
   const own = shared === undefined ? reply.headers : { ...reply.headers, ...shared };
   // A copy of one object is fast, one of two is not.
   const headers = { ...own, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return { status, headers, body, close: close === true, cause };
+}
+
+/**
+ * Whose matter a failure is. The core refuses what cannot be evaluated with a status of 500, as Vespa does, and a group that has as much as
+ * it may have gets what a full device gets: of the device there is something that made it.
+ */
+function ownerOf({ status, code, cause }: Reply, kind: RequestKind): "caller" | "operator" {
+  const isCores = code === undefined && kind === "search";
+  if (status < 500 || isCores || code === "ERROR_IN_REPLY") return "caller";
+  return status === 507 && cause === undefined ? "caller" : "operator";
 }
 
 /** What the caller reaches. Throws, or rejects, where the call may not come to the route. */

@@ -4,7 +4,7 @@ import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
 import { clock } from "./clock.ts";
 import type { Answer, PartitionKey, VisitPage } from "./cluster.ts";
-import { causeOf, describeProblem, serviceError, tellingOnce } from "./failure.ts";
+import { causeOf, describeProblem, isOperators, serviceError, tellingOnce } from "./failure.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { OpenQueries } from "./query/open-queries.ts";
 import type { Waiting } from "./query/query-models.ts";
@@ -62,7 +62,7 @@ export function serveBuckets({ port, makeHost, cancelled, surroundings, onClosed
       }
     } catch (thrown) {
       const error = serviceError(thrown);
-      if (error.status >= 500) tell(error.cause ?? error);
+      if (isOperators(error)) tell(error.cause ?? error);
       outbox.send({ kind: "failed", number: call.number, error: errorFields(error), ...causeText(error.cause) });
     }
     if (call.name === "close") surroundings.schedule(onClosed);

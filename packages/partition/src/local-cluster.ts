@@ -45,7 +45,7 @@ import {
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { withBackups } from "./erasing.ts";
 import { Expiry } from "./expiry.ts";
-import { failedOutcome, serviceError } from "./failure.ts";
+import { failedOutcome, isOperators, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { Health } from "./health/health.ts";
 import type { ModelState } from "./health/model-state.ts";
@@ -277,7 +277,7 @@ export class LocalCluster implements Cluster {
           );
         } catch (error) {
           // Others may be searched nevertheless: nobody else may hear of it.
-          this.#options.onProblem?.(error);
+          if (isOperators(serviceError(error))) this.#options.onProblem?.(error);
           throw error;
         }
       },

@@ -39,6 +39,10 @@ async function filled(path: string): Promise<Opened> {
 
 const all = DOCUMENTS + 2;
 
+function statusOf(error: unknown): number {
+  return (error as { readonly status: number }).status;
+}
+
 test("a rank profile and a field are added: the data stays, and both work at once", async () => {
   const { cluster } = await filled(join(folder(), "data"));
   const profile = "rank-profile largest { first-phase { expression: attribute(size) } }";
@@ -113,6 +117,28 @@ test("a search of many groups has what a deployment left to be rewritten committ
     { root: { fields: { totalCount: groups.length - 2 } } },
   ]);
   expect(transactions).toBeLessThanOrEqual(groups.length / TOGETHER_PARTITIONS + 1);
+});
+
+test("a search that ends before a deployment's rest is rewritten is told to its caller, and to nobody else", async () => {
+  const { cluster, problems } = openCore("", undefined, { storage: memoryStorage(openSql) });
+  const groups = Array.from({ length: 100 }, (_, at) => `user${at}`);
+  await cluster.deploy(packageOf({ note: note(FIRST) }));
+  for (const [at, group] of groups.entries()) await putNote(cluster, group, "n", { title: "Red note", size: at });
+  let [late, size] = [0, NUMBER_SHOWN];
+  // How long it takes is the machine's: each begins with everything to be rewritten, and some come to an end in it.
+  for (let timeoutMs = 2; timeoutMs < 60_000; timeoutMs *= 2) {
+    size = size === NUMBER ? NUMBER_SHOWN : NUMBER;
+    await cluster.deploy(packageOf({ note: note({ ...FIRST, size }) }));
+    const yql = "select * from note where true";
+    const properties = Object.entries({ yql, "streaming.selection": "true", timeout: `${timeoutMs}ms` });
+    const asked = searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
+    const status = await asked.then((answer) => answer.status).catch((error: unknown) => statusOf(error));
+    if (status === 200) break;
+    expect(status).toBe(504);
+    late += 1;
+  }
+  expect(late).toBeGreaterThan(0);
+  expect(problems).toEqual([]);
 });
 
 test("a deployment that comes while segments are being rewritten wins", async () => {

@@ -12,6 +12,8 @@ export interface Answered {
   readonly status: number;
   /** From when the request came. */
   readonly ms: number;
+  /** Of a failure: whose matter it is. The caller's is what was asked for, the operator's what keeps it from being done. */
+  readonly failure?: "caller" | "operator";
 }
 
 const KINDS: readonly RequestKind[] = ["document", "search", "deploy", "other"];
