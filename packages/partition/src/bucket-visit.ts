@@ -23,6 +23,7 @@ import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE, type Source } from "./drive.ts";
 import { DAMAGED, failedOutcome, serviceError } from "./failure.ts";
 import { LIST_TURN_MS, MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
+import type { BegunRun } from "./partition.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { MOVED } from "./shards/moved.ts";
 import { isShardName } from "./shards/shard.ts";
@@ -44,11 +45,12 @@ export interface VisitPlace {
 /** Where an operation on many documents works. */
 export interface MassPlace extends VisitPlace {
   readonly partition: (key: string) => {
-    applyRun(
+    beginRun(
       requests: readonly OperationRequest[],
       timeoutMs: number,
       ends: (status: number) => boolean,
-    ): Promise<readonly Outcome[]>;
+      run: object,
+    ): Promise<BegunRun>;
   };
 }
 
@@ -141,7 +143,7 @@ export class MassCount {
 }
 
 /**
- * Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. The documents of a page
+ * Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. The documents of some pages
  * are one run, so that where it stops everything before was done, and nothing after: who goes on there does nothing twice.
  * A partition that is damaged is a failure too, and what is gone on with is what comes after it.
  */
@@ -158,44 +160,18 @@ export async function applyToSelected(
   let walk: Walk | undefined;
   try {
     walk = new Walk(place, visit, "ids", step);
-    const goOn = (): Pick<MassOutcome, "next" | "large"> => walk?.rest ?? {};
     while (
       !walk.done &&
       walk.large === undefined &&
       done.documents < step.documentsMax &&
       (walk.isStuck || !deadline.passed)
     ) {
-      const before = walk.position;
-      const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - done.documents), step.bytesMax);
-      const ids = idsOf(page);
-      const requests = ids.map((id) => ({
-        ...operation,
-        id,
-        isStored: true as const,
-        create: false,
-        condition: visit.selection,
-      }));
-      const timeLeftMs = Math.max(deadline.remainingMs, VISIT_TURN_MS);
-      const outcomes = await place.partition(page.key).applyRun(requests, timeLeftMs, isFailure);
-      const last = outcomes.at(-1);
-      if (last === undefined || !isFailure(last.status)) {
-        done.add(outcomes);
-        continue;
-      }
-      const count = outcomes.length - 1;
-      done.add(outcomes.slice(0, count));
-      if (last.code === DAMAGED) {
-        place.onProblem(new Error(`${page.key} was passed over at ${ids[count]}: ${last.message}`));
-        return { ...done.told, ...afterDamaged(step, before.partition), failure: last };
-      }
-      const from = { partition: before.partition, after: ids[count - 1] ?? before.after };
-      // Half of the group was given away meanwhile.
-      if (last.status === MOVED) return { ...done.told, next: from, large: page.key as PartitionKey };
-      if (last.status !== WANTS_EMBEDDINGS) return { ...done.told, next: from, failure: last };
-      // Embedding takes time: the step ends with it.
-      return { ...done.told, ...goOn(), apart: { key: page.key as PartitionKey, ids: ids.slice(count), from } };
+      const begun = await beginPages(place, walk, { visit, step, operation, deadline }, done.documents);
+      const stop = await stopOf(place, step, begun.pages, done);
+      if (stop !== undefined) return { ...done.told, ...(stop.apart && walk.rest), ...stop };
+      if ("error" in begun) throw begun.error;
     }
-    return { ...done.told, ...goOn() };
+    return { ...done.told, ...walk.rest };
   } catch (error) {
     const failure = failedOutcome(error);
     if (walk === undefined) throw serviceError(error);
@@ -204,6 +180,90 @@ export async function applyToSelected(
     else if (done.documents === 0) throw serviceError(error);
     return { ...done.told, ...(!walk.done && { next: walk.position }), failure };
   }
+}
+
+/** What is done to the documents of a page. */
+interface BegunPage {
+  readonly key: string;
+  /** Where the visit stood before it. */
+  readonly before: VisitPosition;
+  readonly ids: readonly string[];
+  readonly outcomes: readonly Promise<Outcome>[];
+}
+
+/** Pages that are under way as one run, and what kept the next from being read. */
+interface BegunPages {
+  readonly pages: readonly BegunPage[];
+  readonly error?: unknown;
+}
+
+/** What is to be done, to which documents. */
+interface MassWork {
+  readonly visit: Visit;
+  readonly step: VisitStep;
+  readonly operation: MassOperation;
+  readonly deadline: Deadline;
+}
+
+/** Begins an operation on the documents of the next pages, as many as are about one commit. */
+async function beginPages(
+  place: MassPlace,
+  walk: Walk,
+  { visit, step, operation, deadline }: MassWork,
+  done: number,
+): Promise<BegunPages> {
+  const pages: BegunPage[] = [];
+  const run = {};
+  const most = Math.min(MASS_DOCUMENTS, step.documentsMax - done);
+  const request = { ...operation, isStored: true as const, create: false, condition: visit.selection };
+  for (let documents = 0; documents < most; ) {
+    try {
+      const before = walk.position;
+      const page = await walk.next(most - documents, step.bytesMax);
+      const ids = idsOf(page);
+      const requests = ids.map((id) => ({ ...request, id }));
+      const timeLeftMs = Math.max(deadline.remainingMs, VISIT_TURN_MS);
+      const { outcomes, isEnded } = await place.partition(page.key).beginRun(requests, timeLeftMs, isFailure, run);
+      if (ids.length > 0) pages.push({ key: page.key, before, ids, outcomes });
+      documents += ids.length;
+      // What is brought for a turn, and may be gone after it, is done by itself.
+      if (isEnded || place.hold !== undefined || walk.done || walk.large !== undefined || deadline.passed) break;
+    } catch (error) {
+      return { pages, error };
+    }
+  }
+  return { pages };
+}
+
+/** Why an operation on many stops at one of some pages, whose documents before that are counted; nothing: it does not. */
+async function stopOf(
+  place: MassPlace,
+  step: VisitStep,
+  pages: readonly BegunPage[],
+  done: MassCount,
+): Promise<Omit<MassOutcome, "documents"> | undefined> {
+  const settled = await Promise.all(pages.map(({ outcomes }) => Promise.all(outcomes)));
+  for (const [index, { key, before, ids }] of pages.entries()) {
+    const outcomes = settled[index] ?? [];
+    const count = outcomes.findIndex(({ status }) => isFailure(status));
+    const last = outcomes[count];
+    if (last === undefined) {
+      done.add(outcomes);
+      continue;
+    }
+    done.add(outcomes.slice(0, count));
+    if (last.code === DAMAGED) {
+      place.onProblem(new Error(`${key} was passed over at ${ids[count]}: ${last.message}`));
+      return { ...afterDamaged(step, before.partition), failure: last };
+    }
+    const from = { partition: before.partition, after: ids[count - 1] ?? before.after };
+    // Half of the group was given away meanwhile.
+    if (last.status === MOVED) return { next: from, large: key as PartitionKey };
+    if (last.status !== WANTS_EMBEDDINGS) return { next: from, failure: last };
+    // Embedding takes time: the step ends with it.
+    return { apart: { key: key as PartitionKey, ids: ids.slice(count), from } };
+  }
+  return undefined;
 }
 
 /** Where an operation on many documents goes on after a partition whose stored data is damaged. */

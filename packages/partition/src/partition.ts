@@ -52,6 +52,13 @@ const NOT_FOUND = 404;
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
 
+/** Operations of a run that were begun. */
+export interface BegunRun {
+  readonly outcomes: readonly Promise<Outcome>[];
+  /** The last of them ends it. */
+  readonly isEnded: boolean;
+}
+
 /** A part of a query that addresses several partitions. */
 export interface PartSearch {
   /** What a hit has to be better than, by what was found before. */
@@ -97,25 +104,23 @@ export class Partition implements SearchedPartition {
   }
 
   /**
-   * Applies operations in their order, as one run: after the first whose status `ends` it, nothing is done. What came of
-   * each up to that one. Never rejects.
+   * Begins operations in their order, which belong to a run: none is begun after the first whose status `ends` it, and none of the run is
+   * done after one that could not be committed. What comes of each that was begun settles when it is committed. Never rejects.
    */
-  async applyRun(
+  async beginRun(
     requests: readonly OperationRequest[],
     timeoutMs: number,
     ends: (status: number) => boolean,
-  ): Promise<readonly Outcome[]> {
+    run: object,
+  ): Promise<BegunRun> {
     const deadline = Deadline.in(timeoutMs);
-    const run = {};
     const outcomes: Promise<Outcome>[] = [];
     for (const request of requests) {
       const { outcome, decided } = await this.#begin(request, deadline, run);
       outcomes.push(outcome);
-      if (ends(decided)) break;
+      if (ends(decided)) return { outcomes, isEnded: true };
     }
-    const all = await Promise.all(outcomes);
-    const end = all.findIndex(({ status }) => ends(status));
-    return end < 0 ? all : all.slice(0, end + 1);
+    return { outcomes, isEnded: false };
   }
 
   /** Starts a write as soon as there is room. */

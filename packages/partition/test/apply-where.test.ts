@@ -87,19 +87,19 @@ async function opened(
   return { cluster, refuse };
 }
 
-const idOf = (index: number): string => `id:test:note:g=a:${String(index).padStart(4, "0")}`;
+const idOf = (index: number, group = "a"): string => `id:test:note:g=${group}:${String(index).padStart(4, "0")}`;
 
-async function put(cluster: LocalCluster, index: number, fields: object): Promise<number> {
+async function put(cluster: LocalCluster, index: number, fields: object, group: string = "a"): Promise<number> {
   const body = encoder.encode(JSON.stringify({ fields }));
-  const request = { kind: "put", rawPath: "", id: idOf(index), create: false, condition: "", body } as const;
-  return (await cluster.partition("g:a").apply(request, MINUTE_MS)).status;
+  const request = { kind: "put", rawPath: "", id: idOf(index, group), create: false, condition: "", body } as const;
+  return (await cluster.partition(`g:${group}`).apply(request, MINUTE_MS)).status;
 }
 
 /** How often something was appended to each of the first `count` documents. */
-async function appended(cluster: LocalCluster, count: number): Promise<unknown[]> {
+async function appended(cluster: LocalCluster, count: number, group: string = "a"): Promise<unknown[]> {
   const get = async (index: number): Promise<unknown> => {
-    const request = { rawPath: "", id: idOf(index), fieldSet: "note:list", tensorFormat: "" };
-    const { body } = await cluster.partition("g:a").get(request, MINUTE_MS);
+    const request = { rawPath: "", id: idOf(index, group), fieldSet: "note:list", tensorFormat: "" };
+    const { body } = await cluster.partition(`g:${group}`).get(request, MINUTE_MS);
     return (JSON.parse(decoder.decode(body)) as { fields?: { list?: unknown[] } }).fields?.list?.length ?? 0;
   };
   return await Promise.all(Array.from({ length: count }, (_, index) => get(index)));
@@ -140,6 +140,82 @@ test("a device that is full now and then: each document is changed once", async 
   expect(counts.failures).toBeGreaterThan(1);
   expect(counts.documents).toBe(count);
   expect(await appended(cluster, count)).toEqual(Array.from({ length: count }, () => 1));
+});
+
+/** Groups of a few documents each, and as many transactions as an operation on all of them takes. */
+const SMALL = Array.from({ length: 60 }, (_, at) => `small${at}`);
+const IN_SMALL = 3;
+
+async function fillSmall(cluster: LocalCluster): Promise<void> {
+  for (const group of SMALL) for (let at = 0; at < IN_SMALL; at += 1) await put(cluster, at, {}, group);
+}
+
+/** Appends to all documents, from where each step ends, until all is done. */
+async function appendToAll(cluster: LocalCluster): Promise<{ readonly documents: number; readonly failures: number }> {
+  const counts = { documents: 0, failures: 0 };
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
+    for (let from: VisitPosition | undefined = START; from !== undefined; ) {
+      const step = { bucket, from, documentsMax: 1_000_000, bytesMax: 1 << 20 };
+      const { documents, failure, next }: MassOutcome = await cluster.applyWhere(VISIT, step, APPEND, MINUTE_MS);
+      counts.documents += documents;
+      if (failure !== undefined) counts.failures += 1;
+      if (counts.failures > 1_000) throw new Error("it does not come to an end");
+      from = next;
+    }
+  }
+  return counts;
+}
+
+test("documents of many groups are changed in few commits", async () => {
+  const { cluster, refuse } = await opened();
+  await fillSmall(cluster);
+  let transactions = 0;
+  refuse(() => {
+    transactions += 1;
+    return false;
+  });
+  expect(await appendToAll(cluster)).toEqual({ documents: SMALL.length * IN_SMALL, failures: 0 });
+  // It was one for each of them; how many share one is by how long a turn is, which a busy machine makes short.
+  expect(transactions).toBeLessThan(SMALL.length / 2);
+  for (const group of SMALL) expect(await appended(cluster, IN_SMALL, group)).toEqual([1, 1, 1]);
+});
+
+test("groups that are changed together, on a device that is full now and then: each document is changed once", async () => {
+  const { cluster, refuse } = await opened();
+  await fillSmall(cluster);
+  let transactions = 0;
+  refuse(() => {
+    transactions += 1;
+    return transactions % 2 === 1;
+  });
+  const { documents, failures } = await appendToAll(cluster);
+  refuse(() => false);
+  expect([documents, failures > 0]).toEqual([SMALL.length * IN_SMALL, true]);
+  for (const group of SMALL) expect(await appended(cluster, IN_SMALL, group)).toEqual([1, 1, 1]);
+});
+
+test("a group whose document cannot be changed: those before it are changed, those after it are not, and none is twice", async () => {
+  const { cluster } = await opened();
+  await fillSmall(cluster);
+  const [full = ""] = SMALL.slice(30);
+  let length = 1 << 20;
+  while ((await put(cluster, 1, { text: "x".repeat(length) }, full)) !== 200) length -= 1;
+  const bucket = cluster.bucketOf(`g:${full}`);
+  const beside = SMALL.filter((group) => cluster.bucketOf(`g:${group}`) === bucket);
+  const step = { bucket, from: START, documentsMax: 1_000_000, bytesMax: 1 << 20 };
+  const outcome = await cluster.applyWhere(VISIT, step, APPEND, MINUTE_MS);
+  const before = beside.indexOf(full);
+  expect(outcome).toMatchObject({
+    documents: before * IN_SMALL + 1,
+    failure: { status: 413 },
+    next: { after: idOf(0, full) },
+  });
+  const changed = await Promise.all(beside.map((group) => appended(cluster, IN_SMALL, group)));
+  const expected = beside.map((_, at) => (at < before ? [1, 1, 1] : at === before ? [1, 0, 0] : [0, 0, 0]));
+  expect(changed).toEqual(expected);
+  expect(await put(cluster, 1, {}, full)).toBe(200);
+  await cluster.applyWhere(VISIT, { ...step, from: outcome.next ?? START }, APPEND, MINUTE_MS);
+  for (const group of beside) expect(await appended(cluster, IN_SMALL, group)).toEqual([1, 1, 1]);
 });
 
 test("a document that cannot be changed: those before it are, those after it are not, and none is twice", async () => {
