@@ -23,7 +23,6 @@ import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE, type Source } from "./drive.ts";
 import { DAMAGED, failedOutcome, serviceError } from "./failure.ts";
 import { LIST_TURN_MS, MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
-import type { BegunRun } from "./partition.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { MOVED } from "./shards/moved.ts";
 import { isShardName } from "./shards/shard.ts";
@@ -40,6 +39,13 @@ export interface VisitPlace {
   readonly onProblem: (error: unknown) => void;
   /** Whether a group has several shards. */
   readonly isLarge: (key: string) => boolean;
+}
+
+/** Operations of a run that were begun. */
+export interface BegunRun {
+  readonly outcomes: readonly Promise<Outcome>[];
+  /** The last of them ends it. */
+  readonly isEnded: boolean;
 }
 
 /** Where an operation on many documents works. */

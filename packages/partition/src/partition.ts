@@ -17,6 +17,7 @@ import {
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
+import type { BegunRun } from "./bucket-visit.ts";
 import { clock } from "./clock.ts";
 import type { Answer, GetRequest, LoadOutcome, OperationRequest, Outcome } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
@@ -51,13 +52,6 @@ interface Started {
 const NOT_FOUND = 404;
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
-
-/** Operations of a run that were begun. */
-export interface BegunRun {
-  readonly outcomes: readonly Promise<Outcome>[];
-  /** The last of them ends it. */
-  readonly isEnded: boolean;
-}
 
 /** A part of a query that addresses several partitions. */
 export interface PartSearch {

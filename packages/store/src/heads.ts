@@ -9,9 +9,11 @@ import SipHash from "siphash";
 import type { BucketIdentity } from "./bucket-identity.ts";
 import { follow, followText, type Mark, NOTHING } from "./mark.ts";
 import { NOTED_HEAD_BYTES, storedNotes } from "./notes.ts";
-import { ReadAhead } from "./read-ahead.ts";
+import { type PartitionRow, ReadAhead, type SegmentRow } from "./read-ahead.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
+
+export type { PartitionRow, SegmentRow } from "./read-ahead.ts";
 
 /** What a partition consists of. */
 export interface Head {
@@ -23,13 +25,6 @@ export interface Head {
   readonly segmentMark: Mark;
 }
 
-/** A partition as its row says. */
-export interface PartitionRow {
-  readonly number: number;
-  readonly key: string;
-  readonly application: number;
-}
-
 /** How many partitions a bucket has, and how often anything but a tail's end changed in it. */
 export interface BucketHead {
   readonly partitions: number;
@@ -38,15 +33,6 @@ export interface BucketHead {
 
 /** What is noted of partitions, by their keys. */
 export type NotesByKey = Pick<ReadonlyMap<string, string>, "get">;
-
-/** A segment as far as its partition's head tells it. */
-export interface SegmentRow {
-  readonly number: number;
-  readonly schema: string;
-  readonly documents: number;
-  readonly header: Uint8Array;
-  readonly liveness: Uint8Array;
-}
 
 /** The head of a partition without anything in it. */
 export const EMPTY: Head = { operations: 0, lastOperation: 0, tail: NOTHING, segments: 0, segmentMark: NOTHING };

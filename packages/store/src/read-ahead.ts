@@ -3,9 +3,24 @@
  * the first of them is read of all. What was read of one is forgotten when that is given away, and when it changes, which is when its head
  * is written. It is small, or not read: what is not here, or not all here, is asked of the one.
  */
-import type { PartitionRow, SegmentRow } from "./heads.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
+
+/** A partition as its row says. */
+export interface PartitionRow {
+  readonly number: number;
+  readonly key: string;
+  readonly application: number;
+}
+
+/** A segment as far as its partition's head tells it. */
+export interface SegmentRow {
+  readonly number: number;
+  readonly schema: string;
+  readonly documents: number;
+  readonly header: Uint8Array;
+  readonly liveness: Uint8Array;
+}
 
 /** What a partition is asked for by. */
 export type PartitionName = Pick<PartitionRow, "number" | "key">;
