@@ -15,6 +15,8 @@ export interface Found {
   hits: { id: string; title?: string; body?: string }[];
 }
 
+const HALF_AN_HOUR_MS = 1_800_000;
+
 /** What is wrong with what a caller sent. */
 export interface Refused {
   refused: string;
@@ -57,6 +59,8 @@ export class Notes extends DurableObject {
     const mine = (await this.#database()).group("me");
     return await orRefused(async () => {
       const { hits, totalCount } = await mine.search(note, { text });
+      // An alarm that was lost is set by whoever asks.
+      await this.#wake();
       return { totalCount, hits: hits.map(({ id, fields: { title, body } }) => ({ id, title, body })) };
     });
   }
@@ -68,9 +72,19 @@ export class Notes extends DurableObject {
     if (restsAt !== undefined && (at === null || at > restsAt.getTime())) await this.ctx.storage.setAlarm(restsAt);
   }
 
-  /** Folds what was written, and removes what has expired. */
-  override async alarm(): Promise<void> {
-    await (await this.#database()).rest();
-    await this.#wake();
+  /**
+   * Folds what was written, and removes what has expired. An alarm that fails is rung six times more, and then never again: from the third of
+   * those on another one is set before anything is tried.
+   */
+  override async alarm(rung?: AlarmInvocationInfo): Promise<void> {
+    const isLate = (rung?.retryCount ?? 0) >= 3;
+    if (isLate) await this.ctx.storage.setAlarm(Date.now() + HALF_AN_HOUR_MS);
+    try {
+      await (await this.#database()).rest();
+      await this.#wake();
+    } catch (error) {
+      if (!isLate) throw error;
+      console.error(error);
+    }
   }
 }
