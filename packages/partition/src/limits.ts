@@ -79,6 +79,8 @@ export const MASS_DOCUMENTS = 256;
 export const STORED_LOOK_MS = 30_000;
 /** The same where each group is an object that has to be asked: there may be thousands. */
 export const OBJECTS_LOOK_MS = 600_000;
+/** How often a gateway whose groups are objects looks what is deployed, while it is asked: nobody is told of a deployment. */
+export const APPLICATION_LOOK_MS = 10_000;
 /** How often such a look says that it goes on. */
 export const LEASE_RENEWAL_MS = 20_000;
 /** The same of what was written in the last moments, while writes wait. */

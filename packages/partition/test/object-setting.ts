@@ -24,9 +24,21 @@ import { objectName, readObjectName, storedName } from "../src/shards/shard.ts";
 
 const DIRECTORIES = 3;
 
+/** A storage of which a platform can have what it was. */
+interface KeptStorage extends ObjectSqlStorage {
+  bytes(): Buffer;
+}
+
+/** What the storages of all objects were. */
+export interface Moment {
+  readonly registry: Buffer;
+  readonly directories: readonly Buffer[];
+  readonly groups: ReadonlyMap<string, { readonly bytes: Buffer; readonly alarmMs: number | undefined }>;
+}
+
 /** An object's storage, the rows that were written to it, and its alarm. */
 interface Machine {
-  storage: ObjectSqlStorage;
+  storage: KeptStorage;
   readonly billed: { read: number; written: number };
   alarmMs: number | undefined;
   /** How often it lost its memory. */
@@ -44,8 +56,8 @@ export class Platform {
   readonly #makeEngine: () => DeployableEngine;
   readonly #shardBytes: number | undefined;
   readonly #groups = new Map<string, Machine>();
-  readonly #directoryStorages = Array.from({ length: DIRECTORIES }, newStorage);
-  readonly #registryStorage = newStorage();
+  #directoryStorages = Array.from({ length: DIRECTORIES }, () => newStorage());
+  #registryStorage = newStorage();
   #directories: (DirectoryStore | undefined)[] = [];
   #registry: RegistryStore | undefined;
   readonly problems: unknown[] = [];
@@ -78,8 +90,12 @@ export class Platform {
   noting: (() => Promise<void>) | undefined;
   /** What a directory waits for between listing a group and saying so. */
   listing: (() => Promise<void>) | undefined;
+  /** What an object waits for before it is told when its alarm rings, which others of its isolate need not. */
+  waking: (() => Promise<void>) | undefined;
   /** What an object waits for before what it has stored is removed. */
   removal: (() => Promise<void>) | undefined;
+  /** What a call waits for on its way to an object, beside the turn of the loop that it takes at the least. */
+  way: (() => Promise<void>) | undefined;
 
   /** `shardBytes`: from how many bytes on a group is split. */
   constructor(makeEngine: () => DeployableEngine, shardBytes?: number) {
@@ -199,6 +215,34 @@ export class Platform {
     [this.#directories, this.#registry] = [[], undefined];
   }
 
+  /** What the storages of all objects are now. */
+  moment(): Moment {
+    return {
+      registry: this.#registryStorage.bytes(),
+      directories: this.#directoryStorages.map((storage) => storage.bytes()),
+      groups: new Map(
+        [...this.#groups].map(([name, { storage, alarmMs }]) => [name, { bytes: storage.bytes(), alarmMs }]),
+      ),
+    };
+  }
+
+  /** Restores what is shared to a moment, as the platform does it: with the next session of each object. */
+  restoreShared({ registry, directories }: Moment, what: "registry" | "directories" | "both" = "both"): void {
+    if (what !== "directories") this.#registryStorage = newStorage(registry);
+    if (what !== "registry") this.#directoryStorages = directories.map((bytes) => newStorage(bytes));
+    this.evictShared();
+  }
+
+  /** Restores an object of a group. */
+  restoreGroup(name: string, { groups }: Moment): void {
+    const { bytes, alarmMs } = groups.get(name) ?? { bytes: undefined, alarmMs: undefined };
+    const { key, number } = readObjectName(name);
+    this.evict(key, number);
+    const machine = this.#machine(name);
+    machine.storage = newStorage(bytes);
+    machine.alarmMs = alarmMs;
+  }
+
   /** The names of all objects of groups that were ever asked for. */
   names(): string[] {
     return [...this.#groups.keys()];
@@ -296,6 +340,7 @@ export class Platform {
       alarm: {
         get: async () => {
           this.using?.(name, "alarm");
+          await this.waking?.();
           return machine.alarmMs;
         },
         set: async (atMs) => {
@@ -340,11 +385,14 @@ export class Platform {
           () => this.#group(key),
           () => failing("group"),
           (...said) => this.overheard?.(...said),
+          async () => this.way?.(),
         ),
       directory: (number) =>
         remote(
           () => callsOf(() => this.#directory(number), this),
           () => failing("directory"),
+          undefined,
+          async () => this.way?.(),
         ),
       registry: () =>
         remote(
@@ -367,6 +415,8 @@ export class Platform {
             prepareSession: async (session: number) => this.#registered().prepareSession(session),
           }),
           () => failing("registry"),
+          undefined,
+          async () => this.way?.(),
         ),
     };
   }
@@ -422,17 +472,20 @@ function remote<Calls extends object>(
   object: () => Calls,
   failing: () => Failure | undefined,
   heard: NonNullable<Platform["overheard"]> = () => undefined,
+  way: () => Promise<void> = async () => undefined,
 ): Calls {
   const call =
     (_: unknown, name: string) =>
     async (...asked: unknown[]) => {
       const copies = structuredClone(asked);
       await new Promise((resolve) => setImmediate(resolve));
+      await way();
       const failure = failing();
       if (failure?.isDone === false) throw failure.error;
       const target = object() as Record<string, (...given: unknown[]) => unknown>;
       const told = structuredClone(await answered(() => target[name]?.(...copies)));
       heard(name, asked, told);
+      await way();
       if (failure !== undefined) throw failure.error;
       return told;
     };
@@ -449,8 +502,8 @@ async function answered(work: () => unknown): Promise<unknown> {
 }
 
 /** The storage of a new object. */
-export function newStorage(): ObjectSqlStorage {
-  const database = new Database(":memory:");
+export function newStorage(stored?: Buffer): KeptStorage {
+  const database = new Database(stored ?? ":memory:");
   const prepared = new Map<string, Database.Statement>();
   const prepare = (text: string): Database.Statement => {
     const statement = prepared.get(text) ?? database.prepare(text);
@@ -472,5 +525,9 @@ export function newStorage(): ObjectSqlStorage {
       }
     return { toArray: () => rows, rowsRead: rows.length, rowsWritten: 0 };
   };
-  return { sql: { exec }, transactionSync: (work) => database.transaction(work)() };
+  return {
+    sql: { exec },
+    transactionSync: (work) => database.transaction(work)(),
+    bytes: () => database.serialize(),
+  };
 }

@@ -28,7 +28,7 @@ import { type GroupSearch, searchGroup, searchGroupPart, searchGroupPlain } from
 import { dropOffspring, isDivisible, lastAttemptOf, readUnlessLater, splitObject } from "./group-split.ts";
 import { leftOfDropped, noteErasure, readToErase, type ShardToErase, serveGroup } from "./group-stored.ts";
 import { ObjectAdmission } from "./object-admission.ts";
-import { checked, doneReply, hasAnyMoved, isMoved, movedReply, stepEnd } from "./object-answer.ts";
+import { checked, doneReply, hasAnyMoved, isMoved, movedReply, replyOf, stepEnd } from "./object-answer.ts";
 import {
   type GroupCalls,
   MESSAGES,
@@ -69,13 +69,13 @@ export class GroupObject implements GroupCalls {
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
     const apply = (host: BucketHost): Promise<Outcome> => host.partition(this.#key).apply(request, waiting.timeoutMs);
-    return this.#write(waiting, apply, isMoved, request.body.length);
+    return this.#call(waiting, (served) => this.#written(served, apply), isMoved, request.body.length);
   }
 
   load(load: Load, waiting: ObjectWaiting): Promise<ObjectReply<readonly LoadOutcome[]>> {
     const write = (host: BucketHost): Promise<readonly LoadOutcome[]> =>
       host.partition(this.#key).load(load, waiting.timeoutMs);
-    return this.#write(waiting, write, hasAnyMoved, load.operations.length);
+    return this.#call(waiting, (served) => this.#written(served, write), hasAnyMoved, load.operations.length);
   }
 
   get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
@@ -352,10 +352,9 @@ export class GroupObject implements GroupCalls {
       if (!served.isWatched) await this.#watch(served);
       if (this.#isSplit) return movedReply(this.#guard?.record, this.#application);
       const result = await work(served, this.#key, query, waiting);
+      if (this.#isBehind) return await this.#whole(waiting, work, query);
       // What was found while half of it was given away is not of all documents.
-      return this.#isSplit
-        ? movedReply(this.#guard?.record, this.#application)
-        : doneReply(result, this.#guard?.record, this.#application);
+      return replyOf(result, this.#isSplit, this.#guard?.record, this.#application);
     } catch (thrown) {
       if (this.#isPast(served?.host) && isClosed(thrown)) return await this.#whole(waiting, work, query);
       return failedReply(thrown, this.#application, this.#options.onProblem);
@@ -364,7 +363,7 @@ export class GroupObject implements GroupCalls {
     }
   }
 
-  /** What is asked of one shard among others: done again if half of it was given away meanwhile. */
+  /** What is asked of one shard among others: done again if half of it was given away meanwhile, or another application came. */
   async #steady<Result>(
     waiting: ObjectWaiting,
     work: (served: Served) => Promise<Result>,
@@ -373,18 +372,11 @@ export class GroupObject implements GroupCalls {
       for (;;) {
         const bits = this.#guard?.record.bits;
         const result = await work(served);
-        if ((this.#guard?.record.bits ?? 0) === (bits ?? 0)) return result;
+        const isBehind = this.#isBehind && this.#served === served;
+        if (!isBehind && (this.#guard?.record.bits ?? 0) === (bits ?? 0)) return result;
+        if (isBehind) this.#opened();
       }
     });
-  }
-
-  async #write<Result>(
-    waiting: ObjectWaiting,
-    work: (host: BucketHost) => Promise<Result>,
-    hasMoved: (result: Result) => boolean,
-    bytes = 0,
-  ): Promise<ObjectReply<Result>> {
-    return await this.#call(waiting, (served) => this.#written(served, work), hasMoved, bytes);
   }
 
   async #written<Result>(served: Served, work: (host: BucketHost) => Promise<Result>): Promise<Result> {
@@ -411,9 +403,7 @@ export class GroupObject implements GroupCalls {
       if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
       if (!served.isWatched) await this.#watch(served);
       const result = await work(served);
-      return hasMoved(result)
-        ? movedReply(this.#guard?.record, this.#application)
-        : doneReply(result, this.#guard?.record, this.#application);
+      return replyOf(result, hasMoved(result), this.#guard?.record, this.#application);
     } catch (thrown) {
       if (bytes === undefined && this.#isPast(served?.host) && isClosed(thrown))
         return await this.#call(waiting, work, hasMoved);
@@ -421,6 +411,12 @@ export class GroupObject implements GroupCalls {
     } finally {
       this.#admission.leave(bytes ?? 0);
     }
+  }
+
+  /** Whether the core was given another application than what is stored here was made ready for: it may have found nothing in that. */
+  get #isBehind(): boolean {
+    const { report, number } = this.#options.isolate;
+    return report !== undefined && number !== this.#application;
   }
 
   /** Whether a group was erased meanwhile: what failed for that is asked of the one after it, as if it had come later. */

@@ -61,6 +61,16 @@ export function movedReply<Result>(shard: ShardRecord | undefined, application: 
   return { moved: shard === undefined || shard.isErased === true ? null : shard, application };
 }
 
+/** One of both. */
+export function replyOf<Result>(
+  result: Result,
+  hasMoved: boolean,
+  shard: ShardRecord | undefined,
+  application: number,
+): ObjectReply<Result> {
+  return hasMoved ? movedReply(shard, application) : doneReply(result, shard, application);
+}
+
 /** Whether a document is another shard's. */
 export function isMoved({ status }: { readonly status: number }): boolean {
   return status === MOVED;

@@ -3,7 +3,7 @@
  * directories of the groups there are; a group is found by its key without them.
  */
 import { encodeQuery, type Merged, type Query, type QueryBytes, ServiceError } from "@brooklet/core";
-import type { Storage, StoredApplication } from "@brooklet/store";
+import type { Storage } from "@brooklet/store";
 import type { DeployableEngine } from "../bucket-host.ts";
 import { joinedBodies, MassCount, visitNowhere } from "../bucket-visit.ts";
 import { clock } from "../clock.ts";
@@ -45,6 +45,7 @@ import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import { deployFenced, type FencedSetting } from "./fence.ts";
 import { listedGroups, portions, walkGroups } from "./group-walk.ts";
 import type { DeployedCore } from "./isolate.ts";
+import { KnownApplication } from "./known-application.ts";
 import { pageOf } from "./object-answer.ts";
 import {
   directoryOf,
@@ -55,6 +56,7 @@ import {
   type ObjectStep,
   type ObjectWaiting,
 } from "./object-calls.ts";
+import { ObjectQuery } from "./object-query.ts";
 import { askGroup, steadyPort } from "./platform-failure.ts";
 
 /** Packages that wait to be activated. */
@@ -84,14 +86,13 @@ export class ObjectCluster implements Cluster {
   readonly #maps = new ShardMaps();
   readonly secret: Uint8Array;
   readonly sessions: DeploySessions;
-  #application: StoredApplication | undefined;
-  /** What was said of the last deployment made here; what a core says of a stored one has no warnings. */
-  #report: DeployReport | undefined;
+  readonly #known: KnownApplication;
 
   private constructor(options: ObjectClusterOptions, secret: Uint8Array) {
     this.#options = options;
     this.secret = secret;
     const { port } = options;
+    this.#known = new KnownApplication(port, options.isolate);
     this.sessions = {
       add: (bytes, base) => port.registry().addSession(bytes, SESSIONS_KEPT, base),
       get: (session) => port.registry().session(session),
@@ -115,9 +116,8 @@ export class ObjectCluster implements Cluster {
   }
 
   /** Takes the newest application there is. */
-  async refresh(): Promise<void> {
-    const newest = await this.#options.port.registry().application();
-    if (newest !== undefined) this.#take(newest);
+  refresh(): Promise<void> {
+    return this.#known.refresh();
   }
 
   partition(key: PartitionKey): EmbeddingHandle {
@@ -176,6 +176,10 @@ export class ObjectCluster implements Cluster {
   }
 
   query(request: SearchRequest): QueryHandle {
+    return new ObjectQuery(this.#known, () => this.#query(request));
+  }
+
+  #query(request: SearchRequest): QueryHandle {
     const bytes = encodeNow(request);
     const query = this.#engine.query(bytes);
     return new ClusterQuery(query, this.#placeOf(query, bytes), beganMs(request));
@@ -251,6 +255,7 @@ export class ObjectCluster implements Cluster {
   }
 
   async checkVisit(visit: Visit, operation?: MassOperation): Promise<void> {
+    await this.#known.look();
     visitNowhere(this.#engine, visit, operation);
   }
 
@@ -362,9 +367,10 @@ export class ObjectCluster implements Cluster {
     try {
       await this.refresh();
       const { application, report } = await deployFenced(applicationPackage, { ...this.#setting(), base });
-      this.#take(application);
-      this.#report = await withMissingModels(report, this.#options.embedder);
-      return this.#report;
+      this.#known.take(application);
+      const told = await withMissingModels(report, this.#options.embedder);
+      this.#known.note(application, told);
+      return told;
     } catch (error) {
       throw serviceError(error);
     }
@@ -380,14 +386,14 @@ export class ObjectCluster implements Cluster {
     return { ...this.#options, storage: this.#storage(), validator, documents: this, lookMs: OBJECTS_LOOK_MS };
   }
 
-  applicationNumber: Cluster["applicationNumber"] = () => this.refresh().then(() => this.#application?.number ?? 0);
+  applicationNumber: Cluster["applicationNumber"] = () => this.refresh().then(() => this.#known.number);
 
   applicationPackage(): Uint8Array | undefined {
-    return this.#application?.bytes;
+    return this.#known.stored?.bytes;
   }
 
   application(): DeployReport | undefined {
-    return this.#report ?? this.#options.isolate.report;
+    return this.#known.report;
   }
 
   readonly models: NonNullable<Cluster["models"]> = () => this.#models.states();
@@ -411,13 +417,6 @@ export class ObjectCluster implements Cluster {
     return this.#options.isolate.engine;
   }
 
-  #take(application: StoredApplication): void {
-    if (application.number <= (this.#application?.number ?? 0)) return;
-    this.#application = application;
-    this.#report = undefined;
-    this.#options.isolate.deploy(application);
-  }
-
   /** The registry is what stores. */
   #storage(): Storage {
     return {
@@ -426,14 +425,14 @@ export class ObjectCluster implements Cluster {
       openBucket: () => {
         throw new Error("a cluster of objects has no buckets of its own");
       },
-      readApplication: () => this.#application,
+      readApplication: () => this.#known.stored,
       storeApplication: () => undefined,
       close: () => undefined,
     };
   }
 
   #waiting(timeoutMs: number, { made }: Pick<ShardName, "made"> = WHOLE): ObjectWaiting {
-    return { messages: MESSAGES, application: this.#application?.number ?? 0, timeoutMs, ...(made !== 0 && { made }) };
+    return { messages: MESSAGES, application: this.#known.number, timeoutMs, ...(made !== 0 && { made }) };
   }
 
   #searching({ timeoutMs, startMs }: CallerWaiting, shard: ShardName = WHOLE): ObjectWaiting {
@@ -470,9 +469,11 @@ export class ObjectCluster implements Cluster {
     call: (group: GroupCalls, given: Given) => Promise<ObjectReply<Result>>,
     given: Given,
   ): Promise<{ readonly result: Result; readonly shard?: ShardRecord } | Moved> {
+    const looking = this.#known.look();
+    if (looking !== undefined) await looking;
     const name = objectName(key, shard.number);
     const reply = await askGroup(this.#options.port, name, { writes, mayRepeat: !writes }, call, given);
-    if (reply.application > (this.#application?.number ?? 0)) await this.refresh();
+    if (reply.application > this.#known.number) await this.refresh();
     if ("failed" in reply) throw new ServiceError(reply.failed);
     if ("moved" in reply) return { moved: reply.moved ?? undefined };
     return { result: reply.ok, ...(reply.shard && { shard: reply.shard }) };
