@@ -278,6 +278,8 @@ export class GroupObject implements GroupCalls {
       this.number === 0 && !served.host.shard(this.#key).isStored
         ? await this.#unlist()
         : await restGroup(this.#resting(served), () => this.split());
+    // A directory that was restored to a time before knows nothing of it: the next write has it listed.
+    served.isListed = false;
     return this.#erasing === undefined ? waitMs : Math.min(waitMs, REST_MS);
   }
 
