@@ -16,7 +16,7 @@ import {
   type ServiceError,
   shownId,
 } from "@brooklet/core";
-import type { Bucket, Partitions, StoredManifest } from "@brooklet/store";
+import { type Bucket, type Partitions, type StoredManifest, StoreError } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import type { LoadOutcome, Outcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
@@ -48,19 +48,51 @@ export interface LoadPlace {
 /** A load that others disturb so often goes to the tail instead, which nothing can disturb. */
 const ATTEMPTS = 3;
 
+/** Stored, an operation has at most so many times the bytes of its JSON: a number of one digit may have eight. */
+const STORED_TIMES_MAX = 8;
+
 /** Loads operations; what comes of each, but for those that are simply done. Never rejects. */
 export async function loadPartition(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
   try {
-    const isWorthSegments = load.count >= LOAD_SEGMENT_OPERATIONS || load.operations.length >= LOAD_SEGMENT_BYTES;
-    for (let attempt = 0; isWorthSegments && maySegment(place, load) && attempt < ATTEMPTS; attempt += 1) {
-      const loaded = await place.maintenance.alone(() => intoSegments(place, load, deadline));
-      if (loaded !== undefined) return outcomesOf(loaded.outcomes);
-    }
-    return await intoTail(place, load, deadline);
+    const long = await tooLong(place, load, deadline);
+    if (long.size === 0) return await loadAll(place, load, deadline);
+    const all = operationsOf(load);
+    const others = [...all.keys()].filter((index) => !long.has(index));
+    const told = others.length === 0 ? [] : await loadAll(place, partOf(all, others, load), deadline);
+    const outcome = failedOutcome(place.failure(new StoreError("large", "an operation of a feed is too long")));
+    const refused = Array.from(long, (index) => ({ index, outcome }));
+    return [...told.map((one) => ({ ...one, index: others[one.index] ?? 0 })), ...refused];
   } catch (error) {
     const failed = failedOutcome(place.failure(error));
     return Array.from({ length: load.count }, (_, index) => ({ index, outcome: failed }));
   }
+}
+
+/**
+ * The operations that a tail would refuse, since a value may have no more bytes. As a part of segments they would be stored, and could be
+ * neither updated nor given to another shard, which takes operations: their group would never be split.
+ */
+async function tooLong(place: LoadPlace, load: Load, deadline: Deadline): Promise<ReadonlySet<number>> {
+  const { valueBytesMax = Number.POSITIVE_INFINITY } = place.bucket.store;
+  const bytesMax = valueBytesMax / STORED_TIMES_MAX;
+  const long = new Set<number>();
+  if (load.operations.length <= bytesMax) return long;
+  const all = operationsOf(load);
+  for (const [index, { length }] of all.entries()) {
+    const made = length > bytesMax ? await forTail(place, partOf(all, [index], load), deadline) : undefined;
+    if (made?.operations.some(({ bytes }) => bytes.length > valueBytesMax)) long.add(index);
+  }
+  return long;
+}
+
+/** Loads operations of which none is too long. */
+async function loadAll(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
+  const isWorthSegments = load.count >= LOAD_SEGMENT_OPERATIONS || load.operations.length >= LOAD_SEGMENT_BYTES;
+  for (let attempt = 0; isWorthSegments && maySegment(place, load) && attempt < ATTEMPTS; attempt += 1) {
+    const loaded = await place.maintenance.alone(() => intoSegments(place, load, deadline));
+    if (loaded !== undefined) return outcomesOf(loaded.outcomes);
+  }
+  return await intoTail(place, load, deadline);
 }
 
 /**

@@ -50,6 +50,7 @@ async function setting() {
     cores.push(core);
     return core;
   });
+  platform.takesLongValues = true;
   const cluster = await platform.open();
   await cluster.deploy(packageOf({ page: PAGE }));
   // That in which a package was validated is given up: the core of the objects is the largest.

@@ -9,6 +9,7 @@ import {
   type ObjectSqlStorage,
   OnePartitionStore,
   RegistryStore,
+  type SqlConnection,
   StoreError,
 } from "@brooklet/store";
 import Database from "better-sqlite3";
@@ -71,6 +72,8 @@ export class Platform {
   refusal: Error | undefined;
   /** The name of an object whose database takes nothing more until what is in it is dropped. */
   full: string | undefined;
+  /** Whether databases take values of any length, as no platform does. */
+  takesLongValues = false;
   /** What the platform throws in place of setting the alarm of a group. */
   alarmRefusal: Error | undefined;
   /** Told of each use of a storage before it is done; what it throws is thrown in place of it. */
@@ -316,20 +319,22 @@ export class Platform {
       ...(this.#shardBytes !== undefined && { shardBytes: this.#shardBytes }),
       ...(this.admission !== undefined && { admission: this.admission }),
       isolate: this.isolate,
-      connection: durableObject(
-        {
-          sql: {
-            exec: (...asked) => {
-              if (this.refusal !== undefined && !asked[0].startsWith("SELECT")) throw this.refusal;
-              if (this.full === name && asked[0].startsWith("DROP")) this.full = undefined;
-              if (this.full === name && asked[0].startsWith("INSERT"))
-                throw new Error("database or disk is full: SQLITE_FULL");
-              return told.sql.exec(...asked);
+      connection: this.#limited(
+        durableObject(
+          {
+            sql: {
+              exec: (...asked) => {
+                if (this.refusal !== undefined && !asked[0].startsWith("SELECT")) throw this.refusal;
+                if (this.full === name && asked[0].startsWith("DROP")) this.full = undefined;
+                if (this.full === name && asked[0].startsWith("INSERT"))
+                  throw new Error("database or disk is full: SQLITE_FULL");
+                return told.sql.exec(...asked);
+              },
             },
+            transactionSync: (work) => told.transactionSync(work),
           },
-          transactionSync: (work) => told.transactionSync(work),
-        },
-        machine.billed,
+          machine.billed,
+        ),
       ),
       removeAll: async () => {
         await this.removal?.();
@@ -360,6 +365,10 @@ export class Platform {
       onProblem: (problem) => this.problems.push(problem),
     });
     return machine.group;
+  }
+
+  #limited(connection: SqlConnection): SqlConnection {
+    return this.takesLongValues ? { ...connection, valueBytesMax: undefined } : connection;
   }
 
   /** The failure of the call that is made now. */

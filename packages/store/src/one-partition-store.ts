@@ -131,6 +131,10 @@ export class OnePartitionStore implements Partitions {
     this.#loaded = this.#load();
   }
 
+  get valueBytesMax(): number | undefined {
+    return this.#sql.valueBytesMax;
+  }
+
   get firstFreeSegment(): number {
     return this.#loaded?.about.nextSegment ?? 1;
   }

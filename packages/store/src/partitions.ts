@@ -72,6 +72,8 @@ export interface BlockReceiver {
 
 /** Partitions of one database. All calls are synchronous; those that write are one transaction each. */
 export interface Partitions {
+  /** An operation of more bytes is no value that the database takes; nothing: it takes what SQLite does. */
+  readonly valueBytesMax?: number | undefined;
   /** Number of the deployed application: partitions made now are written with it. */
   application: number;
   /** The first number that no segment has or had. */

@@ -19,6 +19,8 @@ export interface Sql {
   run(statement: string, ...bindings: readonly SqlValue[]): void;
   /** Everything `work` does, or nothing. Refuses a promise: a partition never awaits. */
   transaction<Result>(work: () => Result): Result;
+  /** Values of more bytes are refused; nothing: SQLite's own limit. */
+  readonly valueBytesMax?: number | undefined;
   /** What is kept beside the database, by which it is seen that it is not as it was left. Nothing: nothing is. */
   readonly guard?: Guard;
   /** Where blobs can be had faster, if there is such a way. */

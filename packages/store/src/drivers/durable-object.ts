@@ -26,6 +26,9 @@ export interface BilledRows {
   written: number;
 }
 
+/** What the platform takes of a value, and of a row. */
+const VALUE_BYTES_MAX: number = 2 << 20;
+
 /** The port over the storage of an object, which nobody closes. `billed` is counted up by what is read and written. */
 export function durableObject(storage: ObjectSqlStorage, billed: BilledRows = { read: 0, written: 0 }): SqlConnection {
   const exec = <Row>(statement: string, bindings: readonly SqlValue[]): Row[] => {
@@ -41,6 +44,7 @@ export function durableObject(storage: ObjectSqlStorage, billed: BilledRows = { 
     }
   };
   return {
+    valueBytesMax: VALUE_BYTES_MAX,
     all: <Row>(statement: string, ...bindings: readonly SqlValue[]) => exec<Row>(statement, bindings),
     run: (statement, ...bindings) => {
       exec(statement, bindings);
