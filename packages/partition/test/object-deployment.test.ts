@@ -76,6 +76,17 @@ test("a search of all groups is answered though some of them have a newer applic
   expect(await everywhere(behind, 'select * from note where title contains "red"')).toEqual([200, groups.length]);
 });
 
+test("a search of all groups is by the application of its isolate, of which others there heard first", async () => {
+  const { platform, deploying } = await twoGateways();
+  const isolate = makeIsolate(makeEngine);
+  const [asking, beside] = [await platform.open(isolate), await platform.open(isolate)];
+  platform.isolate = makeIsolate(makeEngine);
+  for (const group of ["alice", "bob"]) expect(await put(asking, group, { title: "red" })).toEqual({ status: 200 });
+  await deploying.deploy(packageOf({ note: WITH_TAG }));
+  await beside.refresh();
+  expect(await everywhere(asking, 'select * from note where title contains "red"')).toEqual([200, 2]);
+});
+
 test("a gateway hears of a deployment though it asks no object that did", async () => {
   const { platform, deploying, behind } = await twoGateways();
   const yql = 'select * from note where tag contains "x"';

@@ -32,6 +32,11 @@ export class KnownApplication {
     return this.#stored?.number ?? 0;
   }
 
+  /** The number of what queries are opened by: an object of the same isolate may have heard of a newer one. */
+  get numberHere(): number {
+    return Math.max(this.number, this.#isolate.number);
+  }
+
   get report(): DeployReport | undefined {
     return this.#report ?? this.#isolate.report;
   }

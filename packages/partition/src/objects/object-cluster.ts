@@ -432,7 +432,7 @@ export class ObjectCluster implements Cluster {
   }
 
   #waiting(timeoutMs: number, { made }: Pick<ShardName, "made"> = WHOLE): ObjectWaiting {
-    return { messages: MESSAGES, application: this.#known.number, timeoutMs, ...(made !== 0 && { made }) };
+    return { messages: MESSAGES, application: this.#known.numberHere, timeoutMs, ...(made !== 0 && { made }) };
   }
 
   #searching({ timeoutMs, startMs }: CallerWaiting, shard: ShardName = WHOLE): ObjectWaiting {

@@ -26,7 +26,7 @@ export class ObjectQuery implements QueryHandle {
 
   constructor(known: KnownApplication, open: () => QueryHandle) {
     [this.#known, this.#open] = [known, open];
-    [this.#query, this.#application] = [open(), known.number];
+    [this.#query, this.#application] = [open(), known.numberHere];
   }
 
   get scope(): SearchScope | undefined {
@@ -55,11 +55,11 @@ export class ObjectQuery implements QueryHandle {
   }
 
   get #isOld(): boolean {
-    return this.#application !== this.#known.number;
+    return this.#application !== this.#known.numberHere;
   }
 
   #openAnew(): void {
-    const [before, application] = [this.#query, this.#known.number];
+    const [before, application] = [this.#query, this.#known.numberHere];
     const after = this.#open();
     // Who asks may reach what the query addressed when it was opened.
     if (!isSame(before.scope, after.scope)) {
