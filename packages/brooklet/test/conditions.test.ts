@@ -245,6 +245,32 @@ test("what was read fulfils the condition of a write, of numbers of either preci
   }
 });
 
+test("stored documents are selected by the keys and weights of their sets, and by keys that are numbers", async () => {
+  const tally = schema("tally", {
+    labels: weightedSet(string()),
+    years: weightedSet(int()),
+    byYear: map(int(), string()),
+    part: struct({ labels: weightedSet(string()) }),
+  });
+  await using db = await open({ schemas: [tally] });
+  const alice = db.group("alice");
+  const labels = { work: 3, home: 1 };
+  await alice.put(tally, "1", { labels, years: { 2020: 2 }, byYear: { 2021: "a" }, part: { labels } });
+  await alice.put(tally, "2", { labels: { sea: 9 }, years: { 1999: 5 }, byYear: {}, part: { labels: {} } });
+  const selected = async (where: Parameters<typeof alice.visit<typeof tally>>[1]) => {
+    const ids: string[] = [];
+    for await (const { id } of alice.visit(tally, where)) ids.push(id);
+    return ids;
+  };
+  expect(await selected({ where: (it) => it.labels.key.is("work") })).toEqual(["1"]);
+  expect(await selected({ where: (it) => it.labels.key.prefix("se").and(it.labels.value.gt(8)) })).toEqual(["2"]);
+  expect(await selected({ where: (it) => it.labels.entry("home").is(1) })).toEqual(["1"]);
+  expect(await selected({ where: (it) => it.labels.entry("home").isUnset() })).toEqual(["2"]);
+  expect(await selected({ where: (it) => it.part.labels.entry("work").ge(3) })).toEqual(["1"]);
+  expect(await selected({ where: (it) => it.years.key.lt(2000).and(it.years.entry("1999").is(5)) })).toEqual(["2"]);
+  expect(await selected({ where: (it) => it.byYear.key.ge(2021).and(it.byYear.entry("2021").is("a")) })).toEqual(["1"]);
+});
+
 const WORDS = ["and", "as", "asc", "contains", "false", "from", "in", "null", "or", "timeout", "true", "From"];
 
 test.each(WORDS)("a member that is called as the word %s of YQL is asked for together with others", async (word) => {

@@ -10,6 +10,7 @@ import { demandKind, invalidArgument, refuseUnknown, unexpectedAnswer } from "./
 import { exchange } from "./exchange.ts";
 import { type Hit, readResult, wholeRoot } from "./hit/result.ts";
 import { type Query, query } from "./query.ts";
+import { memberOf } from "./schema/check.ts";
 import type { Field } from "./schema/field.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import type { SearchOptions, SortOrder } from "./search-options.ts";
@@ -128,7 +129,7 @@ function checkOptions(options: Readonly<Record<string, unknown>>): void {
 function sortedFields(schema: AnySchema, orderBy: PageRequest["orderBy"] = []): SortedField[] {
   return [orderBy].flat().map((given) => {
     const { name, isDescending } = typeof given === "string" ? keyOfText(given) : keyOfOrder(given as SortOrder);
-    const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+    const field = memberOf(schema.fields, name) as Field | undefined;
     if (field === undefined)
       throw invalidArgument(`a cursor cannot be ordered by '${name}': give fields of the schema`);
     const { type, indexing } = field.definition;
@@ -227,7 +228,7 @@ function nextOf(
 ): string {
   const prefix = `id:${set.namespace}:${set.type}:g=${set.group}:`;
   if (!id.startsWith(prefix)) throw unexpectedAnswer(`a page showed ${shownId(id)}, which is not of the group`);
-  const values = sorted.map(({ name, field }) => keyValue(name, field, fields[name]));
+  const values = sorted.map(({ name, field }) => keyValue(name, field, memberOf(fields, name)));
   const position: Position = { order, values, id: id.slice(prefix.length) };
   return encodeBase64(new TextEncoder().encode(JSON.stringify([position.order, position.values, position.id])), "url");
 }

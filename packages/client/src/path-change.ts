@@ -1,8 +1,9 @@
 /** Changes of parts of fields by their path, `people[0].seen` or `counts{work}`: typed by what is there, checked as it is. */
 import { suggestion } from "@brooklet/wire";
 import { invalidArgument } from "./error.ts";
+import { memberOf } from "./schema/check.ts";
 import type { Codec, Position } from "./schema/codec.ts";
-import type { FieldMap, ShapeOf } from "./schema/field.ts";
+import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
 import type { AnySchema } from "./schema/schema.ts";
 
 /** What can become of a part that is a value of this type. */
@@ -111,7 +112,7 @@ interface Part {
 /** The part of a field that a path names. */
 function partOf(schema: AnySchema, path: string, refuse: (reason: string) => Error): Part {
   const [name = ""] = /^\w*/.exec(path) ?? [];
-  const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+  const field = memberOf(schema.fields, name) as Field | undefined;
   if (field === undefined) throw refuse(`there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
   if (field.definition.made !== undefined) throw refuse("the server makes it of other fields");
   let part: Part = { codec: field.codec, isElement: false };

@@ -9,6 +9,7 @@ import { demandKind, excerpt, invalidArgument } from "./error.ts";
 import type { Position } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
+import type { IntegerConditions, MapConditions, OrderConditions } from "./schema/field-condition.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { Selection, selectionLiteral } from "./selection-clause.ts";
@@ -55,9 +56,9 @@ export interface ListSelections<Element> {
   at(index: number, value: Element): Selection;
 }
 
-/** What maps offer: one of their keys, one of their values, or the value of a key. */
-export interface MapSelections<Value> extends AnySelections {
-  readonly key: TextSelections;
+/** What maps and weighted sets offer: one of their keys, one of their values or weights, or that of a key. */
+export interface MapSelections<Value, Key = string> extends AnySelections {
+  readonly key: SelectionsOfValue<Key>;
   readonly value: SelectionsOfValue<Value>;
   entry(key: string): SelectionsOfValue<Value>;
 }
@@ -82,15 +83,15 @@ export type SelectionsOfValue<Value> = [Value] extends [string]
                 ? ValueSelections<Element> & ListSelections<Element>
                 : [Element] extends [readonly unknown[] | Date]
                   ? AnySelections
-                  : AnySelections & MemberSelections<Element>
+                  : StructSelections<Element>
               : [Value] extends [Readonly<Record<string, unknown>>]
                 ? string extends keyof Value
                   ? MapSelections<Value[keyof Value]>
-                  : AnySelections & MemberSelections<Value>
+                  : StructSelections<Value>
                 : AnySelections;
 
-/** What the members of a struct offer; of a list of structs one that fulfils it is enough. */
-type MemberSelections<Struct> = {
+/** What a struct and its members offer, of which one may be named `isSet`; of a list of structs one that fulfils it is enough. */
+type StructSelections<Struct> = Omit<AnySelections, keyof Struct> & {
   readonly [Name in keyof Struct]-?: SelectionsOfValue<NonNullable<Struct[Name]>>;
 };
 
@@ -100,8 +101,19 @@ type SelectionsOfShape<Shape extends FieldShape> = [Shape["input"]] extends [nev
   : Shape["inHits"] extends true
     ? Shape["kind"] extends "json"
       ? AnySelections
-      : SelectionsOfValue<Shape["output"]>
+      : [Shape["output"], KeyOf<Shape>] extends [Readonly<Record<string, infer Value>>, number]
+        ? MapSelections<Value, number>
+        : SelectionsOfValue<Shape["output"]>
     : AnySelections;
+
+/** The numbers that are keys of a map or a set with this shape, which its values have as texts. */
+type KeyOf<Shape extends FieldShape> = Shape["kind"] extends "weighted"
+  ? Shape["conditions"] extends IntegerConditions
+    ? number
+    : string
+  : Shape["conditions"] extends MapConditions<OrderConditions<number>, unknown>
+    ? number
+    : string;
 
 /** What a condition is given. */
 export type SelectionsOf<Fields extends FieldMap> = {
@@ -234,15 +246,20 @@ function selectionsOf(path: string, type: DataType, place: string): object {
     };
     Object.defineProperty(own, name, { value: refuse, configurable: true });
   }
-  const below: Readonly<Record<string, DataType>> =
-    type.kind === "map" ? { key: type.key, value: type.value } : membersOf(type);
-  for (const [name, member] of Object.entries(below))
+  const entries = entriesOf(type);
+  for (const [name, member] of Object.entries(entries ?? membersOf(type)))
     Object.defineProperty(own, name, { value: selectionsOf(`${path}.${name}`, member, place), configurable: true });
-  if (type.kind === "map") {
-    const entry = (key: string): object => selectionsOf(`${path}{${selectionLiteral(key)}}`, type.value, place);
+  if (entries !== undefined) {
+    const entry = (key: string): object => selectionsOf(`${path}{${selectionLiteral(key)}}`, entries.value, place);
     Object.defineProperty(own, "entry", { value: entry });
   }
   return own;
+}
+
+/** What the keys and values of a map are, or the elements and weights of a set. */
+function entriesOf(type: DataType): { readonly key: DataType; readonly value: DataType } | undefined {
+  if (type.kind === "map") return { key: type.key, value: type.value };
+  return type.kind === "weightedset" ? { key: type.element, value: { kind: "primitive", name: "int" } } : undefined;
 }
 
 /** The members of a struct, or of the structs of a list. */

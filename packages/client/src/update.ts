@@ -3,6 +3,7 @@
 import { suggestion } from "@brooklet/wire";
 import { invalidArgument } from "./error.ts";
 import { calculationOf, checkPaths, encodePaths, isObject, operationOf } from "./path-change.ts";
+import { memberOf } from "./schema/check.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -57,7 +58,7 @@ export function encodeUpdate(
   const encoded: Record<string, object> = {};
   for (const [name, change] of Object.entries(changes)) {
     if (change === undefined) continue;
-    const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+    const field = memberOf(schema.fields, name) as Field | undefined;
     if (field === undefined) throw refuse(`there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
     const operation = operationOf(change);
     if (operation === undefined) throw refuse(`'${name}' needs one operation, such as { assign: … }`);

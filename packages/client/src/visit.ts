@@ -7,8 +7,9 @@ import { shownId } from "./document-id.ts";
 import { BrookletError, demandKind, invalidArgument, type Kind, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import { CONSISTENCY, type Consistency } from "./request-options.ts";
+import { memberOf } from "./schema/check.ts";
 import { decodeMembers } from "./schema/codec.ts";
-import type { FieldMap } from "./schema/field.ts";
+import type { Field, FieldMap } from "./schema/field.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
 import { type AnySchema, hasBigints } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
@@ -139,7 +140,7 @@ export async function updateWhere<S extends AnySchema>(
   demandKind("fields", fields, "an object");
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const assigned = given.map(([name, value]) => {
-    const field = set.schema.fields[name];
+    const field = memberOf(set.schema.fields, name) as Field | undefined;
     if (field === undefined) throw invalidArgument(`schema ${set.schema.name} has no field '${name}'`);
     const checked = field.codec.zod.safeParse(value);
     const problem = checked.success ? undefined : checked.error.issues[0]?.message;

@@ -13,6 +13,7 @@ import {
   type InferInput,
   int,
   json,
+  map,
   oneOf,
   position,
   query,
@@ -133,7 +134,9 @@ describe("searches", () => {
       facts: array(json()),
       people: array(struct({ age: int(), tags: array(string()) })),
       rows: array(array(string())),
-      grid: struct({ rows: array(array(int())) }),
+      grid: struct({ rows: array(array(int())), tags: array(string()) }),
+      byName: map(string(), struct({ tags: array(string()), counts: map(string(), int()) })),
+      odd: array(struct({ at: string(), sameElement: int() })),
       weights: array(weightedSet(text())),
       tracks: array(array(struct({ age: int() }))),
     });
@@ -141,7 +144,12 @@ describe("searches", () => {
     it.names.sameElement((name) => name.is("a").or(name.prefix("b"), name.fuzzy("c")));
     it.texts.sameElement((part) => part.contains("a").and(part.phrase("b", "c"), part.prefix("d"), part.text("e")));
     it.states.sameElement((state) => state.is("open"));
-    it.people.sameElement((person) => person.age.gt(1).and(person.age.in([2]), person.tags.at(0, "a")));
+    it.people.sameElement((person) => person.age.gt(1).and(person.age.in([2]), person.tags.is("a")));
+    it.people.tags.is("a").and(it.people.at(0, "a"), it.grid.tags.at(0, "a"), it.byName.value.tags.is("a"));
+    it.odd.at.is("a").and(
+      it.odd.sameElement.is(1),
+      it.byName.sameElement((entry) => entry.value.counts.key.is("a")),
+    );
     it.names.at(0, "a").and(it.sizes.at(0, 1), it.flags.at(0, true), it.ids.at(0, 1n), it.states.at(0, "done"));
     it.times.at(0, new Date()).and(it.people.at(0, "a"));
     void (() => {
@@ -173,6 +181,18 @@ describe("searches", () => {
       it.times.at(0, 1);
       // @ts-expect-error a place is no number
       it.places.at(0, 1);
+      // @ts-expect-error the numbered elements are the structs: what is listed in them has no numbers of its own
+      it.people.tags.at(0, "a");
+      // @ts-expect-error nor in an element of them
+      it.people.sameElement((person) => person.tags.at(0, "a"));
+      // @ts-expect-error nor in the values of a map
+      it.byName.value.tags.at(0, "a");
+      // @ts-expect-error and no entries of its own that fulfil all of a condition
+      it.byName.value.counts.sameElement((entry) => entry.key.is("a"));
+      // @ts-expect-error nor within such a condition
+      it.byName.sameElement((entry) => entry.value.tags.sameElement((tag) => tag.is("a")));
+      // @ts-expect-error a member of that name is the member
+      it.odd.at(0, "a");
       // @ts-expect-error what is in lists of lists is not searched
       it.rows.is("a");
       // @ts-expect-error within a struct neither

@@ -99,6 +99,29 @@ test("what is added to, computed with or asked of a document is what can be", ()
   };
 });
 
+test("keys of maps and sets are selected as what they are in the schema", () => {
+  const tally = schema("tally", {
+    byYear: map(int(), string()),
+    labels: weightedSet(string()),
+    years: weightedSet(int()),
+    marks: struct({ isSet: string(), isUnset: int() }),
+  });
+  () => {
+    void group.removeWhere(tally, (it) => it.byYear.key.gt(2020).and(it.byYear.entry("2021").is("a")));
+    void group.removeWhere(tally, (it) => it.labels.key.prefix("a").and(it.labels.value.ge(3), it.years.key.is(2020)));
+    void group.removeWhere(tally, (it) => it.years.entry("2020").is(1).and(it.labels.entry("a").isUnset()));
+    void group.removeWhere(tally, (it) => it.marks.isSet.is("a").and(it.marks.isUnset.gt(1)));
+    // @ts-expect-error: a year is a number
+    void group.removeWhere(tally, (it) => it.byYear.key.is("2020"));
+    // @ts-expect-error: a label is a text
+    void group.removeWhere(tally, (it) => it.labels.key.is(1));
+    // @ts-expect-error: so is it in a set
+    void group.removeWhere(tally, (it) => it.years.key.is("2020"));
+    // @ts-expect-error: a member of that name is the member
+    void group.removeWhere(tally, (it) => it.marks.isSet());
+  };
+});
+
 test("conditions, selections and changes are of these types", () => {
   () => {
     const { conditions } = task;

@@ -31,7 +31,8 @@ export class Draft {
 
   constructor(schema: AnySchema, group: string, document: StoredDocument) {
     this.#schema = schema;
-    this.document = document;
+    // Without what every object inherits: a field may be named `constructor`.
+    this.document = { ...document, fields: Object.assign(Object.create(null), document.fields) };
     this.place = { group, id: shownId(document.id) };
   }
 

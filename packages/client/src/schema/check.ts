@@ -150,7 +150,7 @@ function typeName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value !== "object" || Object.getPrototypeOf(value) === Object.prototype) return typeof value;
-  return ("constructor" in value && value.constructor?.name) || "object";
+  return (value.constructor as object["constructor"] | undefined)?.name || "object";
 }
 
 /** Values for which a test is true. */
@@ -189,8 +189,8 @@ export function numbers(minimum?: number, maximum?: number): Check<number> {
   return new KindCheck(
     { type: "number" },
     (value, issues) => {
-      if (typeof value !== "number" || !Number.isFinite(value)) return addType(issues, "number", value);
-      addBounds(issues, value, { origin: "number", minimum, maximum });
+      if (!Number.isFinite(value)) return addType(issues, "number", value);
+      addBounds(issues, value as number, { origin: "number", minimum, maximum });
     },
     { minimum, maximum },
   ) as Check as Check<number>;
@@ -205,11 +205,13 @@ export function integers(
   return new KindCheck(
     { type: "number" },
     (value, issues) => {
-      if (typeof value !== "number" || !Number.isFinite(value)) return addType(issues, "number", value);
+      if (!Number.isFinite(value)) return addType(issues, "number", value);
       if (!Number.isInteger(value)) return addType(issues, "int", value);
-      if (Number.isSafeInteger(value)) return addBounds(issues, value, { origin: "number", minimum, maximum, why });
       const exact = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-      addBounds(issues, value, { origin: "int", ...exact });
+      const bounds = Number.isSafeInteger(value)
+        ? { origin: "number", minimum, maximum, why }
+        : { origin: "int", ...exact };
+      addBounds(issues, value as number, bounds);
     },
     { format: "safeint", minimum, maximum },
   ) as Check as Check<number>;
@@ -302,13 +304,19 @@ function isPlain(value: unknown): value is object {
   return typeof made !== "function" || Object.hasOwn(Object(made.prototype), "isPrototypeOf");
 }
 
+/** A member of an object, unless it is what every object inherits: fields may be named `constructor` or `toString`. */
+export function memberOf(value: object, name: string): unknown {
+  const member = value[name as never];
+  return member === {}[name as never] ? undefined : member;
+}
+
 /** Objects with these members and no others. */
 export function objects(shape: Readonly<Record<string, Check>>): Check<Readonly<Record<string, unknown>>> {
   const members = Object.entries(shape).map(([name, check]) => [name, lookOf(check)] as const);
   const kind = { type: "object", shape, catchall: { _zod: { def: { type: "never" }, traits: new Set(["$ZodType"]) } } };
   return new KindCheck(kind, (value, issues) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return addType(issues, "object", value);
-    for (const [name, look] of members) lookAt(look, name, (value as Record<string, unknown>)[name], issues);
+    for (const [name, look] of members) lookAt(look, name, memberOf(value, name), issues);
     const keys: string[] = [];
     for (const key in value) if (!Object.hasOwn(shape, key)) keys.push(key);
     if (keys.length === 0) return;

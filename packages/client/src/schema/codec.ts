@@ -4,7 +4,19 @@
  */
 import { decodeBase64, encodeBase64 } from "@brooklet/wire";
 import { unexpectedAnswer } from "../error.ts";
-import { bytes, type Check, integers, lists, numbers, objects, orNone, records, texts, truths } from "./check.ts";
+import {
+  bytes,
+  type Check,
+  integers,
+  lists,
+  memberOf,
+  numbers,
+  objects,
+  orNone,
+  records,
+  texts,
+  truths,
+} from "./check.ts";
 
 /** How values of one type are checked, written and read. */
 export interface Codec {
@@ -183,7 +195,8 @@ export interface Member {
 function encodeMembers(members: readonly (readonly [string, Member])[], value: Record<string, unknown>): unknown {
   const encoded: Record<string, unknown> = {};
   for (const [name, { codec, defaultValue }] of members) {
-    const given = value[name] === undefined ? defaultValue?.value : value[name];
+    let given = memberOf(value, name);
+    if (given === undefined) given = defaultValue?.value;
     if (given !== undefined) encoded[name] = codec.encode(given);
   }
   return encoded;
@@ -201,9 +214,10 @@ export function decodeMembers(
 ): Record<string, unknown> {
   const decoded: Record<string, unknown> = {};
   for (const name of wanted) {
-    const member = members[name];
+    const member = memberOf(members, name) as Member | undefined;
     if (member === undefined) continue;
-    if (json[name] !== undefined) decoded[name] = inMember(name, () => member.codec.decode(json[name]));
+    const shown = memberOf(json, name);
+    if (shown !== undefined) decoded[name] = inMember(name, () => member.codec.decode(shown));
     else if (member.isOptional || missing === "left out") continue;
     else if (member.codec.empty !== undefined) decoded[name] = member.codec.empty();
     // Written and read, so that nobody shares it.

@@ -59,8 +59,27 @@ type ListConditions<Words, Value> = IndexConditions<Value> &
 type LeafConditions = ValueConditions | PositionConditions | { is(value: never): Condition };
 
 /**
+ * What parts of elements offer: the elements around them are those that have numbers, and that fulfil all of a condition, so that no list or
+ * map among the parts has a number or an element of its own to ask.
+ */
+type PartConditions<Conditions> = unknown extends Conditions
+  ? Conditions
+  : Conditions extends LeafConditions
+    ? "at" extends keyof Conditions
+      ? Omit<Conditions, OfElements>
+      : Conditions
+    : Conditions extends (...given: never[]) => Condition
+      ? Conditions
+      : {
+          readonly [Name in keyof Conditions as Conditions[Name] extends (...given: never[]) => Condition
+            ? Exclude<Name, OfElements>
+            : Name]: PartConditions<Conditions[Name]>;
+        };
+type OfElements = "at" | "sameElement";
+
+/**
  * What lists offer. Places and bytes have no more than each of them has; a struct at a place is asked for what any member is. What is in
- * lists of lists or sets is searched in structs alone.
+ * lists of lists or sets is searched in structs alone. A member of a struct goes before what lists offer under its name.
  */
 type ArrayConditions<Shape extends FieldShape> = Shape["kind"] extends "text" | "sortable"
   ? Shape["conditions"] & ListConditions<WordsOf<Shape["conditions"]>, Shape["output"]>
@@ -70,7 +89,8 @@ type ArrayConditions<Shape extends FieldShape> = Shape["kind"] extends "text" | 
       ? Shape["kind"] extends "array" | "weighted"
         ? unknown
         : Shape["conditions"]
-      : Shape["conditions"] & ListConditions<Shape["conditions"], string | number | boolean>;
+      : StructListConditions<PartConditions<Shape["conditions"]>>;
+type StructListConditions<Parts> = Parts & Omit<ListConditions<Parts, string | number | boolean>, keyof Parts>;
 
 /** A list. */
 export type ArrayField<Element extends Field> = Collection<
@@ -129,7 +149,7 @@ export function weightedSet<Element extends WeighedField>(element: Element): Wei
 export type MapField<Key extends Field, Value extends Field> = Collection<
   Readonly<Record<string, ShapeOf<Value>["output"]>>,
   Readonly<Record<string, ShapeOf<Value>["input"]>>,
-  MapConditions<ShapeOf<Key>["conditions"], ShapeOf<Value>["conditions"]>
+  MapConditions<ShapeOf<Key>["conditions"], PartConditions<ShapeOf<Value>["conditions"]>>
 >;
 
 /**

@@ -73,7 +73,7 @@ export type Infer<S extends AnySchema> = DocumentOf<S["fields"]>;
 /** A document of a schema, as it is given. */
 export type InferInput<S extends AnySchema> = DocumentInputOf<S["fields"]>;
 
-const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const IDENTIFIER = /^[A-Za-z_]\w*$/;
 
 /**
  * Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that.
