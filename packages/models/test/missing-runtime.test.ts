@@ -27,14 +27,17 @@ function linked(modules: string, name: string): void {
 }
 
 /** What was built, installed in a project that lacks the runtime, or has one with this binary. */
-async function installed(binary: string | undefined): Promise<typeof Installed> {
+async function installed(
+  binary: string | undefined,
+  others: readonly string[] = ["@huggingface/tokenizers"],
+): Promise<typeof Installed> {
   const project = mkdtempSync(join(tmpdir(), "brooklet-runtime-"));
   onTestFinished(() => rmSync(project, { recursive: true, force: true }));
   const modules = join(realpathSync(project), "node_modules");
   const own = join(modules, "@brooklet/models");
   for (const part of ["dist", "package.json"])
     cpSync(fileURLToPath(new URL(`../${part}`, import.meta.url)), join(own, part), { recursive: true });
-  for (const name of ["@brooklet/wire", "undici", "@huggingface/tokenizers"]) linked(modules, name);
+  for (const name of ["@brooklet/wire", "undici", ...others]) linked(modules, name);
   if (binary !== undefined) {
     const runtime = join(modules, "onnxruntime-node");
     mkdirSync(runtime);
@@ -71,4 +74,18 @@ test.each([
     code: "BAD_REQUEST",
     message: expect.stringContaining(told) as string,
   });
+});
+
+const NEEDS_RUNTIME = "A model needs the package onnxruntime-node: npm install onnxruntime-node";
+const NEEDS_TOKENIZERS = "A tokenizer needs the package @huggingface/tokenizers: npm install @huggingface/tokenizers";
+
+test("which package a component lacks is known before its model is asked, where that is certain", async () => {
+  const bare = await installed(undefined, []);
+  expect(bare.lackingPackage("bert-embedder")).toBe(NEEDS_RUNTIME);
+  expect(bare.lackingPackage("hugging-face-tokenizer")).toBe(NEEDS_TOKENIZERS);
+  expect(bare.lackingPackage("openai-embedder")).toBeUndefined();
+  const unloadable = await installed("no binary", []);
+  expect(unloadable.lackingPackage("hugging-face-embedder")).toBe(NEEDS_TOKENIZERS);
+  const whole = await installed("no binary");
+  expect(whole.lackingPackage("hugging-face-embedder")).toBeUndefined();
 });

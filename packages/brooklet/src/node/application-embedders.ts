@@ -159,7 +159,7 @@ export class ApplicationEmbedders implements TextEmbedder {
     for (const component of this.#components(application)) {
       const missing = await this.#missingFiles(component.settings);
       const { unfit } = missing.length > 0 ? {} : await this.#fit(component);
-      const texts = unfit === undefined ? missing : [unfit];
+      const texts = unfit === undefined ? [...(await lackingPackages(component)), ...missing] : [unfit];
       if (texts.length > 0) lacking.set(component.id, texts);
     }
     return lacking;
@@ -179,10 +179,9 @@ export class ApplicationEmbedders implements TextEmbedder {
 
   /** Why a model that is here cannot be what the component asks for; else how many values its vectors have, where it says it. */
   async #fit(component: Component): Promise<{ readonly unfit?: string; readonly values?: number | undefined }> {
-    // The runtime is an optional package; where it is missing the first request says so.
-    const models = await import("@brooklet/models/node").catch(() => undefined);
+    const { checkComponent } = await import("@brooklet/models/node");
     try {
-      return { values: await models?.checkComponent(component, this.#surroundings()) };
+      return { values: await checkComponent(component, this.#surroundings()) };
     } catch (error) {
       return { unfit: error instanceof Error ? error.message : String(error) };
     }
@@ -290,6 +289,13 @@ export class ApplicationEmbedders implements TextEmbedder {
 /** How an address is downloaded to where it is looked for. */
 export function pullAdvice(url: string, modelCache: string): string {
   return `run 'brooklet model pull ${url}' (with --model-cache ${modelCache})`;
+}
+
+/** The optional packages that a component needs and nobody has installed. */
+async function lackingPackages({ type }: Component): Promise<readonly string[]> {
+  const { lackingPackage } = await import("@brooklet/models/node");
+  const told = lackingPackage(type);
+  return told === undefined ? [] : [told];
 }
 
 function noFolder(url: string): string {

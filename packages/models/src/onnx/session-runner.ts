@@ -1,12 +1,10 @@
 /** A runner of a pool that is a thread with a session. A thread that ended is started again when it is next asked. */
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
 import type { Worker } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
 import type { BatchRunner } from "../pool/batch-runner.ts";
 import type { SessionData, ThreadReply, ThreadRequest } from "./recipe.ts";
+import { NOT_THERE, noRuntime, RUNTIME, threadScript } from "./runtime.ts";
 
 interface Caller {
   resolve(results: readonly unknown[]): void;
@@ -99,49 +97,25 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   }
 }
 
-/**
- * The compiled script of a thread: beside this file; in `dist`, when this file is run from its source; in the package as it is
- * installed, when this file is in a bundle.
- */
-function threadScript(): string {
-  const folder = import.meta.url.endsWith(".ts") ? "../../dist/onnx" : ".";
-  const script = join(dirname(fileURLToPath(import.meta.url)), folder, "session-thread.js");
-  if (existsSync(script)) return script;
-  const { createRequire } = process.getBuiltinModule("node:module");
-  const require = createRequire(import.meta.url);
-  try {
-    return require.resolve("@brooklet/models/session-thread");
-  } catch {
-    // Some installers show a project this package by way of the one that needs it alone.
-    return createRequire(require.resolve("brooklet")).resolve("@brooklet/models/session-thread");
-  }
-}
-
 /** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
 function modelRefusal(data: SessionData, why: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${why}`);
 }
 
-const RUNTIME = "onnxruntime-node";
-/** How Node says that a package is not there, or that the machine cannot load its binary. */
-const NOT_THERE: ReadonlySet<unknown> = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
+/** How Node says that the machine cannot load a binary. */
 const NOT_LOADED = "ERR_DLOPEN_FAILED";
 
 function threadFailure(data: SessionData, failure: unknown): ServiceError {
   const why = failure instanceof Error ? failure.message : "its thread ended";
   const { code } = Object(failure) as { readonly code?: unknown };
   // No retry mends it: somebody has to install it.
-  if (why.includes(RUNTIME) && NOT_THERE.has(code)) return noRuntime(`npm install ${RUNTIME}`, failure);
-  if (why.includes(RUNTIME) && code === NOT_LOADED)
-    return noRuntime(
-      `its binary cannot be loaded here (${why}); it has some for Linux with glibc, macOS and Windows`,
-      failure,
-    );
+  const refused = (message: string): ServiceError => new ServiceError("BAD_REQUEST", message, { cause: failure });
+  if (why.includes(RUNTIME) && NOT_THERE.has(code)) return refused(noRuntime());
+  if (why.includes(RUNTIME) && code === NOT_LOADED) {
+    const remedy = `its binary cannot be loaded here (${why}); it has some for Linux with glibc, macOS and Windows`;
+    return refused(noRuntime(remedy));
+  }
   return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${why}`, { cause: failure });
-}
-
-function noRuntime(remedy: string, cause: unknown): ServiceError {
-  return new ServiceError("BAD_REQUEST", `A model needs the package ${RUNTIME}: ${remedy}`, { cause });
 }
 
 /** What a run is made of: a tokenizer of another model gives numbers that this one has no rows for. */

@@ -5,6 +5,7 @@ import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
 import { beginningOf, cutOf, type Description } from "./beginning.ts";
 import { FirstPieces, type PieceModel } from "./first-pieces.ts";
+import { noTokenizers, TOKENIZERS } from "./runtime.ts";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
@@ -109,12 +110,11 @@ export class Tokens {
 
 /** The library's class, loaded when a model needs it: it is an optional package, which no bundler may look for either. */
 function tokenizerClass(): typeof Tokenizer {
-  const name = "@huggingface/tokenizers";
   try {
     const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
-    return (require(name) as { readonly Tokenizer: typeof Tokenizer }).Tokenizer;
+    return (require(TOKENIZERS) as { readonly Tokenizer: typeof Tokenizer }).Tokenizer;
   } catch (cause) {
-    throw new ServiceError("BAD_REQUEST", `A tokenizer needs the package ${name}: npm install ${name}`, { cause });
+    throw new ServiceError("BAD_REQUEST", noTokenizers(), { cause });
   }
 }
 

@@ -1,0 +1,67 @@
+/** The optional packages that models run on: which of them a model lacks, and what helps. The thread of a session loads them. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** What runs models. */
+export const RUNTIME = "onnxruntime-node";
+/** What makes tokens of texts. */
+export const TOKENIZERS = "@huggingface/tokenizers";
+/** How Node says that a package is not there. */
+export const NOT_THERE: ReadonlySet<unknown> = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
+
+/** What is said of a model whose runtime cannot be had. */
+export function noRuntime(remedy: string = `npm install ${RUNTIME}`): string {
+  return `A model needs the package ${RUNTIME}: ${remedy}`;
+}
+
+/** What is said of a tokenizer whose package cannot be had. */
+export function noTokenizers(): string {
+  return `A tokenizer needs the package ${TOKENIZERS}: npm install ${TOKENIZERS}`;
+}
+
+/**
+ * Which package a component of this type needs and this process has not, as a sentence with what helps. Nothing is loaded for it: a
+ * package that is there and cannot be loaded is told of when the model is first asked.
+ */
+export function lackingPackage(type: string): string | undefined {
+  if (type === "openai-embedder") return undefined;
+  if (type !== "hugging-face-tokenizer" && isLacking(RUNTIME, threadScript)) return noRuntime();
+  return isLacking(TOKENIZERS, () => import.meta.url) ? noTokenizers() : undefined;
+}
+
+/** Whether it is certain that a package is not there for a script. */
+function isLacking(name: string, script: () => string): boolean {
+  const { createRequire } = process.getBuiltinModule("node:module");
+  let from: string;
+  try {
+    from = script();
+  } catch {
+    return false;
+  }
+  try {
+    createRequire(from).resolve(name);
+    return false;
+  } catch (error) {
+    return NOT_THERE.has((Object(error) as { readonly code?: unknown }).code);
+  }
+}
+
+/**
+ * The compiled script of a thread: beside this file; in `dist`, when this file is run from its source; in the package as it is
+ * installed, when this file is in a bundle.
+ */
+export function threadScript(): string {
+  const folder = import.meta.url.endsWith(".ts") ? "../../dist/onnx" : ".";
+  const script = join(dirname(fileURLToPath(import.meta.url)), folder, "session-thread.js");
+  if (existsSync(script)) return script;
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const require = createRequire(import.meta.url);
+  try {
+    return require.resolve("@brooklet/models/session-thread");
+  } catch {
+    // Some installers show a project this package by way of the one that needs it alone.
+    return createRequire(require.resolve("brooklet")).resolve("@brooklet/models/session-thread");
+  }
+}
