@@ -169,9 +169,9 @@ export async function rewrittenQuestion(
   let rewritten = "";
   for await (const event of chat(model, { messages, ...(signal === undefined ? {} : { signal }) })) {
     if (event.type === "token") rewritten += event.text;
-    // What breaks off in the middle is another question.
-    if (event.type === "finish" && CUT.has(event.reason)) return question;
+    // What breaks off in the middle is another question, and the call of a tool is none.
+    if (event.type === "toolCall" || (event.type === "finish" && CUT.has(event.reason))) return question;
     if (rewritten.length > REWRITTEN_CHARACTERS_MAX) return question;
   }
-  return rewritten.trim() === "" ? question : rewritten.trim();
+  return rewritten.trim() || question;
 }

@@ -79,14 +79,21 @@ export async function* chat(model: LanguageModel, request: ChatRequest): AsyncGe
   try {
     const events = "say" in model ? brought(model, request, watch) : chatEvents(model, request, watch);
     let left = model.answerCharactersMax ?? ANSWER_CHARACTERS_MAX;
+    // The tool that was called, while nothing else is said.
+    let called: string | undefined;
     for await (const event of events) {
-      left -= event.type === "token" ? event.text.length : 0;
+      const text = event.type === "token" ? event.text : "";
+      if (event.type === "toolCall") called ??= event.name;
+      if (text.trim()) called = "";
+      left -= text.length;
       if (left < 0) throw tooLong(model);
       // While the reader takes its time, the model is not late.
       watch.rest();
       yield event;
       watch.progress();
     }
+    // It waits for what does not come: that would be taken for an empty answer.
+    if (called) throw new ChatError("malformed", `The language model only called '${called}': it has no tools`);
   } finally {
     watch.end();
   }

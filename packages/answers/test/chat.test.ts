@@ -68,7 +68,16 @@ describe("a language model", () => {
         response.write(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [piece] } }] })}\n\n`);
       response.end(END);
     });
-    const events = await all({ url: server.url, model: "m" });
+    const events: ChatEvent[] = [];
+    const asked = { messages: MESSAGES };
+    const told = (async () => {
+      for await (const event of chat({ url: server.url, model: "m" }, asked)) events.push(event);
+    })();
+    // Nothing else is said: it waits for what does not come.
+    await expect(told).rejects.toMatchObject({
+      failure: "malformed",
+      message: "The language model only called 'send_mail': it has no tools",
+    });
     expect(events.filter(({ type }) => type === "toolCall")).toEqual([{ type: "toolCall", name: "send_mail" }]);
   });
 
@@ -315,9 +324,12 @@ describe("a language model", () => {
   });
 });
 
-test("a question whose rewriting breaks off is asked as it is", async () => {
+test.each([
+  ["breaks off", { delta: {}, finish_reason: "length" }],
+  ["calls a tool", { delta: { tool_calls: [{ function: { name: "send_mail" } }] } }],
+])("a question whose rewriting %s is asked as it is", async (_, last) => {
   const server = await chatServer((_, response) => {
-    const end = `data: ${JSON.stringify({ choices: [{ delta: {}, finish_reason: "length" }] })}\n\n`;
+    const end = `data: ${JSON.stringify({ choices: [last] })}\n\n`;
     response.writeHead(200, { "content-type": "text/event-stream" }).end(chunk("Is the dep") + end);
   });
   const history = [{ role: "user", content: "What about my deposit?" }] as const;

@@ -174,9 +174,9 @@ class FieldSelections {
   }
 
   in(values: readonly Value[]): Selection {
-    if (!Array.isArray(values)) throw invalidArgument("in takes a list of values");
+    demandKind("in", values, "a list");
     const [first, ...others] = values.map((value) => this.is(value));
-    return first === undefined ? new Selection("false") : first.or(...others);
+    return first?.or(...others) ?? new Selection("false");
   }
 
   between(low: Value, high: Value): Selection {
@@ -198,7 +198,7 @@ class FieldSelections {
     if (!(value instanceof Date)) return this.#compared(operator, value);
     const seconds = hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
     // No whole second is this one.
-    return seconds === undefined ? new Selection(String(operator === "!=")) : this.#compared(operator, seconds);
+    return seconds === undefined ? new Selection(`${operator === "!="}`) : this.#compared(operator, seconds);
   }
 
   #compared(operator: string, value: Exclude<Value, Date>): Selection {
@@ -218,41 +218,27 @@ function heldBy(type: DataType, value: Exclude<Value, Date>): Exclude<Value, Dat
 }
 
 /** What searches have and the selection language has not: told by name to callers without types. */
-const OF_SEARCHES = [
-  ...[
-    "contains",
-    "phrase",
-    "near",
-    "onear",
-    "equiv",
-    "alternatives",
-    "text",
-    "suffix",
-    "substring",
-    "fuzzy",
-    "weightedSet",
-  ],
-  ...["dotProduct", "wand", "geoLocation", "geoBoundingBox", "nearestNeighbor", "sameElement"],
-] as const;
+const OF_SEARCHES =
+  "contains phrase near onear equiv alternatives text suffix substring fuzzy weightedSet dotProduct wand " +
+  "geoLocation geoBoundingBox nearestNeighbor sameElement";
 
 /** What a field at `path` offers, with its members below it. */
 function selectionsOf(path: string, type: DataType, place: string): object {
-  const own = new FieldSelections(path, type.kind === "array" ? type.element : type);
-  for (const name of OF_SEARCHES) {
-    const refuse = (): never => {
+  const offered: Record<string, unknown> = {};
+  for (const name of OF_SEARCHES.split(" "))
+    offered[name] = () => {
       throw invalidArgument(
         `${place} cannot say '${name}' of '${path}': only searches can. Search, and go on with the ids`,
       );
     };
-    Object.defineProperty(own, name, { value: refuse, configurable: true });
-  }
   const entries = entriesOf(type);
   for (const [name, member] of Object.entries(entries ?? membersOf(type)))
-    Object.defineProperty(own, name, { value: selectionsOf(`${path}.${name}`, member, place), configurable: true });
-  if (entries !== undefined) {
-    const entry = (key: string): object => selectionsOf(`${path}{${selectionLiteral(key)}}`, entries.value, place);
-    Object.defineProperty(own, "entry", { value: entry });
-  }
+    offered[name] = selectionsOf(`${path}.${name}`, member, place);
+  if (entries !== undefined)
+    offered["entry"] = (key: string) => selectionsOf(`${path}{${selectionLiteral(key)}}`, entries.value, place);
+  const own = new FieldSelections(path, type.kind === "array" ? type.element : type);
+  // Defined, not assigned: a member of a struct goes before what fields offer under its name.
+  for (const [name, value] of Object.entries(offered)) Object.defineProperty(own, name, { value });
   return own;
 }
 

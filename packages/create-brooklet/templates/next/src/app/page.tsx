@@ -1,4 +1,5 @@
 import { addNote, logIn, logOut } from "../actions";
+import { refused } from "../refusal";
 import { note } from "../schema";
 import { mine, USERS } from "../session";
 
@@ -18,12 +19,14 @@ export default async function Page({ searchParams }: { searchParams: Promise<{ q
       </main>
     );
   const q = [(await searchParams).q ?? ""].flat().join(" ");
-  const { hits, totalCount } = await me.group.search(note, {
+  const search = me.group.search(note, {
     text: q,
     limit: 20,
     // Without words the newest come first.
     ...(q === "" && { orderBy: "writtenAt desc" }),
   });
+  // Who asks for too many words is told so, on the page.
+  const found = await search.catch((error: unknown) => ({ hits: [], ...refused(error) }));
   return (
     <main>
       <h1>Notes of {me.user}</h1>
@@ -32,9 +35,9 @@ export default async function Page({ searchParams }: { searchParams: Promise<{ q
           <input name="q" type="search" defaultValue={q} aria-label="Words" /> <button type="submit">Search</button>
         </form>
       </search>
-      <p>{totalCount} found</p>
+      {"message" in found ? <p role="alert">{found.message}</p> : <p>{found.totalCount} found</p>}
       <ul>
-        {hits.map(({ id, fields }) => (
+        {found.hits.map(({ id, fields }) => (
           <li key={id}>
             <b>{fields.title}</b> {fields.body}
           </li>
