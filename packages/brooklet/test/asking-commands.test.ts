@@ -147,6 +147,40 @@ test("plain words are looked for", async () => {
   });
 });
 
+test("a group without documents is told, with the one that may be meant", async () => {
+  const told = "'alise' has no documents; did you mean 'alice'?";
+  expect(await asked("query", "--group", "alise", "invoice")).toEqual({
+    code: 0,
+    printed: ["0 documents match, 0 shown"],
+    warned: told,
+  });
+  expect(await asked("visit", "--group", "alise")).toEqual({ code: 0, printed: [], warned: told });
+  expect((await asked("query", "--group", "somebody", "invoice")).warned).toBe("'somebody' has no documents");
+  // Of one that has some, nothing was found.
+  expect((await asked("query", "--group", "alice", "nowhere")).warned).toBe("");
+  expect((await asked("visit", "--group", "alice", "--selection", "note.title == 'x'")).warned).toBe("");
+});
+
+test.each([
+  ["search", "brooklet query --group NAME words"],
+  ["get", `brooklet visit --group NAME --selection 'id == "id:…"'`],
+  ["put", "brooklet feed FILE, or brooklet update --create ID name=value"],
+  ["delete", `brooklet feed FILE with {"remove":"id:…"}, or all of a group by brooklet forget NAME`],
+])("who calls %s as in other programs is told what that is here", async (command, here) => {
+  const { code, printed, warned } = await ran([command, "x", "--json"]);
+  expect([code, warned]).toEqual([2, `unknown command '${command}': here that is ${here}`]);
+  expect(printed.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ error: { code: "USAGE" } }]);
+});
+
+test("what is said in place of a command does it", async () => {
+  const id = "id:note:note:g=carol:1";
+  expect((await asked("update", "--create", id, "title=Rent")).code).toBe(0);
+  const { printed } = await asked("visit", "--group", "carol", "--selection", `id == "${id}"`);
+  expect(printed.map((line) => JSON.parse(line) as unknown)).toEqual([{ put: id, fields: { title: "Rent" } }]);
+  const removed = await ran(["feed", "-", "--url", service.url], JSON.stringify({ remove: id }));
+  expect(removed.code).toBe(0);
+});
+
 test("a feed that breaks off tells as JSON how far it came, and why", async () => {
   const good = '{"put":"id:note:note:g=carl:1","fields":{"title":"one"}}';
   const broken = await ran(["feed", "-", "--url", service.url, "--json"], `${good}\n{"put":`);

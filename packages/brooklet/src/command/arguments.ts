@@ -1,5 +1,6 @@
 /** What arguments of commands are read as, and which no command takes. */
 import { type Command, InvalidArgumentError } from "commander";
+import { UsageError } from "./surroundings.ts";
 
 const PORT_MAX = 65_535;
 
@@ -105,4 +106,19 @@ function commandOf(command: Command, names: readonly string[]): Command {
     const found = above.commands.find((one) => one.name() === name || one.aliases().includes(name));
     return found ?? above.error(`error: unknown command '${name}'`);
   }, command);
+}
+
+/** What to call in place of a command that there is not, but that other programs have. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  "search find": "brooklet query --group NAME words",
+  get: `brooklet visit --group NAME --selection 'id == "id:…"'`,
+  "put add insert": "brooklet feed FILE, or brooklet update --create ID name=value",
+  "remove delete": `brooklet feed FILE with {"remove":"id:…"}, or all of a group by brooklet forget NAME`,
+  "deploy start": "brooklet serve --app DIR",
+};
+
+/** Refuses such a command: the names that are most alike are of others (`forget` of `get`, which removes a group). */
+export function refuseOthers([name = ""]: readonly string[]): void {
+  const [, instead] = Object.entries(INSTEAD).find(([names]) => names.split(" ").includes(name)) ?? [];
+  if (instead !== undefined) throw new UsageError(`unknown command '${name}': here that is ${instead}`);
 }

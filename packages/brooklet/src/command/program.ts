@@ -3,7 +3,18 @@ import { createRequire } from "node:module";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { LOG_LEVELS } from "../node/log.ts";
-import { addHelp, address, buckets, collect, origins, port, positive, refuseSlips, whole } from "./arguments.ts";
+import {
+  addHelp,
+  address,
+  buckets,
+  collect,
+  origins,
+  port,
+  positive,
+  refuseOthers,
+  refuseSlips,
+  whole,
+} from "./arguments.ts";
 import { addDirectoryCommands } from "./directory-program.ts";
 import type { runEvaluate } from "./evaluate.ts";
 import type { runExport } from "./export.ts";
@@ -42,6 +53,7 @@ const SLICES_DEFAULT = 4;
 /** Runs a command line; gives the exit code: 0 done, 1 failed, 2 called wrongly. Failures are JSON too, where that is wanted. */
 export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
   try {
+    refuseOthers(words);
     await makeProgram(surroundings).parseAsync(words, { from: "user" });
     return EXIT.done;
   } catch (error) {

@@ -1,6 +1,7 @@
 /** `brooklet query`: sends a query and prints what was found. */
 import type { WireAnswer } from "@brooklet/client";
 import { connect } from "../node/connect.ts";
+import { noteUnknownGroup } from "./inspection/unknown-group.ts";
 import { type Server, serverOf } from "./server.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -32,6 +33,9 @@ export async function runQuery(
     });
   if (command.json === true) surroundings.print(JSON.stringify(answer.json, undefined, 2));
   else for (const line of resultLines(answer)) surroundings.print(line);
+  const { root } = answer.json as { readonly root: { readonly fields?: { readonly totalCount?: number } } };
+  if (command.group !== undefined && root.fields?.totalCount === 0)
+    await noteUnknownGroup(command, command.group, surroundings);
 }
 
 /** The parameters that words of a command line mean: YQL, `name=value`, and other words, which are looked for as they are. */

@@ -5,6 +5,7 @@
 import { selectionLiteral } from "@brooklet/client";
 import { hasCalendarDay } from "@brooklet/wire";
 import { connect } from "../node/connect.ts";
+import { noteUnknownGroup } from "./inspection/unknown-group.ts";
 import { Progress } from "./progress.ts";
 import { keyHeader, type Server, serverOf } from "./server.ts";
 import { CommandFailed, ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
@@ -38,7 +39,12 @@ export interface ForgetCommand extends Server {
 export async function runVisit(command: VisitCommand, surroundings: Surroundings): Promise<void> {
   const parameters = parametersOf(command);
   const clusters = await contentClusters(command);
-  for await (const line of clusterLines(command, clusters, parameters, surroundings)) surroundings.print(line);
+  let isEmpty = true;
+  for await (const line of clusterLines(command, clusters, parameters, surroundings)) {
+    isEmpty = false;
+    surroundings.print(line);
+  }
+  if (isEmpty && command.group !== undefined) await noteUnknownGroup(command, command.group, surroundings);
 }
 
 /** The lines of the visits of several clusters, one after the other; how far they are is told meanwhile. */
