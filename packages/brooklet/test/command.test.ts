@@ -276,7 +276,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
 
   test("an address may end with a slash", async () => {
     const ran = await run(["visit", "--url", `${service.url}/`, "--group", "nobody"]);
-    expect(ran).toEqual({ code: 0, printed: "", warned: "" });
+    expect(ran).toEqual({ code: 0, printed: "", warned: "'nobody' has no documents" });
   });
 
   test("an address with a path that the server has not says which path that was", async () => {
