@@ -117,6 +117,16 @@ fn unknown_fields_get_a_hint_or_are_passed_over() {
         "In document 'id:ns:mail:g=u:1': Could not parse field 'p' of type person: Field 'nmae' is not defined in \
          struct type 'person'. Did you mean 'name'? (at fields.p.nmae)"
     );
+    let changed = |field: &str| {
+        let body = format!(r#"{{"fields":{{"{field}":{{"assign":1}}}}}}"#);
+        let id = DocumentId::parse("id:ns:mail:g=u:1").unwrap();
+        read_update(&types(), &id, body.as_bytes(), ReadOptions::default()).unwrap_err().message
+    };
+    assert_eq!(
+        changed("subjct"),
+        "Error in 'subjct': No field named 'subjct' in document type 'mail'. Did you mean 'subject'?"
+    );
+    assert_eq!(changed("nosuch"), "Error in 'nosuch': No field named 'nosuch' in document type 'mail'");
     let lenient = ReadOptions { ignore_undefined_fields: true, ..ReadOptions::default() };
     let body = read_with(br#"{"fields":{"nosuch":{"a":[1]},"p":{"x":1,"name":"n"}}}"#, lenient).unwrap();
     assert_eq!(body.ignored, ["nosuch", "p.x"]);

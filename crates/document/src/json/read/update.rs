@@ -11,7 +11,7 @@ use super::value::{ValueReader, read_weight, value_from_text};
 use crate::document_types::FieldTypes;
 use crate::field_path::{FieldPath, WrittenStep};
 use crate::json::number::parse_double;
-use crate::json::{JsonKind, Lexer, TensorSource, UniqueNames, read_tensor};
+use crate::json::{JsonKind, Lexer, TensorSource, UniqueNames, nearest_name, read_tensor};
 use crate::update::{
     Calculation, ElementChange, FieldChange, FieldUpdate, MatchElement, PathChange, PathUpdate, TensorModify,
     TensorOperation, Update, is_changeable, within,
@@ -111,7 +111,9 @@ impl<'a> UpdateReader<'a> {
                 }
                 None => {
                     let of = self.id.document_type();
-                    let message = format!("No field named '{}' in document type '{of}'", Rejection::quote(&name));
+                    let hint = nearest_name(&name, self.types.names())
+                        .map_or_else(String::new, |nearest| format!(". Did you mean '{nearest}'?"));
+                    let message = format!("No field named '{}' in document type '{of}'{hint}", Rejection::quote(&name));
                     return Err(within(&name, refusal(&message)));
                 }
             }
