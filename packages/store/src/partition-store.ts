@@ -432,6 +432,7 @@ export class PartitionStore implements Partitions {
       result = this.#sql.transaction(work);
     } catch (error) {
       [this.#bucket, this.#nextOperation, this.#nextPartition] = before;
+      this.#ahead.forgetAll();
       throw error;
     }
     this.#sql.guard?.reach({ changes: this.#bucket.changes, operation: this.lastOperation });

@@ -77,6 +77,11 @@ export class ReadAhead {
     if (keys.length > 1) this.#pages = [{ keys: new Set(keys), read: new Map() }, ...this.#pages.slice(0, PAGES - 1)];
   }
 
+  /** What was read while something was written that failed may be what did not come to be. */
+  forgetAll(): void {
+    this.#pages = [];
+  }
+
   /** The row of a partition. */
   row(key: string): PartitionRow | undefined {
     return this.#pageOf(key)?.rows?.get(key);

@@ -124,6 +124,31 @@ test("whatever happens in between, they are what they are when they are asked fo
   }
 });
 
+test.each(["INSERT INTO operation", "INSERT OR REPLACE INTO head"])(
+  "nothing is kept of what was read while something was written that failed: %s",
+  (begin) => {
+    const sql = database();
+    fill(storeOf(sql));
+    const before = KEYS.map((key) => told(storeOf(sql), key));
+    let left = Number.POSITIVE_INFINITY;
+    const run: Sql["run"] = (statement, ...bindings) => {
+      if (statement.startsWith(begin)) left -= 1;
+      if (left === 0) throw new StoreError("full", "no space is left");
+      return sql.run(statement, ...bindings);
+    };
+    const store = storeOf({ ...sql, run });
+    const [first = ""] = KEYS;
+    store.state(first);
+    store.expect(KEYS);
+    left = 3;
+    // The second is read, and with it the others, when the first has an operation more, which does not come to be.
+    const entries = KEYS.slice(0, 3).map((key) => ({ key, bytes: Uint8Array.of(1) }));
+    expect(() => store.append(entries)).toThrow("no space is left");
+    left = Number.POSITIVE_INFINITY;
+    expect(KEYS.toReversed().map((key) => told(store, key))).toEqual(before.toReversed());
+  },
+);
+
 test.each([
   ["a head", "DELETE FROM head WHERE partition = 3", "what it consists of is missing"],
   ["a segment", "DELETE FROM segment WHERE partition = 3", "0 segments are there of 1"],
