@@ -207,10 +207,9 @@ export function integers(
     (value, issues) => {
       if (!Number.isFinite(value)) return addType(issues, "number", value);
       if (!Number.isInteger(value)) return addType(issues, "int", value);
-      const exact = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
       const bounds = Number.isSafeInteger(value)
         ? { origin: "number", minimum, maximum, why }
-        : { origin: "int", ...exact };
+        : { origin: "int", minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
       addBounds(issues, value as number, bounds);
     },
     { format: "safeint", minimum, maximum },
