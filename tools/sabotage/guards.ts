@@ -172,7 +172,7 @@ export const GUARDS: readonly Guard[] = [
     line: "    await this.#removeLeft(this.known(before) + 1, before.upTo);",
     instead: "",
     test: "packages/object-store/test/object-store-cluster.test.ts",
-    name: "though who collected its log before was killed",
+    name: "though who collected its log before",
   },
   {
     id: "P10",
