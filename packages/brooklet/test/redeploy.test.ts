@@ -107,3 +107,35 @@ test("no value that is acknowledged while a field changes its type is lost, in a
   await cluster.deploy(typed("array<long>"));
   expect(await Promise.all(GROUPS.map(put))).toEqual(GROUPS.map(() => 400));
 });
+
+test.each([0, 2])("searches of all groups go on while it is deployed, with %i threads", async (threads) => {
+  const served = await serveProcess(join(folder(), "data"), "--threads", String(threads));
+  const client = connect({ url: `http://127.0.0.1:${served.port}` });
+  const ask = asking(served.port);
+  const withMore = (fields: number) => {
+    const more = Array.from({ length: fields }, (_, at) => [`size${at}`, int().optional()] as const);
+    return schema("note", { ...Object.fromEntries(more), title: text() });
+  };
+  await client.deploy([first]);
+  await Promise.all(GROUPS.map((group) => client.group(group).put(first, "1", { title: "Red note" })));
+  const yql = 'select * from note where title contains "red"';
+  const query = new URLSearchParams({ yql, "streaming.selection": "true", timeout: "60s" });
+  const answers: unknown[] = [];
+  let isOver = false;
+  const searching = async (): Promise<void> => {
+    while (!isOver) {
+      const answer = await ask("GET", `/search/?${query}`);
+      answers.push([answer.status, JSON.parse(answer.text).root.fields.totalCount]);
+    }
+  };
+  const searches = [searching(), searching()];
+  for (let fields = 1; fields < 9; fields += 1) {
+    const before = answers.length;
+    await client.deploy([withMore(fields)]);
+    // Each is followed by a search, whatever else the machine does.
+    await expect.poll(() => answers.length).toBeGreaterThan(before);
+  }
+  isOver = true;
+  await Promise.all(searches);
+  expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(new Set([`[200,${GROUPS.length}]`]));
+});

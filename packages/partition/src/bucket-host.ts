@@ -270,6 +270,11 @@ export class BucketHost {
     };
   }
 
+  /** The number of the application that is active. */
+  get application(): number {
+    return this.#application;
+  }
+
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): DeployReport {
     try {

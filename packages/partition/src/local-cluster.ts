@@ -52,8 +52,10 @@ import type { ModelState } from "./health/model-state.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import type { BucketFound } from "./query/bucket-search.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
+import { gatedSearch } from "./query/gated-search.ts";
 import { evaluateModel } from "./query/model-evaluation.ts";
 import type { Stages } from "./query/stages.ts";
+import { SteadyQuery } from "./query/steady-query.ts";
 import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import { LargeGroups } from "./shards/large-groups.ts";
 import { bucketOfName, checkKey } from "./shards/shard.ts";
@@ -249,6 +251,10 @@ export class LocalCluster implements Cluster {
   }
 
   query(request: SearchRequest): QueryHandle {
+    return new SteadyQuery({ number: () => this.#host.application }, () => this.#query(request));
+  }
+
+  #query(request: SearchRequest): QueryHandle {
     const startMs = beganMs(request);
     const query = this.#host.query(encodeQuery(request, Math.floor(Date.now() / 1_000)));
     try {
@@ -286,21 +292,10 @@ export class LocalCluster implements Cluster {
   }
 
   #searchOf(key: PartitionKey, query: Query, kind: GateKind, waiting: CallerWaiting): PartitionSearch {
-    if (this.#gate === OPEN_GATE) return this.#host.partition(key).search(query, waiting);
-    let search: PartitionSearch | undefined;
-    return {
-      goOn: (outputs) =>
-        this.#gate.pass({ keys: [key] }, kind, waiting.timeoutMs, async () => {
-          // What failed before, or turned out not to be true, is begun anew.
-          if (outputs === undefined) {
-            search?.[Symbol.dispose]();
-            search = this.#host.partition(key).search(query, waiting);
-          }
-          if (search === undefined) throw new Error("a search went on that was not begun");
-          return await search.goOn(outputs);
-        }),
-      [Symbol.dispose]: () => search?.[Symbol.dispose](),
-    };
+    const begin = (): PartitionSearch => this.#host.partition(key).search(query, waiting);
+    return this.#gate === OPEN_GATE
+      ? begin()
+      : gatedSearch(this.#gate, { key, kind, timeoutMs: waiting.timeoutMs }, begin);
   }
 
   health(): Promise<readonly string[]> {

@@ -52,6 +52,7 @@ import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { Lane, LaneLimits } from "./query/lane.ts";
 import { evaluateModel } from "./query/model-evaluation.ts";
 import type { Stages } from "./query/stages.ts";
+import { SteadyQuery } from "./query/steady-query.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
 import { type GroupQuotaLimits, GroupQuotas } from "./quotas/group-quotas.ts";
 import type { AskShard, ShardWork } from "./shards/bucket-shards.ts";
@@ -99,6 +100,9 @@ export class ThreadCluster implements Cluster {
   readonly #quotas: GroupQuotas | undefined;
   #report: DeployReport | undefined;
   #deploying = false;
+  /** Another number when an application comes to this thread, and when all others have it. */
+  #activations = 0;
+  #activation: Promise<unknown> = Promise.resolve();
   #queries = 0;
   #closing: Promise<void> | undefined;
 
@@ -199,6 +203,11 @@ export class ThreadCluster implements Cluster {
 
   query(request: SearchRequest): QueryHandle {
     if (this.#closing !== undefined) throw closedError();
+    const deployed = { number: () => this.#activations, settled: () => this.#activation };
+    return new SteadyQuery(deployed, () => this.#query(request));
+  }
+
+  #query(request: SearchRequest): QueryHandle {
     const startMs = beganMs(request);
     const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
     const query = this.#engine.query(bytes);
@@ -333,10 +342,7 @@ export class ThreadCluster implements Cluster {
         try {
           const setting = { ...this.#setting(), base, written };
           const { application, report } = await prepareDeployment(applicationPackage, setting);
-          this.#engine.restore(asPackage(application.bytes));
-          this.#report = report;
-          const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
-          await Promise.all(calls);
+          await this.#activate(application, report);
           return report;
         } finally {
           // Only now is nothing decided any more by the application before.
@@ -351,6 +357,19 @@ export class ThreadCluster implements Cluster {
     } finally {
       this.#deploying = false;
     }
+  }
+
+  /** Has an application be served, here and then in each thread. */
+  async #activate(application: StoredApplication, report: DeployReport): Promise<void> {
+    this.#engine.restore(asPackage(application.bytes));
+    this.#report = report;
+    this.#activations += 1;
+    const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
+    this.#activation = Promise.allSettled(calls).then(() => {
+      this.#activations += 1;
+    });
+    await this.#activation;
+    await Promise.all(calls);
   }
 
   #setting(): DeploymentSetting & ModelSurroundingsOptions {

@@ -36,6 +36,7 @@ import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
 import type { SentQuery } from "../query/open-queries.ts";
+import { SteadyQuery } from "../query/steady-query.ts";
 import { gather, type ShardAnswer } from "../shards/gather.ts";
 import { learn, type Moved, route } from "../shards/route.ts";
 import { objectName, type ShardName, type ShardRecord, WHOLE } from "../shards/shard.ts";
@@ -56,7 +57,6 @@ import {
   type ObjectStep,
   type ObjectWaiting,
 } from "./object-calls.ts";
-import { ObjectQuery } from "./object-query.ts";
 import { askGroup, steadyPort } from "./platform-failure.ts";
 
 /** Packages that wait to be activated. */
@@ -176,7 +176,8 @@ export class ObjectCluster implements Cluster {
   }
 
   query(request: SearchRequest): QueryHandle {
-    return new ObjectQuery(this.#known, () => this.#query(request));
+    const known = this.#known;
+    return new SteadyQuery({ number: () => known.numberHere, look: () => known.look() }, () => this.#query(request));
   }
 
   #query(request: SearchRequest): QueryHandle {

@@ -1,11 +1,20 @@
 /**
- * A query of a gateway that may be behind. What objects find by one application is nothing that others found by another can be merged with: where a
- * newer one was heard of after the query was opened, it is opened anew.
+ * A query that outlives a deployment. What is found by one application is nothing that what was found by another can be merged with: where another one
+ * came after the query was opened, it is opened anew.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ServiceError } from "@brooklet/core";
 import type { Answer, QueryHandle, SearchScope } from "../cluster.ts";
-import type { KnownApplication } from "./known-application.ts";
+
+/** What is deployed where queries are opened. */
+export interface Deployed {
+  /** Another number with each application, and as long as some threads have another than others. */
+  readonly number: () => number;
+  /** Looks for what nobody told of, before a query is searched. Nothing: it was looked for lately. */
+  readonly look?: () => Promise<void> | undefined;
+  /** Settles when all threads have the same. */
+  readonly settled?: () => Promise<unknown>;
+}
 
 function isSame(one: SearchScope | undefined, other: SearchScope | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
@@ -17,16 +26,16 @@ function deployedAnew(): ServiceError {
 }
 
 /** A query that is opened by what is deployed. */
-export class ObjectQuery implements QueryHandle {
-  readonly #known: KnownApplication;
+export class SteadyQuery implements QueryHandle {
+  readonly #deployed: Deployed;
   readonly #open: () => QueryHandle;
   #query: QueryHandle;
-  /** The number of the application that it was opened by. */
-  #application: number;
+  /** The number of what it was opened by. */
+  #number: number;
 
-  constructor(known: KnownApplication, open: () => QueryHandle) {
-    [this.#known, this.#open] = [known, open];
-    [this.#query, this.#application] = [open(), known.numberHere];
+  constructor(deployed: Deployed, open: () => QueryHandle) {
+    [this.#deployed, this.#open] = [deployed, open];
+    [this.#query, this.#number] = [open(), deployed.number()];
   }
 
   get scope(): SearchScope | undefined {
@@ -42,31 +51,32 @@ export class ObjectQuery implements QueryHandle {
   }
 
   async search(timeoutMs: number, gone?: AbortSignal): Promise<Answer> {
-    const looking = this.#known.look();
+    const looking = this.#deployed.look?.();
     if (looking !== undefined) await looking;
     for (;;) {
       if (this.#isOld) this.#openAnew();
       try {
         return await this.#query.search(timeoutMs, gone);
       } catch (error) {
+        await this.#deployed.settled?.();
         if (!this.#isOld) throw error;
       }
     }
   }
 
   get #isOld(): boolean {
-    return this.#application !== this.#known.numberHere;
+    return this.#number !== this.#deployed.number();
   }
 
   #openAnew(): void {
-    const [before, application] = [this.#query, this.#known.numberHere];
+    const [before, number] = [this.#query, this.#deployed.number()];
     const after = this.#open();
     // Who asks may reach what the query addressed when it was opened.
     if (!isSame(before.scope, after.scope)) {
       after[Symbol.dispose]();
       throw deployedAnew();
     }
-    [this.#query, this.#application] = [after, application];
+    [this.#query, this.#number] = [after, number];
     before[Symbol.dispose]();
   }
 
