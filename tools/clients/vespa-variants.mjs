@@ -226,8 +226,13 @@ async function checkSuites({ vespa, to, file, report }) {
   const failed = await vespa("test", ...to, file("suite.json", suite(2003)));
   report(/Expected: 2003\s+Actual: +2002/.test(failed.output), "test of what is not so", failed.output);
   const speed = await vespa("feed", ...to, "--speedtest", "1000", "--speedtest-duration", "1");
-  const { ok, codes } = counts(speed.output);
-  report(speed.code === 0 && ok > 0 && codes === `{"200":${ok}}`, "feed --speedtest", speed.output);
+  const { ok } = counts(speed.output);
+  // Whatever it asks too fast is refused for now (503), and asked again.
+  const isAll =
+    speed.output.includes(`"feeder.operation.count": ${ok},`) && /"feeder.error.count": 0,/.test(speed.output);
+  const codes = [...speed.output.matchAll(/"(\d{3})": \d/g)].map(([, code]) => code);
+  const areKnown = codes.length > 0 && codes.every((code) => code === "200" || code === "503");
+  report(speed.code === 0 && ok > 0 && isAll && areKnown, "feed --speedtest", speed.output);
 }
 
 /**
