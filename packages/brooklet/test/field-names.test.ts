@@ -1,21 +1,7 @@
 /** Fields and members named as what every object has, or as what conditions, documents and queries have: as good as any other. */
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import {
-  array,
-  bool,
-  type Client,
-  connect,
-  facet,
-  type Group,
-  type InferInput,
-  int,
-  map,
-  open,
-  schema,
-  string,
-  struct,
-  text,
-} from "../src/index.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { array, bool, facet, type InferInput, int, map, open, schema, string, struct, text } from "../src/index.ts";
+import { doorsOf } from "./doors.ts";
 
 const odd = schema("odd", {
   where: string(),
@@ -57,32 +43,7 @@ const full = {
 /** The compiler takes members that every object has for given ones. */
 const least = { where: "there" } as unknown as Odd;
 
-let served: Client;
-const stopping: AbortController = new AbortController();
-beforeAll(async () => {
-  // What was built, for its threads.
-  const { serve } = (await import(
-    new URL("../dist/index.js", import.meta.url).href
-  )) as typeof import("../src/index.ts");
-  const service = await serve({ port: 0 });
-  stopping.signal.addEventListener("abort", () => void service.close());
-  served = connect({ url: service.url });
-  await served.deploy([odd]);
-});
-afterAll(() => stopping.abort());
-
-const names = Array.from({ length: 100 }, (_, index) => `alice-${index}`).values();
-const DOORS: readonly (readonly [string, () => Promise<Group>])[] = [
-  [
-    "in process",
-    async () => {
-      const db = await open({ schemas: [odd] });
-      onTestFinished(() => db.close());
-      return db.group("alice");
-    },
-  ],
-  ["over HTTP", async () => served.group(names.next().value ?? "")],
-];
+const DOORS = doorsOf(odd);
 
 describe.each(DOORS)("%s", (_, door) => {
   test("documents are read as they were put, with these fields and without", async () => {

@@ -1,14 +1,12 @@
 /** Types of fields beside the plain ones, in process and over HTTP of a server: what is put is what is read, or is refused. */
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import {
   array,
   bigint,
   bool,
-  type Client,
   connect,
   facet,
-  type Group,
   int,
   json,
   long,
@@ -24,6 +22,7 @@ import {
   vector,
   weightedSet,
 } from "../src/index.ts";
+import { doorsOf } from "./doors.ts";
 import { folder } from "./served.ts";
 
 const meta = z.object({ source: z.string(), pages: z.coerce.number().default(1) });
@@ -46,32 +45,7 @@ const task = schema("task", {
 const BIG = 9_007_199_254_740_993n;
 const MOST = 2n ** 63n - 1n;
 
-let served: Client;
-const stopping: AbortController = new AbortController();
-beforeAll(async () => {
-  // What was built, for its threads; one server for the whole file.
-  const { serve } = (await import(
-    new URL("../dist/index.js", import.meta.url).href
-  )) as typeof import("../src/index.ts");
-  const service = await serve({ port: 0 });
-  stopping.signal.addEventListener("abort", () => void service.close());
-  served = connect({ url: service.url });
-  await served.deploy([task]);
-});
-afterAll(() => stopping.abort());
-
-const names = Array.from({ length: 100 }, (_, index) => `alice-${index}`).values();
-const DOORS: readonly (readonly [string, () => Promise<Group>])[] = [
-  [
-    "in process",
-    async () => {
-      const db = await open({ schemas: [task] });
-      onTestFinished(() => db.close());
-      return db.group("alice");
-    },
-  ],
-  ["over HTTP", async () => served.group(names.next().value ?? "")],
-];
+const DOORS = doorsOf(task);
 
 describe.each(DOORS)("%s", (_, door) => {
   test("one of some texts is stored, found, counted and changed; another is refused at every way in", async () => {
