@@ -38,15 +38,15 @@ const ending = new WeakSet<ObjectSqlStorage>();
 
 /** Refuses a storage whose session has to end first. */
 export function refuseEnding(storage: ObjectSqlStorage): void {
-  if (typeof storage === "object" && storage !== null && ending.has(storage)) throw closedError();
+  if (typeof storage !== "object" || storage === null || !ending.has(storage)) return;
+  const remedy = "end its session with ctx.abort(), and open it again";
+  throw new BrookletError("CLOSED", `The object is being restored: ${remedy}`);
 }
 
-/** What calls of a database are told that was restored. */
+/** What calls are told of a database that was closed by a restoration: whether that failed afterwards, no call of it hears. */
 export function closedError(): BrookletError {
-  return new BrookletError(
-    "CLOSED",
-    "The object is being restored: end its session with ctx.abort(), and open it again",
-  );
+  const remedy = "end its session with ctx.abort(), or openIn() it again where restore() failed";
+  return new BrookletError("CLOSED", `The database was closed by restore(): ${remedy}`);
 }
 
 /** The moment that is now: everything that was acknowledged is in it. */

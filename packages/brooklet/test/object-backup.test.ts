@@ -117,6 +117,11 @@ test("what cannot be restored is refused before anything is closed", async () =>
     code: "UNAVAILABLE",
     message: expect.stringContaining("openIn() it again: Invalid bookmark"),
   });
+  // Nothing is being restored: what is kept of the database says what opens it.
+  await expect(database.group("me").count(note)).rejects.toMatchObject({
+    code: "CLOSED",
+    message: expect.stringContaining("openIn() it again where restore() failed"),
+  });
   const again = await openIn(storage, { schemas: [note] });
   expect(await again.group("me").count(note)).toBe(1);
   await again.close();
