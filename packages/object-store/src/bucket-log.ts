@@ -6,28 +6,19 @@
  * What is written is applied here first and told to nobody before its place is won: a loser forgets all it has and begins anew.
  */
 import { StoreError } from "@brooklet/store";
-import { joinBatch, type Submitted, takeBatch } from "./log-batch.ts";
+import { Fenced, joinBatch, type Submitted, takeBatch } from "./log-batch.ts";
 import { LogCollection } from "./log-collection.ts";
 import { encodeFrame, type Framed } from "./log-object.ts";
 import { readAhead } from "./log-part.ts";
-import { encodeSnapshot, openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
+import { openObject, openSnapshot, type Snapshot, type Written } from "./log-reader.ts";
 import type { BucketLogOptions } from "./replica.ts";
 import { demandPassing } from "./store-records.ts";
+
+export { Fenced } from "./log-batch.ts";
 
 const SNAPSHOT_BYTES = 16 << 20;
 /** Objects of the log after which a snapshot is taken however small they are: who takes over has to read them one by one. */
 const SNAPSHOT_OBJECTS = 256;
-
-/** Why something that was submitted is not in the log, or perhaps is. */
-export class Fenced extends Error {
-  readonly outcome: "not_applied" | "unknown";
-
-  constructor(outcome: "not_applied" | "unknown") {
-    super("another gateway has taken the bucket over");
-    this.name = "Fenced";
-    this.outcome = outcome;
-  }
-}
 
 interface Confirmation {
   readonly until: number;
@@ -49,6 +40,8 @@ export class BucketLog {
   #isBegun = false;
   #isClosed = false;
   #nonce = 0;
+  /** The last place that was asked for more than once. */
+  #repeated = -1;
   #pending: Submitted[] = [];
   /** Who waits until what was submitted before is in the log. */
   #confirmations: Confirmation[] = [];
@@ -80,7 +73,7 @@ export class BucketLog {
 
   constructor(options: BucketLogOptions) {
     this.#options = options;
-    this.#collection = new LogCollection(options.log, options.name, (ask) => this.#again(ask));
+    this.#collection = new LogCollection(options, (ask) => this.#again(ask));
   }
 
   /** Whether what is submitted may be won. */
@@ -171,6 +164,16 @@ export class BucketLog {
     this.#isClosed = true;
     await Promise.all([this.#collecting, this.#running]);
     this.#rejectAll(new StoreError("closed", "the log is closed"));
+  }
+
+  /**
+   * Another name after each time that everything is forgotten: what was sent before may still come, and whoever finds it in a place has to
+   * know it from what is sent there now.
+   */
+  get #writer(): string {
+    const { writer } = this.#options;
+    if (this.#epoch === 0) return writer;
+    return `${writer}.${this.#epoch}`;
   }
 
   #wait(add: (waiter: Waiter) => void): Promise<void> {
@@ -372,15 +375,17 @@ export class BucketLog {
     what: Omit<Written, "writer" | "nonce">,
     blobs: readonly Uint8Array[],
   ): Promise<"won" | "taken" | "unknown"> {
-    const { log, name, writer } = this.#options;
-    const written: Written = { writer, nonce: this.#nonce++, ...what };
+    const { log, name } = this.#options;
+    const [at, writer] = [this.#next, this.#writer];
+    const isAfterRepeated = this.#repeated === at - 1;
+    const written: Written = { writer, nonce: this.#nonce++, ...what, ...(isAfterRepeated && { isAfterRepeated }) };
     const bytes = await encodeFrame({ value: written, blobs });
-    const at = this.#next;
     let asked = 0;
     const outcome = await this.#again(() => {
       asked += 1;
       return log.append(name, at, bytes);
     });
+    if (asked > 1) this.#repeated = at;
     if (outcome === "taken") {
       const there = await this.#again(() => log.read(name, at));
       // It was there, and is collected: perhaps it was ours.
@@ -445,7 +450,7 @@ export class BucketLog {
     if (captured === undefined || captured.until !== this.#confirmed) return;
     const { frame, asked } = captured;
     this.#captured = undefined;
-    this.#collecting = (frame === undefined ? Promise.resolve() : this.#keep(this.#next - 1, frame, this.#epoch))
+    this.#collecting = (frame === undefined ? Promise.resolve() : this.#keep(frame))
       .then(
         () => asked.forEach(({ resolve }) => void resolve()),
         (error: unknown) => {
@@ -459,22 +464,12 @@ export class BucketLog {
       });
   }
 
-  /** Stores a snapshot, and removes the log that it holds but where the writer changes. */
-  async #keep(upTo: number, captured: Promise<Framed>, epoch: number): Promise<void> {
-    const { log, name, replica, writer } = this.#options;
-    const frame = await captured;
-    const stored = await this.#again(() => log.snapshot(name));
-    const before = await openSnapshot(stored);
-    if (before.upTo > upTo || this.#epoch !== epoch) throw new Fenced("not_applied");
-    const said = { upTo, writer, application: this.#application, collected: this.#collection.known(before) };
-    const bytes = await encodeSnapshot(said, frame);
-    if ((await this.#again(() => log.replaceSnapshot(name, bytes, stored?.tag))) === "taken") {
-      // An answer that was lost: it may be ours that is there.
-      const now = await this.#again(() => log.snapshot(name));
-      if (now === undefined || !sameBytes(now.bytes, bytes)) throw new Fenced("not_applied");
-    }
-    replica.kept();
-    await this.#collection.collect(before, upTo);
+  /** Stores a snapshot that goes up to the last place that is known, and collects the log. */
+  #keep(frame: Promise<Framed>): Promise<void> {
+    const [upTo, epoch, application] = [this.#next - 1, this.#epoch, this.#application];
+    const isCurrent = (): boolean => this.#epoch === epoch;
+    const said = { upTo, writer: this.#writer, application, isRepeated: this.#repeated === upTo };
+    return this.#collection.keep({ ...said, frame, isCurrent }, () => this.#options.replica.kept());
   }
 
   /** Asks until there is an answer, or a refusal: what said nothing may have been done or not. */

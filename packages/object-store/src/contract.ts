@@ -71,6 +71,15 @@ async function placesAreInOrder(open: OpenObjectStore): Promise<void> {
   demand((await store.log.read(log, 11)) === undefined, "what was removed is gone");
   demand((await store.log.after(log, 3)).join() === "100", "and not listed");
   demand((await store.log.append(log, 11, bytesOf("anew"))) === "won", "its place is free");
+  for (const [place, was] of [
+    [11, "taken"],
+    [12, "free"],
+  ] as const) {
+    await store.log.overwrite(log, place, bytesOf("over"));
+    demand(same(await store.log.read(log, place), bytesOf("over")), `a place that was ${was} is written over`);
+    demand((await store.log.append(log, place, bytesOf("late"))) === "taken", `and taken, as it was ${was}`);
+  }
+  demand((await store.log.after(log, 3)).join() === "11,12,100", "what was written over is listed");
 }
 
 async function snapshotsAreReplaced(open: OpenObjectStore): Promise<void> {

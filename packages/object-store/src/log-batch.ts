@@ -1,4 +1,4 @@
-/** What is written together: records that wait for their place, as many of them as one object of the log holds. */
+/** What is written together: records that wait for their place, as many of them as one object of the log holds, and why they are not in it. */
 
 /** A record that waits for its place. */
 export interface Submitted {
@@ -36,4 +36,15 @@ export function joinBatch(batch: readonly Submitted[]): {
     return { first, blobs: own.length, value };
   });
   return { records, blobs };
+}
+
+/** Why something that was submitted is not in the log, or perhaps is. */
+export class Fenced extends Error {
+  readonly outcome: "not_applied" | "unknown";
+
+  constructor(outcome: "not_applied" | "unknown") {
+    super("another gateway has taken the bucket over");
+    this.name = "Fenced";
+    this.outcome = outcome;
+  }
 }

@@ -11,6 +11,8 @@ export interface Written {
   readonly isSeal?: true;
   /** Of a seal: who writes behind it has the application of this number, or knows that there will be another in its place (0033). */
   readonly application?: number;
+  /** The place before was asked for more than once: the same may come there again. */
+  readonly isAfterRepeated?: true;
   readonly records: readonly unknown[];
 }
 
@@ -40,21 +42,27 @@ export interface Snapshot {
   readonly writer: string | undefined;
   /** The highest number of an application that a seal until there says. */
   readonly application: number;
-  /** No records are left in places of the log until here; earlier releases did not say it. */
+  /** No records are left in places of the log until here, and none come; earlier releases did not say it. */
   readonly collected: number;
+  /** Places behind that to which records may come once more, however late; earlier releases did not say it. */
+  readonly repeated: readonly number[];
   readonly frame: Framed | undefined;
 }
 
 /** Reads a snapshot; without one the log begins with its first place. */
 export async function openSnapshot(stored: TaggedBytes | undefined): Promise<Snapshot> {
-  if (stored === undefined) return { upTo: -1, writer: undefined, application: 0, collected: -1, frame: undefined };
+  if (stored === undefined)
+    return { upTo: -1, writer: undefined, application: 0, collected: -1, repeated: [], frame: undefined };
   const { value, blobs } = await decodeFrame(stored.bytes);
-  type Said = Readonly<Record<"upTo" | "writer" | "application" | "collected" | "state", unknown>>;
-  const { upTo, writer, application = 0, collected = -1, state } = (value ?? {}) as Said;
+  type Said = Readonly<Record<"upTo" | "writer" | "application" | "collected" | "repeated" | "state", unknown>>;
+  const { upTo, writer, application = 0, collected = -1, repeated = [], state } = (value ?? {}) as Said;
+  if (!Array.isArray(repeated) || !repeated.every(Number.isSafeInteger))
+    throw damagedError("a snapshot does not say to which places something may come");
   if (!Number.isSafeInteger(upTo) || typeof writer !== "string" || !Number.isSafeInteger(collected))
     throw damagedError("a snapshot does not say up to where it goes");
   const frame = { value: state, blobs };
-  return { upTo: upTo as number, writer, application: Number(application), collected: collected as number, frame };
+  const places = { upTo: upTo as number, collected: collected as number, repeated: repeated as readonly number[] };
+  return { ...places, writer, application: Number(application), frame };
 }
 
 /** The bytes of a snapshot. */

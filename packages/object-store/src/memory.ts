@@ -9,11 +9,14 @@ export class ObjectMemory {
   #tags = 0;
 
   append(log: string, place: number, bytes: Uint8Array): WriteOutcome {
-    const places = this.places.get(log) ?? new Map<number, Uint8Array>();
-    this.places.set(log, places);
-    if (places.has(place)) return "taken";
-    places.set(place, bytes.slice());
+    if (this.places.get(log)?.has(place) === true) return "taken";
+    this.overwrite(log, place, bytes);
     return "won";
+  }
+
+  overwrite(log: string, place: number, bytes: Uint8Array): void {
+    const places = this.places.get(log) ?? new Map<number, Uint8Array>();
+    this.places.set(log, places.set(place, bytes.slice()));
   }
 
   after(log: string, place: number): readonly number[] {
@@ -57,6 +60,10 @@ export function memoryObjectStore(
       after: async (log, place) => {
         costs.lists += 1;
         return await carry(() => memory.after(log, place));
+      },
+      overwrite: async (log, place, bytes) => {
+        costs.put(bytes);
+        await carry(() => memory.overwrite(log, place, bytes));
       },
       remove: async (log, place) => {
         costs.removes += 1;

@@ -23,6 +23,8 @@ export interface ObjectLog {
   read(log: string, place: number): Promise<Uint8Array | undefined>;
   /** Places from `place` on that hold something, ascending; as many as one call of the store gives. */
   after(log: string, place: number): Promise<readonly number[]>;
+  /** Writes a place, whatever is there or is not. */
+  overwrite(log: string, place: number, bytes: Uint8Array): Promise<void>;
   /** Removes a place; that nothing is there is no mistake. */
   remove(log: string, place: number): Promise<void>;
   snapshot(log: string): Promise<TaggedBytes | undefined>;

@@ -55,6 +55,12 @@ function logIn(client: PostgresClient, costs: Costs): ObjectLog {
         Number((row as { place: unknown }).place),
       );
     },
+    overwrite: async (log, place, bytes) => {
+      costs.put(bytes);
+      const insert =
+        "INSERT INTO brooklet_log (log, place, bytes) VALUES ($1, $2, $3) ON CONFLICT (log, place) DO UPDATE SET bytes = EXCLUDED.bytes";
+      await client.query(insert, [log, place, bytes]);
+    },
     remove: async (log, place) => {
       costs.removes += 1;
       await client.query("DELETE FROM brooklet_log WHERE log = $1 AND place = $2", [log, place]);

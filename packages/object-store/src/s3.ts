@@ -125,6 +125,9 @@ export function s3ObjectStore(options: S3Options): S3ObjectStore {
         const names = await bucket.names(`${log}/log/`, start);
         return names.map((name) => Number(name.slice(name.lastIndexOf("/") + 1)));
       },
+      overwrite: async (log, place, bytes) => {
+        await bucket.put(placeName(log, place), bytes);
+      },
       remove: (log, place) => bucket.remove(placeName(log, place)),
       snapshot: (log) => tagged.read(`${log}/snapshot`),
       replaceSnapshot: (log, bytes, tag) => tagged.replace(`${log}/snapshot`, bytes, tag),

@@ -1,8 +1,9 @@
 /**
  * The protocol of a log under random schedules: requests are late, lost before or after they worked, owners do not know that they
  * were replaced, forget all they have, and collect. Of every schedule it is asked: is each acknowledged write in the log once, is
- * none that was said not to be, did a read that must not be old see everything acknowledged before it began, and did each deployment look at
- * all that was written by an application before it (docs/decisions/0033), whoever was killed between which steps?
+ * none that was said not to be, did a read that must not be old see everything acknowledged before it began, is nothing left in what was
+ * collected, and did each deployment look at all that was written by an application before it (docs/decisions/0033), whoever was killed
+ * between which steps?
  *
  * A failing run prints its seed; BROOKLET_SEED begins with another, BROOKLET_LOG_SCHEDULES runs more of them (200).
  */
@@ -14,6 +15,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { BucketLog, Fenced } from "../src/bucket-log.ts";
 import { type LookedLog, type Settling, settle, writtenByAll } from "../src/deployments.ts";
 import { decodeFrame, type Framed } from "../src/log-object.ts";
+import { openObject, openSnapshot } from "../src/log-reader.ts";
 import { type Carry, memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
 import type { Replica } from "../src/replica.ts";
@@ -456,6 +458,7 @@ async function schedule(seed: number, sabotage: Sabotage, habits: Habits): Promi
         faults.push(`${written} was written by application ${by}, and not looked at before ${number} was stored`);
   for (const number of refused)
     if (reachable.has(number)) faults.push(`${number} was said not to be applied, and is there`);
+  for (const at of await collectedWithRecords(memory)) faults.push(`place ${at} was collected, and has records`);
   return { faults, acknowledged: acknowledged.size, ...reached };
 }
 
@@ -485,6 +488,15 @@ async function stored(
     }
   }
   return { found, reachable };
+}
+
+/** Places that were collected, and have records nevertheless. */
+async function collectedWithRecords(memory: ObjectMemory): Promise<readonly number[]> {
+  const { collected } = await openSnapshot(memory.snapshots.get(LOG));
+  const found: number[] = [];
+  for (const [at, bytes] of memory.places.get(LOG) ?? [])
+    if (at <= collected && (await openObject(bytes)).written.records.length > 0) found.push(at);
+  return found;
 }
 
 // The platform's digest settles outside of the simulated time.

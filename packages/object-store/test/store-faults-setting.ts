@@ -50,6 +50,14 @@ export const FAULTS: readonly Fault[] = [
   { name: "a request is lost", kills: false, carry: async () => noAnswer() },
   { name: "an answer is lost", kills: false, carry: (work) => work().then(noAnswer) },
   {
+    name: "a request has no answer, and comes when everything is erased",
+    kills: false,
+    carry: async (work, server) => {
+      server.late = work;
+      noAnswer();
+    },
+  },
+  {
     name: "the store says no",
     kills: false,
     carry: async () => {
@@ -91,6 +99,8 @@ export class FaultyServer {
   readonly refusals: string[] = [];
   /** What operators were told. */
   readonly problems: unknown[] = [];
+  /** A request that is still on its way. */
+  late: (() => Promise<unknown>) | undefined;
   /** The request that failed. */
   failed: string | undefined;
   /** How many were made of what one of fails. */

@@ -128,6 +128,7 @@ async function failAt({ name, before, act }: Act, fault: Fault, at: number, serv
   await server.look(await server.other());
   await server.erase();
   await server.removeSnapshots();
+  await server.late?.();
   await server.round();
   expect(server.refusals.slice(refused), name).toEqual([]);
   expect(server.left(), name).toEqual([]);

@@ -1,12 +1,16 @@
-/** Seals that come to places which were written and collected before: they are found there for ever, and count for nobody. */
-import { expect, onTestFinished, test } from "vitest";
+/**
+ * What comes to places that were written and collected before: seals are found there for ever, and count for nobody; records find their
+ * place taken.
+ */
+import { describe, expect, onTestFinished, test } from "vitest";
 import { BucketLog } from "../src/bucket-log.ts";
 import { readBucketState } from "../src/bucket-state.ts";
 import { encodeFrame, type Framed } from "../src/log-object.ts";
-import { openSnapshot } from "../src/log-reader.ts";
+import { openObject, openSnapshot } from "../src/log-reader.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectLog } from "../src/object-store.ts";
 import type { Replica } from "../src/replica.ts";
+import { S3Error } from "../src/s3.ts";
 
 const LOG = "bucket/0";
 
@@ -43,6 +47,9 @@ function gatewayOver(
   writer: string,
   requests: Partial<ObjectLog> = {},
   pause = (): Promise<void> => Promise.resolve(),
+  onProblem = (error: unknown): void => {
+    throw error;
+  },
 ): Gateway {
   const replica = new Values();
   const log = new BucketLog({
@@ -51,9 +58,7 @@ function gatewayOver(
     writer,
     replica,
     pause,
-    onProblem: (error) => {
-      throw error;
-    },
+    onProblem,
   });
   onTestFinished(() => log.close());
   return {
@@ -124,7 +129,7 @@ test("whoever reads it and takes the bucket over writes behind all that was writ
   expect(await owner.read()).toEqual(["one", "two", "three"]);
 });
 
-test("a write that was done without an answer is not said to be undone for a seal that came late to its place", async () => {
+test("a write that was done without an answer is not said to be undone for what its place was closed with", async () => {
   const memory = new ObjectMemory();
   const { log: requests } = memoryObjectStore(memory);
   const later = signal();
@@ -147,7 +152,7 @@ test("a write that was done without an answer is not said to be undone for a sea
   const next = gatewayOver(memory, "next");
   await next.write("three");
   await next.log.collect();
-  await sealLate(memory, 2);
+  expect(memory.places.get(LOG)?.has(2)).toBe(true);
   later.resolve();
   expect(await told).toBe("unknown");
   expect(await next.read()).toEqual(["one", "two", "three"]);
@@ -199,4 +204,127 @@ test("who reads a bucket that it does not follow has what was written there", as
   const stored = state.snapshot && { bytes: state.snapshot, tag: "" };
   expect((await openSnapshot(stored)).frame?.value).toEqual(["one", "two"]);
   expect(state.objects).toEqual([]);
+});
+
+/** Requests of a gateway of which the first for a place has no answer, and comes when it is asked for. */
+function repeated(
+  memory: ObjectMemory,
+  place: number,
+): { readonly requests: Partial<ObjectLog>; readonly come: () => string } {
+  const { log } = memoryObjectStore(memory);
+  let first: Uint8Array | undefined;
+  const append: ObjectLog["append"] = async (name, at, bytes) => {
+    if (at !== place || first !== undefined) return await log.append(name, at, bytes);
+    first = bytes;
+    throw new Error("no answer");
+  };
+  const come = (): string => {
+    if (first === undefined) throw new Error("nothing was sent");
+    return memory.append(LOG, place, first);
+  };
+  return { requests: { append }, come };
+}
+
+/** The places of the log that have records. */
+async function recordsIn(memory: ObjectMemory): Promise<readonly number[]> {
+  const places: number[] = [];
+  for (const [place, bytes] of memory.places.get(LOG) ?? [])
+    if ((await openObject(bytes)).written.records.length > 0) places.push(place);
+  return places;
+}
+
+describe("records that come once more to their place, which was collected, find it taken", () => {
+  test.each([
+    ["it was the last", 3],
+    ["others came after it", 2],
+  ])("%s", async (_, place) => {
+    const memory = new ObjectMemory();
+    const { requests, come } = repeated(memory, place);
+    const owner = gatewayOver(memory, "owner", requests);
+    for (const value of ["one", "two", "three"]) await owner.write(value);
+    await owner.log.collect();
+    expect(come()).toBe("taken");
+    expect(await recordsIn(memory)).toEqual([]);
+    await owner.write("four");
+    expect(await gatewayOver(memory, "last").read()).toEqual(["one", "two", "three", "four"]);
+  });
+
+  test("their writer is not heard of any more", async () => {
+    const memory = new ObjectMemory();
+    const { requests, come } = repeated(memory, 2);
+    const owner = gatewayOver(memory, "owner", requests);
+    for (const value of ["one", "two"]) await owner.write(value);
+    const next = gatewayOver(memory, "next");
+    await next.write("three");
+    await next.log.collect();
+    expect(come()).toBe("taken");
+    expect(await recordsIn(memory)).toEqual([]);
+  });
+
+  test("their writer did not end its collection", async () => {
+    const memory = new ObjectMemory();
+    const { requests, come } = repeated(memory, 2);
+    const stuck = signal();
+    const overwrite: ObjectLog["overwrite"] = () => {
+      stuck.resolve();
+      // It is killed before it is done.
+      return new Promise(() => undefined);
+    };
+    const replica = new Values();
+    const owner = new BucketLog({
+      log: { ...memoryObjectStore(memory).log, ...requests, overwrite },
+      name: LOG,
+      writer: "owner",
+      replica,
+      pause: () => Promise.resolve(),
+      onProblem: () => undefined,
+    });
+    await owner.own();
+    for (const value of ["one", "two", "three"]) {
+      replica.all.push(value);
+      owner.submit({ value, blobs: [] });
+      await owner.confirmed();
+    }
+    await Promise.race([owner.collect(), stuck.promise]);
+    const next = gatewayOver(memory, "next");
+    await next.write("four");
+    await next.log.collect();
+    expect(come()).toBe("taken");
+    expect(await recordsIn(memory)).toEqual([]);
+  });
+});
+
+test("records that were refused, and come after their writer has taken the bucket over again, are read by nobody", async () => {
+  const memory = new ObjectMemory();
+  const { log: requests } = memoryObjectStore(memory);
+  let sent: Uint8Array | undefined;
+  let asked = 0;
+  const append: ObjectLog["append"] = async (name, at, bytes) => {
+    asked += 1;
+    if (asked === 3) {
+      sent = bytes;
+      throw new Error("no answer");
+    }
+    if (asked === 4) throw new S3Error("answered 403: <Error><Code>ExpiredToken</Code></Error>", 403);
+    return await requests.append(name, at, bytes);
+  };
+  const problems: unknown[] = [];
+  const owner = gatewayOver(
+    memory,
+    "owner",
+    { append },
+    () => Promise.resolve(),
+    (error) => problems.push(error),
+  );
+  await owner.write("one");
+  const follower = gatewayOver(memory, "follower");
+  expect(await follower.read()).toEqual(["one"]);
+  await expect(owner.write("two")).rejects.toThrow();
+  await owner.log.own();
+  await owner.log.collect();
+  if (sent === undefined) throw new Error("nothing was sent");
+  memory.append(LOG, 2, sent);
+  expect(problems.length).toBe(1);
+  expect(await owner.read()).toEqual(["one"]);
+  expect(await follower.read()).toEqual(["one"]);
 });
