@@ -41,8 +41,11 @@ export function notesApi(
   api.use(bodyLimit({ maxSize: BODY_BYTES, onError: (c) => c.json(tooLarge, 413) }));
 
   api.post("/session", async (c) => {
-    const { user, password } = await objectIn<{ user: string; password: string }>(c);
-    if (!(await isPassword(user, password))) return c.json({ code: "WRONG_PASSWORD", message: "Try again" }, 401);
+    const { user, password } = await objectIn<{ user: unknown; password: unknown }>(c);
+    // What is no text would be a session of nobody.
+    const isLogin = typeof user === "string" && typeof password === "string";
+    if (!isLogin || !(await isPassword(user, password)))
+      return c.json({ code: "WRONG_PASSWORD", message: "Try again" }, 401);
     const id = crypto.randomUUID();
     sessions.set(id, { user, untilMs: Date.now() + SESSION_SECONDS * 1000 });
     setCookie(c, COOKIE, id, { httpOnly: true, sameSite: "Strict", secure: !isLocal(c), maxAge: SESSION_SECONDS });

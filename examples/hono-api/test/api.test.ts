@@ -56,6 +56,8 @@ test("without a session nothing is told, and one that is over is none", async ()
   const alice = client();
   expect((await alice("GET", "/notes")).status).toBe(401);
   expect((await alice("POST", "/session", { user: "alice", password: "guess" })).status).toBe(401);
+  for (const login of [{}, [], { user: 1, password: 1 }])
+    expect((await alice("POST", "/session", login)).status, JSON.stringify(login)).toBe(401);
   const { set } = await alice("POST", "/session", { user: "alice", password: "alice" });
   expect(set).toMatch(/HttpOnly.*SameSite=Strict/);
   expect((await alice("GET", "/notes")).status).toBe(200);

@@ -21,7 +21,7 @@ const QUESTION_MAX = 500;
 const PAGE_MAX = 1_000;
 /** This machine. Another name in a request means that a page elsewhere has made a browser ask here. */
 const HOSTS: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
-const BUSY = 503;
+const [WRONG, TOO_LARGE, BUSY] = [400, 413, 503] as const;
 
 /** What is told of the model to people. */
 export interface ServerOptions {
@@ -84,10 +84,16 @@ export function createServer(assistant: Assistant, { people, modelName, hosts = 
     return answerEvents(context, assistant, context.req.param("person"), question);
   });
   app.onError((error, context) => {
-    const isTold = BrookletError.is(error);
-    return context.json({ message: isTold ? error.message : "Something went wrong." }, isTold ? BUSY : 500);
+    if (!BrookletError.is(error)) return context.json({ message: "Something went wrong." }, 500);
+    return context.json({ message: error.message }, statusOf(error));
   });
   return app;
+}
+
+/** What a caller got wrong is theirs to mend; anything else may go away. */
+function statusOf({ code, status }: BrookletError): typeof WRONG | typeof TOO_LARGE | typeof BUSY {
+  if (status === TOO_LARGE) return TOO_LARGE;
+  return code === "INVALID_ARGUMENT" || status === WRONG ? WRONG : BUSY;
 }
 
 /** What is looked for, as the page has it in its address. */

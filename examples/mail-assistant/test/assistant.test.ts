@@ -143,6 +143,19 @@ describe("a search", () => {
       expect((await app.request(`http://127.0.0.1/api/alice/why-not?about=${about}`)).status).toBe(400);
   });
 
+  test("says what is wrong with what is looked for, and takes the blame for the rest", async () => {
+    const app = createServer(assistant, { people: ["alice"], modelName: "m" });
+    const many = encodeURIComponent("word ".repeat(2_000));
+    for (const path of [`search?q=${many}`, `why-not?about=deposit&q=${many}`]) {
+      const answer = await app.request(`http://127.0.0.1/api/alice/${path}`);
+      expect([answer.status, await answer.json()]).toEqual([400, { message: expect.stringContaining("terms") }]);
+    }
+    const closed = await Assistant.open({ model: scriptedModel(0) });
+    await closed[Symbol.asyncDispose]();
+    const down = createServer(closed, { people: ["alice"], modelName: "m" });
+    expect((await down.request("http://127.0.0.1/api/alice/search?q=lunch")).status).toBe(503);
+  });
+
   test("is not asked from elsewhere", async () => {
     const app = createServer(assistant, { people: ["alice"], modelName: "m" });
     const status = async (headers: Record<string, string>) =>

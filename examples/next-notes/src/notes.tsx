@@ -11,11 +11,16 @@ import { note, searchOf, type Wanted } from "./note.ts";
 export interface NotesProps {
   readonly user: string;
   readonly wanted: Wanted;
-  readonly initial: Found;
+  readonly initial?: Found;
+  /** What is wrong with what is wanted, if the server has refused it. */
+  readonly refusal?: string;
 }
 
+/** What is shown of a search that was refused. */
+const NOTHING = { totalCount: 0, facets: { tags: [] }, hits: [] };
+
 /** Everything of the page that changes while one types. */
-export function Notes({ user, wanted, initial }: NotesProps) {
+export function Notes({ user, wanted, initial, refusal }: NotesProps) {
   const [words, setWords] = useState(wanted.words);
   const [tag, setTag] = useState(wanted.tag);
   // Where the page came from is asked, behind its session; on the server nothing is.
@@ -23,10 +28,14 @@ export function Notes({ user, wanted, initial }: NotesProps) {
     if (typeof window === "undefined") return undefined;
     return connect({ url: `${window.location.origin}/door` }).group(user);
   }, [user]);
-  const { hits, result, isSearching, error, repeat } = useSearch(mine, note, searchOf({ words, tag }), { initial });
+  const { hits, result, isSearching, error, repeat } = useSearch(mine, note, searchOf({ words, tag }), {
+    ...(initial !== undefined && { initial }),
+  });
   useEffect(() => window.history.replaceState(null, "", addressOf({ words, tag })), [words, tag]);
-  const { totalCount, facets } = result ?? initial;
-  const shown = result === undefined ? initial.hits : hits;
+  const first = initial ?? NOTHING;
+  const { totalCount, facets } = result ?? first;
+  const shown = result === undefined ? first.hits : hits;
+  const wrong = error?.message ?? (result === undefined ? refusal : undefined);
   return (
     <>
       <label className="hidden" htmlFor="words">
@@ -53,7 +62,7 @@ export function Notes({ user, wanted, initial }: NotesProps) {
         ))}
       </fieldset>
       <p className="small" role="status">
-        {error === undefined ? `${totalCount} ${totalCount === 1 ? "note" : "notes"}` : error.message}
+        {wrong ?? `${totalCount} ${totalCount === 1 ? "note" : "notes"}`}
       </p>
       <ol aria-busy={isSearching}>
         {shown.map(({ id, fields }) => (

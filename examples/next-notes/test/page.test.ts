@@ -101,6 +101,9 @@ describe.runIf(browserPath !== undefined)("notes in Next.js", () => {
     const shown = await plain.newPage();
     await shown.goto(page.url());
     expect(await titles(shown)).toEqual(["Invoice of the electrician"]);
+    // What is wrong with a search is told on the page.
+    expect((await shown.goto(`${url}/?q=${"word+".repeat(2_000)}`))?.status()).toBe(200);
+    expect([await status(shown), await titles(shown)]).toEqual([expect.stringContaining("1024 terms"), []]);
     await plain.close();
     // What is hydrated is what was rendered: nothing is asked again.
     const asked: string[] = [];

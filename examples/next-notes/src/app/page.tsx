@@ -1,6 +1,6 @@
 /** The page: who is asked for first, then the notes, which the server has searched already. */
 import { logIn, logOut } from "../actions.ts";
-import { findNotes } from "../found.ts";
+import { findNotes, refusalOf } from "../found.ts";
 import { Notes } from "../notes.tsx";
 import { notesOf } from "../server.ts";
 import { userOfRequest } from "../session.ts";
@@ -14,7 +14,12 @@ export default async function Page({ searchParams }: { readonly searchParams: As
   if (user === undefined) return <Door />;
   const { q = "", tag = "" } = await searchParams;
   const wanted = { words: [q].flat().join(" "), tag: [tag].flat()[0] ?? "" };
-  const initial = await findNotes(await notesOf(user), wanted);
+  const group = await notesOf(user);
+  // Who asks for too many words is told so, on the page.
+  const found = await findNotes(group, wanted).then(
+    (initial) => ({ initial }),
+    (error: unknown) => ({ refusal: refusalOf(error) }),
+  );
   return (
     <main>
       <header>
@@ -23,7 +28,7 @@ export default async function Page({ searchParams }: { readonly searchParams: As
           <button type="submit">Leave</button>
         </form>
       </header>
-      <Notes user={user} wanted={wanted} initial={initial} />
+      <Notes user={user} wanted={wanted} {...found} />
     </main>
   );
 }
