@@ -13,13 +13,16 @@ const BUILTIN = [...builtinModules, ...builtinModules.map((name) => `node:${name
 /** A server that writes and searches: in this thread, or in two others if it is given a folder. */
 export const SERVER = `import { open, schema, text } from "brooklet";
 const note = schema("note", { title: text() });
-const path = process.argv[2];
-const database = await open({ schemas: [note], ...(path === undefined ? {} : { path, threads: 2 }) });
-const alice = database.group("alice");
-await alice.put(note, "n1", { title: "the deposit" });
-const { hits } = await alice.search(note, { text: "deposit" });
-console.log(JSON.stringify(hits.map(({ fields }) => fields.title)));
-await database.close();
+async function main() {
+  const path = process.argv[2];
+  const database = await open({ schemas: [note], ...(path === undefined ? {} : { path, threads: 2 }) });
+  const alice = database.group("alice");
+  await alice.put(note, "n1", { title: "the deposit" });
+  const { hits } = await alice.search(note, { text: "deposit" });
+  console.log(JSON.stringify(hits.map(({ fields }) => fields.title)));
+  await database.close();
+}
+void main();
 `;
 /** What it prints. */
 export const FOUND = '["the deposit"]';
@@ -109,6 +112,11 @@ export const bundlers: Readonly<Record<string, Bundler>> = {
   },
   "esbuild with splitting": async (entry, out) =>
     void (await esbuild({ entryPoints: { main: entry }, outdir: out, splitting: true, ...FOR_SERVERS })),
+  // As functions in a cloud and the main process of Electron are.
+  "esbuild to CommonJS": async (entry, out) => {
+    await esbuild({ entryPoints: { main: entry }, outdir: out, ...FOR_SERVERS, format: "cjs" });
+    writeFileSync(join(out, "package.json"), '{"type":"commonjs"}');
+  },
   "webpack to ECMAScript modules": (entry, out) => withWebpack(entry, out, MODULES),
   "webpack to CommonJS": async (entry, out) => {
     await withWebpack(entry, out, {});

@@ -38,11 +38,13 @@ let folder: string | undefined;
 
 /** Where the files of the page are: beside this script, or, where it stands in a bundle, in the installed package. */
 function folderOfPage(): string {
-  const beside = join(dirname(fileURLToPath(import.meta.url)), "page");
+  // What esbuild bundles as CommonJS has no address of a module.
+  const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const beside = join(dirname(own), "page");
   if (existsSync(join(beside, "index.html"))) return beside;
   // Taken so that no bundler looks for what is found when it runs.
   const { createRequire } = process.getBuiltinModule("node:module");
-  const require = createRequire(import.meta.url);
+  const require = createRequire(own);
   const ways = [() => require, () => createRequire(require.resolve("brooklet"))];
   for (const way of ways) {
     try {

@@ -10,6 +10,9 @@ const { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync } = p
 const { dirname, join } = process.getBuiltinModule("node:path");
 const { fileURLToPath } = process.getBuiltinModule("node:url");
 
+/** What the file of a script is called, in CommonJS: what esbuild bundles so has no address of a module. */
+declare const __filename: string;
+
 /** Its name beside a bundle. */
 const FILE = "core_bg.wasm";
 /** How its stages are made: beside the module, where that is in its package. */
@@ -75,22 +78,22 @@ function stagesOf(path: URL | string): Stages | undefined {
  * is installed, if this script was bundled without it.
  */
 function moduleFile(): URL | string {
-  const ours = new URL("../wasm/core_bg.wasm", import.meta.url);
-  if (existsSync(ours)) return ours;
-  const beside = join(dirname(fileURLToPath(import.meta.url)), FILE);
+  const ours = import.meta.url === undefined ? undefined : new URL("../wasm/core_bg.wasm", import.meta.url);
+  if (ours !== undefined && existsSync(ours)) return ours;
+  const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const beside = join(dirname(own), FILE);
   if (existsSync(beside)) return beside;
-  const installed = installedFile();
+  const installed = installedFile(own);
   if (installed !== undefined) return installed;
-  throw new Error(
-    `${FILE} is neither at ${fileURLToPath(ours)} nor beside this script: copy it from @brooklet/core/core.wasm`,
-  );
+  const place = ours === undefined ? "installed" : `at ${fileURLToPath(ours)}`;
+  throw new Error(`${FILE} is neither ${place} nor beside this script: copy it from @brooklet/core/core.wasm`);
 }
 
 /** Where the module is installed; some installers show a project this package by way of the one that needs it alone. */
-function installedFile(): string | undefined {
+function installedFile(own: string): string | undefined {
   // Taken so that no bundler looks for what is found when it runs.
   const { createRequire } = process.getBuiltinModule("node:module");
-  const require = createRequire(import.meta.url);
+  const require = createRequire(own);
   const ways = [() => require, () => createRequire(require.resolve("brooklet"))];
   for (const way of ways) {
     try {

@@ -51,9 +51,12 @@ function loadLibrary(): Library {
   }
 }
 
-/** Taken so that no bundler takes the library along: its binary would not be found there. */
+/**
+ * Taken so that no bundler takes the library along: its binary would not be found there. What esbuild bundles as CommonJS has no address of
+ * a module, and the name of its file instead.
+ */
 function requireHere(): NodeJS.Require {
-  return process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  return process.getBuiltinModule("node:module").createRequire(import.meta.url ?? __filename);
 }
 
 /** The library as it is installed: another release than the one inside, or elsewhere, where it looks for its binary itself. */

@@ -31,7 +31,7 @@ export function s3At(address: string, environment: Environment = process.env): S
 
 /** Nothing: the library is not installed. */
 function roleOfProcess(): S3Role | undefined {
-  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url ?? __filename);
   try {
     const { fromNodeProviderChain } = require(LIBRARY) as { fromNodeProviderChain(): S3Role["credentials"] };
     return { credentials: fromNodeProviderChain() };

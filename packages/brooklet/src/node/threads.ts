@@ -142,11 +142,13 @@ function startBucketThread(data: BucketThreadData): BucketThread {
  * follows an imported `Worker` all the same, and bundles whatever its script may be.
  */
 function threadScript(): string {
-  const beside = join(dirname(fileURLToPath(import.meta.url)), "bucket-thread.js");
+  // What esbuild bundles as CommonJS has no address of a module.
+  const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const beside = join(dirname(own), "bucket-thread.js");
   if (existsSync(beside)) return beside;
   const { createRequire } = process.getBuiltinModule("node:module");
   try {
-    return createRequire(import.meta.url).resolve("brooklet/bucket-thread");
+    return createRequire(own).resolve("brooklet/bucket-thread");
   } catch (cause) {
     const remedy = "install brooklet beside the bundle, or bundle brooklet/bucket-thread as a file of that name";
     throw new Error(`No script for threads: ${beside} is not there; ${remedy}`, { cause });

@@ -27,8 +27,14 @@ export function noTokenizers(): string {
  */
 export function lackingPackage(type: string): string | undefined {
   if (type === "openai-embedder") return undefined;
-  if (type !== "hugging-face-tokenizer" && isLacking(RUNTIME, threadScript)) return noRuntime();
-  return isLacking(TOKENIZERS, () => import.meta.url) ? noTokenizers() : undefined;
+  const told = type === "hugging-face-tokenizer" ? undefined : lackingRuntime();
+  if (told !== undefined) return told;
+  return isLacking(TOKENIZERS, ownFile) ? noTokenizers() : undefined;
+}
+
+/** The same of a model that ranks. */
+export function lackingRuntime(): string | undefined {
+  return isLacking(RUNTIME, threadScript) ? noRuntime() : undefined;
 }
 
 /** Whether it is certain that a package is not there for a script. */
@@ -48,16 +54,22 @@ function isLacking(name: string, script: () => string): boolean {
   }
 }
 
+/** This file, or the bundle that it is in: what esbuild bundles as CommonJS has no address of a module. */
+export function ownFile(): string {
+  return import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+}
+
 /**
  * The compiled script of a thread: beside this file; in `dist`, when this file is run from its source; in the package as it is
  * installed, when this file is in a bundle.
  */
 export function threadScript(): string {
-  const folder = import.meta.url.endsWith(".ts") ? "../../dist/onnx" : ".";
-  const script = join(dirname(fileURLToPath(import.meta.url)), folder, "session-thread.js");
+  const own = ownFile();
+  const folder = own.endsWith(".ts") ? "../../dist/onnx" : ".";
+  const script = join(dirname(own), folder, "session-thread.js");
   if (existsSync(script)) return script;
   const { createRequire } = process.getBuiltinModule("node:module");
-  const require = createRequire(import.meta.url);
+  const require = createRequire(own);
   try {
     return require.resolve("@brooklet/models/session-thread");
   } catch {
