@@ -2,6 +2,8 @@
 import { Writer } from "@brooklet/core";
 import type * as Models from "@brooklet/models/node";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { outlineOf } from "../../models/src/onnx/outline.ts";
+import { crossEncoder } from "../../models/test/tiny-model.ts";
 import { openCluster } from "../src/node/threads.ts";
 import { folder } from "./served.ts";
 
@@ -9,6 +11,7 @@ const TOLD = "A model needs the package onnxruntime-node: npm install onnxruntim
 vi.mock("@brooklet/models/node", async (original) => ({
   ...(await original<typeof Models>()),
   lackingPackage: (type: string) => (type === "hugging-face-embedder" ? TOLD : undefined),
+  lackingRuntime: () => TOLD,
 }));
 
 const component = (id: string, type: string, inside: string): string =>
@@ -29,4 +32,38 @@ test("a deployment warns of the package that a component lacks, beside the files
   const missing = (file: string): string =>
     `embedder 'e5': there is no file ${file} in the folder of models, ${models}: put it there (brooklet serve --models <dir>)`;
   expect(warnings).toEqual([`embedder 'e5': ${TOLD}`, missing("e5.onnx"), missing("e5.json")]);
+});
+
+const RANKED = `schema t {
+  document t { field tokens type tensor<float>(d0[8]) { indexing: attribute } }
+  onnx-model cross {
+    file: models/cross.onnx
+    input input_ids: tokenInputIds(16, query(t), attribute(tokens))
+    input attention_mask: tokenAttentionMask(16, query(t), attribute(tokens))
+    input token_type_ids: tokenTypeIds(16, query(t), attribute(tokens))
+    output logits: score
+  }
+  rank-profile ranked {
+    inputs { query(t) tensor<float>(d0[8]) }
+    first-phase { expression: sum(onnx(cross).score) }
+  }
+}`;
+
+test("it warns of what models of rank profiles lack: the package, and the model of an outline", async () => {
+  const models = folder();
+  const cluster = openCluster({ models: { modelFolder: models } });
+  onTestFinished(() => cluster.close());
+  const services = SERVICES.replace(/<component[\s\S]*<\/component>/, "");
+  const packageWith = (model: Uint8Array): Uint8Array => {
+    const files = new Writer().varint(3).text("services.xml").text(services).text("schemas/t.sd").text(RANKED);
+    return files.text("models/cross.onnx").bytes(model).finish();
+  };
+  const noPackage = `models/cross.onnx: ${TOLD}`;
+  const outline = packageWith(outlineOf(crossEncoder()));
+  expect((await cluster.deploy(packageWith(crossEncoder()))).warnings).toEqual([noPackage]);
+  const noModel = expect.stringContaining("the model is not in the folder of models");
+  expect((await cluster.checkDeployment?.(outline))?.warnings).toEqual([noPackage, noModel]);
+  expect((await cluster.deploy(outline)).warnings).toEqual([noPackage, noModel]);
+  const [state] = (await cluster.models?.()) ?? [];
+  expect(state).toMatchObject({ id: "models/cross.onnx", state: "failed", problem: TOLD });
 });

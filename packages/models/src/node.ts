@@ -12,6 +12,6 @@ export { OnnxEmbedder, type OnnxEmbedderOptions } from "./onnx/onnx-embedder.ts"
 export { OnnxModel, type OnnxModelOptions } from "./onnx/onnx-model.ts";
 export { outlineOf, pinnedDigest } from "./onnx/outline.ts";
 export type { Recipe, Reduction, SessionThreads } from "./onnx/recipe.ts";
-export { lackingPackage } from "./onnx/runtime.ts";
+export { lackingPackage, lackingRuntime } from "./onnx/runtime.ts";
 export { threadsOfModel } from "./onnx/session-threads.ts";
 export { TokenizerEmbedder, type TokenizerEmbedderOptions } from "./onnx/tokenizer-embedder.ts";

@@ -145,8 +145,8 @@ export async function checkDeployment(
 ): Promise<DeployReport> {
   const unstored = { readApplication: () => storage.readApplication(), storeApplication: () => undefined };
   try {
-    const { report } = await prepareDeployment(applicationPackage, { ...setting, storage: unstored });
-    return await withMissingModels(report, embedder);
+    const { application, report } = await prepareDeployment(applicationPackage, { ...setting, storage: unstored });
+    return await withMissingModels(report, application.bytes, { ...setting, embedder });
   } catch (error) {
     throw serviceError(error);
   }

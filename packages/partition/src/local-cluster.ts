@@ -395,7 +395,7 @@ export class LocalCluster implements Cluster {
       const restored = this.#restored;
       this.#restored = undefined;
       const same = await reportOfSame(applicationPackage, restored, stored, this.#engine, this.#options);
-      if (same !== undefined) return await this.#serve(same);
+      if (same !== undefined) return await this.#serve(same, applicationPackage);
       // Where several processes deploy, none serves what another may have stored something else in the place of.
       const isFirst = stored === undefined && this.#gate === OPEN_GATE;
       const written = this.#gate.written?.(this.#large.written());
@@ -403,15 +403,15 @@ export class LocalCluster implements Cluster {
         ? await this.#deployFirst(applicationPackage)
         : await prepareDeployment(applicationPackage, { ...this.#setting(makeEngine()), written });
       if (!isFirst) this.#host.deploy(application);
-      return await this.#serve(report);
+      return await this.#serve(report, application.bytes);
     } catch (error) {
       throw serviceError(error);
     }
   }
 
   /** Tells of an application that is deployed. */
-  async #serve(report: DeployReport): Promise<DeployReport> {
-    this.#report = await withMissingModels(report, this.#options.embedder);
+  async #serve(report: DeployReport, applicationPackage: Uint8Array): Promise<DeployReport> {
+    this.#report = await withMissingModels(report, applicationPackage, this.#options);
     this.#options.onApplication?.(this.#report);
     return this.#report;
   }

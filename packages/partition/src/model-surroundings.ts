@@ -20,12 +20,18 @@ export interface ModelSurroundingsOptions {
   readonly objections?: (report: DeployReport) => readonly string[];
 }
 
-/** A report that also warns of models that are not here. */
+/** The report of a package, which also warns of models that are not here. */
 export async function withMissingModels(
   report: DeployReport,
-  embedder: TextEmbedder | undefined,
+  applicationPackage: Uint8Array,
+  { embedder, modelRunner }: { readonly embedder?: TextEmbedder | undefined; readonly modelRunner?: ModelRunner },
 ): Promise<DeployReport> {
-  const missing = (await embedder?.missing?.(report)) ?? [];
+  const ranking = modelRunner?.missing === undefined ? [] : modelsOfPackage(applicationPackage);
+  const missing = [...((await embedder?.missing?.(report)) ?? [])];
+  if (ranking.length > 0) {
+    const file = (path: string): Uint8Array | undefined => fileOfPackage(applicationPackage, path);
+    missing.push(...((await modelRunner?.missing?.(ranking, file)) ?? []));
+  }
   return missing.length === 0 ? report : { ...report, warnings: [...report.warnings, ...missing] };
 }
 

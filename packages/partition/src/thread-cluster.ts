@@ -338,18 +338,18 @@ export class ThreadCluster implements Cluster {
     this.#deploying = true;
     try {
       const written = this.#large.written();
-      const report = await this.#large.without(async () => {
+      const { application, report } = await this.#large.without(async () => {
         try {
           const setting = { ...this.#setting(), base, written };
-          const { application, report } = await prepareDeployment(applicationPackage, setting);
-          await this.#activate(application, report);
-          return report;
+          const deployment = await prepareDeployment(applicationPackage, setting);
+          await this.#activate(deployment.application, deployment.report);
+          return deployment;
         } finally {
           // Only now is nothing decided any more by the application before.
           await written.release();
         }
       });
-      this.#report = await withMissingModels(report, this.#options.embedder);
+      this.#report = await withMissingModels(report, application.bytes, this.#options);
       this.#options.onApplication?.(this.#report);
       return this.#report;
     } catch (error) {

@@ -23,6 +23,8 @@ export interface ApplicationModelsOptions {
   readonly modelCache?: string;
 }
 
+const NO_BYTES = new Uint8Array(0);
+
 /** A model that a query asked for. */
 interface Asked {
   readonly file: string;
@@ -93,6 +95,15 @@ export class ApplicationModels implements ModelRunner {
     ];
   }
 
+  async missing(names: readonly string[], file: ModelApplication["file"]): Promise<readonly string[]> {
+    const { lackingRuntime, pinnedDigest } = await import("@brooklet/models/node");
+    const noRuntime = lackingRuntime();
+    const told = noRuntime === undefined ? [] : [`${names.join(", ")}: ${noRuntime}`];
+    const outlines = names.filter((name) => pinnedDigest(file(name) ?? NO_BYTES) !== undefined);
+    const absent = await Promise.all(outlines.map((name) => this.#absent(name)));
+    return [...told, ...absent.filter((text) => text !== undefined)];
+  }
+
   async outline(address: string): Promise<Uint8Array | undefined> {
     const files = await this.#downloads();
     const path = files?.find(address);
@@ -120,14 +131,20 @@ export class ApplicationModels implements ModelRunner {
 
   /** Why a model that nobody asked for yet could not be opened; its digest is only looked at when it is. */
   async #lacking(name: string, { outlines }: Opened, application: ModelApplication): Promise<string | undefined> {
+    const { lackingRuntime, pinnedDigest } = await import("@brooklet/models/node");
+    const noRuntime = lackingRuntime();
+    if (noRuntime !== undefined) return noRuntime;
     let isOutline = outlines.get(name);
     if (isOutline === undefined) {
-      const { pinnedDigest } = await import("@brooklet/models/node");
       const content = application.file(name);
       isOutline = content !== undefined && pinnedDigest(content) !== undefined;
       outlines.set(name, isOutline);
     }
-    if (!isOutline) return undefined;
+    return isOutline ? await this.#absent(name) : undefined;
+  }
+
+  /** That a model is not there whose outline is in the package, if it is not. */
+  async #absent(name: string): Promise<string | undefined> {
     const path = await this.#pathOf(name);
     return path !== undefined && existsSync(path) ? undefined : this.#notThere(name);
   }

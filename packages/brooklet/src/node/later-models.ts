@@ -24,6 +24,10 @@ export class LaterModels implements ModelRunner {
     return await (await this.#models()).outline(address);
   }
 
+  async missing(names: readonly string[], file: ModelApplication["file"]): Promise<readonly string[]> {
+    return await (await this.#models()).missing(names, file);
+  }
+
   async states(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]> {
     return await (await this.#models()).states(names, application);
   }

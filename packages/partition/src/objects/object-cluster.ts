@@ -369,7 +369,7 @@ export class ObjectCluster implements Cluster {
       await this.refresh();
       const { application, report } = await deployFenced(applicationPackage, { ...this.#setting(), base });
       this.#known.take(application);
-      const told = await withMissingModels(report, this.#options.embedder);
+      const told = await withMissingModels(report, application.bytes, this.#options);
       this.#known.note(application, told);
       return told;
     } catch (error) {

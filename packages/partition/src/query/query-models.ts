@@ -37,6 +37,8 @@ export interface ModelRunner {
    * is run. Nothing is downloaded here.
    */
   outline(address: string): Promise<Uint8Array | undefined>;
+  /** What is to be said of models of a package, of these names, that cannot be run here. Nothing is loaded for it. */
+  missing?(names: readonly string[], file: ModelApplication["file"]): Promise<readonly string[]>;
   /** What is known of each model of these names, which are those of the application's package. Nothing is loaded for it. */
   states?(names: readonly string[], application: ModelApplication): Promise<readonly ModelState[]>;
   /** Frees the models. Called by the cluster that was given it, last. */
