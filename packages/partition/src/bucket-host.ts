@@ -256,7 +256,7 @@ export class BucketHost {
     return {
       buckets: buckets.length,
       commits: sum(({ commits }) => commits),
-      logBytes: sum(({ logBytes }) => logBytes),
+      logBytes: sum(({ logBytes, keptBytes }) => logBytes + keptBytes),
       fileBytes: sum(({ size }) => size.fileBytes),
       freeBytes: sum(({ size }) => size.freeBytes),
       folds: tally.folds,

@@ -473,7 +473,8 @@ export class Maintenance {
   }
 
   #sweepLog(attention: Attention): void {
-    const isDue = clock.now() - attention.checkpointMs >= limits.LOG_MS && attention.bucket.logBytes > 0;
+    const { logBytes, keptBytes } = attention.bucket;
+    const isDue = clock.now() - attention.checkpointMs >= limits.LOG_MS && logBytes + keptBytes > 0;
     if ((isDue || attention.erasedBlocks.isLogged) && !attention.checkpointDue) this.#checkpointLater(attention, true);
   }
 

@@ -1,6 +1,7 @@
 /** When tails are folded although nobody writes any more: after a burst, and after a restart. */
+import { statSync } from "node:fs";
 import { join } from "node:path";
-import { Bucket, PartitionStore } from "@brooklet/store";
+import { Bucket, bucketOf, PartitionStore } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
@@ -71,7 +72,9 @@ test("each bucket is looked at in a turn of its own", async () => {
 });
 
 /** A cluster whose sweeps are made by who asks, with a clock that goes with them. */
-function swept(): ReturnType<typeof cluster> & { readonly sweep: (milliseconds: number) => void } {
+function swept(
+  path: string = join(folder(), "data"),
+): ReturnType<typeof cluster> & { readonly sweep: (milliseconds: number) => void } {
   vi.useFakeTimers({ toFake: ["setInterval"] });
   let passedMs = 0;
   const now = clock.now.bind(clock);
@@ -86,7 +89,7 @@ function swept(): ReturnType<typeof cluster> & { readonly sweep: (milliseconds: 
       vi.advanceTimersByTime(SWEEP_MS);
     }
   };
-  return { ...cluster(directory(join(folder(), "data"))), sweep };
+  return { ...cluster(directory(path)), sweep };
 }
 
 test("a tail that is always written is settled when it is old, and not before", async () => {
@@ -141,4 +144,31 @@ test("logs that are due together are emptied one at a time, and others have a tu
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect([...new Set(seen)]).toEqual([0, 1, 2]);
+});
+
+test("what somebody else keeps in a log is told until it was moved, and the log is emptied when they are gone", async () => {
+  const path = join(folder(), "data");
+  const { cluster: local, sweep } = swept(path);
+  await put(local.partition("g:a"), "a", 1);
+  const name = `${String(bucketOf("g:a", 2)).padStart(3, "0")}.sqlite`;
+  const reader = openSql(join(path, "buckets", name));
+  onTestFinished(() => reader.close());
+  reader.run("BEGIN");
+  expect(operationsIn(reader)).toBe(1);
+  await put(local.partition("g:a"), "b", 2);
+  const logged = async (): Promise<number> => (await local.figures()).reduce((all, { logBytes }) => all + logBytes, 0);
+  const written = await logged();
+  const emptied = vi.spyOn(Bucket.prototype, "checkpoint");
+  onTestFinished(() => emptied.mockRestore());
+  sweep(LOG_MS + SWEEP_MS);
+  await expect.poll(() => emptied.mock.results.map(({ value }) => value)).toContain(false);
+  expect([written > 0, (await logged()) >= written]).toEqual([true, true]);
+  reader.run("COMMIT");
+  const size = (): number => statSync(join(path, "buckets", `${name}-wal`)).size;
+  const sweptLog = async (): Promise<readonly number[]> => {
+    sweep(LOG_MS + SWEEP_MS);
+    await local.idle();
+    return [await logged(), size()];
+  };
+  await expect.poll(sweptLog).toEqual([0, 0]);
 });

@@ -79,6 +79,7 @@ export class Bucket {
   readonly #runs = new WeakMap<object, Run>();
   #scheduled = false;
   #logBytes = 0;
+  #keptBytes = 0;
   #commits = 0;
   /** Who is told of what is committed of a partition. */
   readonly #watchers = new Map<string, (id: string, bytes: Uint8Array) => void>();
@@ -136,9 +137,14 @@ export class Bucket {
     return this.#open?.connection.isWritable !== undefined;
   }
 
-  /** Bytes committed since the last check-point, about. */
+  /** Bytes committed since the log was last moved, about. */
   get logBytes(): number {
     return this.#logBytes;
+  }
+
+  /** Bytes that could not be moved then, about: of a log that others read, some stays. */
+  get keptBytes(): number {
+    return this.#keptBytes;
   }
 
   /** Transactions of writes so far. */
@@ -230,6 +236,7 @@ export class Bucket {
     if (this.#open === undefined) return false;
     const { connection } = this.#open;
     const isWhole = this.change(() => connection.checkpoint?.(truncate) ?? true, 0);
+    this.#keptBytes = isWhole ? 0 : this.#keptBytes + this.#logBytes;
     this.#logBytes = 0;
     return isWhole;
   }
@@ -318,7 +325,8 @@ export class Bucket {
     try {
       this.checkpoint(false);
     } catch {
-      // The database is opened anew, which recovers the log.
+      // The database is opened anew, which recovers the log, and leaves it where it is.
+      this.#keptBytes += this.#logBytes;
       this.#logBytes = 0;
     }
   }
