@@ -87,21 +87,68 @@ test("without a tracer the stages are counted all the same", async () => {
   expect(metrics).not.toContain(CANARY);
 });
 
-test("the dashboard and the alerts ask for metrics that a server tells", async () => {
+const DEPLOY = new URL("../../../deploy/", import.meta.url);
+
+/** The expressions of the dashboard and the alerts, each with the names of labels that its legend shows. */
+function asked(): readonly { readonly expression: string; readonly shown: readonly string[] }[] {
+  const dashboard = JSON.parse(readFileSync(new URL("grafana/brooklet.json", DEPLOY), "utf8")) as {
+    readonly panels: readonly { readonly targets?: readonly { expr: string; legendFormat: string }[] }[];
+  };
+  const rules = readFileSync(new URL("brooklet.rules.yml", DEPLOY), "utf8");
+  const alerts = [...rules.matchAll(/expr: (?:>-\n)?([\s\S]*?)\n +(?:for|annotations):/g)].map(([, text = ""]) => text);
+  expect(alerts.length).toBe(rules.match(/alert:/g)?.length);
+  return [
+    ...alerts.map((expression) => ({ expression, shown: [] })),
+    ...dashboard.panels.flatMap(({ targets = [] }) =>
+      targets.map(({ expr, legendFormat }) => {
+        const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
+        return { expression: expr, shown };
+      }),
+    ),
+  ];
+}
+
+test("the dashboard and the alerts ask for metrics that a server tells, with the labels that they have", async () => {
   const service = await served();
   await ask(service);
   const told = await (await fetch(`${service.url}/metrics`)).text();
   const types = new Map([...told.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", type = ""]) => [name, type]));
-  const asked = ["grafana/brooklet.json", "brooklet.rules.yml"].flatMap((file) => {
-    const text = readFileSync(new URL(`../../../deploy/${file}`, import.meta.url), "utf8");
-    // Those of models are told where there are some: packages/gateway/test/models.test.ts.
-    return text.match(/brooklet_(?!model_)[a-z_]+/g) ?? [];
-  });
-  const names = new Set(asked);
+  const labels = new Set([...told.matchAll(/[{,](\w+)="/g)].map(([, label = ""]) => label));
+  const expressions = asked();
+  // Those of models are told where there are some: packages/gateway/test/models.test.ts.
+  const names = new Set(expressions.flatMap(({ expression }) => expression.match(/brooklet_(?!model_)[a-z_]+/g) ?? []));
   expect(names.size).toBeGreaterThan(15);
   for (const name of names) {
     const family = types.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, "");
     expect([name, types.get(family)]).toEqual([name, family === name ? expect.any(String) : "histogram"]);
     expect(told).toMatch(new RegExp(`^${name}(?:\\{.*\\})? \\S+$`, "m"));
   }
+  for (const { expression, shown } of expressions) {
+    for (const [, name = "", label = "", values = ""] of expression.matchAll(/(brooklet_\w+)\{(\w+)=~?"([^"]*)"\}/g)) {
+      for (const value of values.split("|"))
+        expect(told).toMatch(new RegExp(`^${name}\\{(?:.*,)?${label}="${value}"`, "m"));
+    }
+    if (expression.includes("brooklet_model_")) continue;
+    const grouped = [...expression.matchAll(/ by \(([\w, ]*)\)/g)].flatMap(([, list = ""]) => list.split(/, ?/));
+    for (const label of [...grouped, ...shown]) expect([...labels, "job", "instance"]).toContain(label);
+  }
+});
+
+test("docs/operations.md has every metric that a server tells, and no other", async () => {
+  const service = await served();
+  await ask(service);
+  const told = await (await fetch(`${service.url}/metrics`)).text();
+  const families = [...told.matchAll(/^# TYPE brooklet(_\S+) /gm)].map(([, name = ""]) => name);
+  const page = readFileSync(new URL("../docs/operations.md", DEPLOY), "utf8");
+  const rows = page.match(/^\| `brooklet_.*$/gm) ?? [];
+  // A name may leave out what it begins with as the one before does.
+  const names = rows.flatMap((row) => [...(row.split(" | ")[0] ?? "").matchAll(/`(?:brooklet)?(_[a-z_]+)/g)]);
+  const named = names.map(([, name = ""]) => name);
+  const isOf = (family: string, name: string): boolean => family === name || family.endsWith(name);
+  expect(families.filter((family) => !named.some((name) => isOf(family, name)))).toEqual([]);
+  // Over an object store, and with models.
+  const others = named.filter(
+    (name) => !/^_(?:store|model)_/.test(name) && !/^_(?:sessions|batches|tokens|dim)/.test(name),
+  );
+  expect(others.filter((name) => !families.some((family) => isOf(family, name)))).toEqual([]);
 });

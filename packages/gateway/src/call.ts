@@ -70,7 +70,7 @@ export interface Reply {
   readonly close?: boolean;
   /** What made a failure; of a feed, what made those of its operations, by their numbers. Only this process sees it. */
   readonly cause?: unknown;
-  /** The code of a failure, where that was found here and not in the core. */
+  /** The code of a failure; of one that the core found in a search, where its answer is JSON. */
   readonly code?: string;
 }
 

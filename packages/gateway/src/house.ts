@@ -221,14 +221,16 @@ function complete(
   { surroundings, onAnswered }: House,
   { arrivedMs, method }: CallHead,
 ): Reply {
-  const { status, body, close, cause } = reply;
+  const { status, body, close, cause, code } = reply;
+  const failure = status < 400 ? undefined : ownerOf(reply, kind);
   surroundings.counters.count(kind, status, arrivedMs);
+  if (failure === "operator" && code !== undefined) surroundings.counters.fail(code);
   onAnswered?.({
     kind,
     method: METHODS.has(method) ? method : "other",
     status,
     ms: performance.now() - arrivedMs,
-    ...(status < 400 ? {} : { failure: ownerOf(reply, kind) }),
+    ...(failure !== undefined && { failure }),
   });
   const own = shared === undefined ? reply.headers : { ...reply.headers, ...shared };
   // A copy of one object is fast, one of two is not.
@@ -236,13 +238,16 @@ function complete(
   return { status, headers, body, close: close === true, cause };
 }
 
+/** What is refused with 500, as Vespa does, although it is what was asked for that is wrong. */
+const CALLERS: ReadonlySet<string> = new Set(["NULL_QUERY", "ERROR_IN_REPLY"]);
+
 /**
- * Whose matter a failure is. The core refuses what cannot be evaluated with a status of 500, as Vespa does, and a group that has as much as
- * it may have gets what a full device gets: of the device there is something that made it.
+ * Whose matter a failure is. One whose code the core's answer does not tell, which is in no JSON, is taken for the caller's. A group that has
+ * as much as it may have gets what a full device gets: of the device there is something that made it.
  */
 function ownerOf({ status, code, cause }: Reply, kind: RequestKind): "caller" | "operator" {
   const isCores = code === undefined && kind === "search";
-  if (status < 500 || isCores || code === "ERROR_IN_REPLY") return "caller";
+  if (status < 500 || isCores || (code !== undefined && CALLERS.has(code))) return "caller";
   return status === 507 && cause === undefined ? "caller" : "operator";
 }
 

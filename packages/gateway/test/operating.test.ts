@@ -83,3 +83,46 @@ test("limits are told in the shape of a server where there is none around the ga
   });
   expect(Object.keys(limits)).toEqual(Object.keys(DEFAULT_LIMITS));
 });
+
+test("failures that are the operator's matter are counted by their codes, those of damage and defects from 0", async () => {
+  const cluster = fakeCluster();
+  const { query } = cluster;
+  const failed = (name: string): Uint8Array =>
+    new TextEncoder().encode(JSON.stringify({ root: { id: "toplevel", errors: [{ code: 10, message: "no", name }] } }));
+  const answer = { status: 500, contentType: "application/json", bytesRead: 0, bytesScanned: 0 };
+  cluster.query = (request) => {
+    const opened = query(request);
+    const [, group = ""] = opened.scope?.keys?.[0]?.split(":") ?? [];
+    const isFailure = group === "STORE_CORRUPT" || group === "NULL_QUERY";
+    return isFailure ? { ...opened, search: async () => ({ ...answer, body: failed(group) }) } : opened;
+  };
+  const told: unknown[] = [];
+  const gateway = createGateway({ cluster, onAnswered: ({ status, failure }) => told.push([status, failure]) });
+  const ask = async (path: string): Promise<string> => (await gateway.fetch(`${URL}${path}`)).text();
+  const counts = async (): Promise<Readonly<Record<string, number>>> => {
+    const lines = (await ask("/metrics")).matchAll(/^brooklet_failures_total\{code="(\w+)"\} (\d+)$/gm);
+    return Object.fromEntries([...lines].map(([, code, count]) => [code, Number(count)]));
+  };
+  const none = {
+    INSUFFICIENT_STORAGE: 0,
+    INTERNAL: 0,
+    OVERLOADED: 0,
+    STORE_CORRUPT: 0,
+    STORE_FAILED: 0,
+    UNAVAILABLE: 0,
+  };
+  expect(await counts()).toEqual(none);
+  const search = (group: string): Promise<string> =>
+    ask(`/search/?yql=select+*+from+mail+where+true&streaming.groupname=${group}`);
+  await search("sound");
+  expect(await search("STORE_CORRUPT")).toContain('"code":"STORE_CORRUPT"}');
+  await search("broken");
+  // What its callers did wrong is 500 as well, as in Vespa.
+  expect(await search("NULL_QUERY")).toContain('"code":"NULL_QUERY"}');
+  expect(await counts()).toEqual({ ...none, INTERNAL: 1, STORE_CORRUPT: 1 });
+  expect(told.filter((one) => JSON.stringify(one).startsWith("[500"))).toEqual([
+    [500, "operator"],
+    [500, "operator"],
+    [500, "caller"],
+  ]);
+});

@@ -1,6 +1,6 @@
 /** Counts answers by kind of request and status. Never by group: that would tell about one tenant and never end. */
 
-import { Histogram } from "@brooklet/wire";
+import { type ErrorCode, Histogram } from "@brooklet/wire";
 
 /** The kinds of request that are told apart. */
 export type RequestKind = "document" | "search" | "deploy" | "other";
@@ -18,6 +18,16 @@ export interface Answered {
 
 const KINDS: readonly RequestKind[] = ["document", "search", "deploy", "other"];
 
+/** Failures that are told before there is one: of a number that appears with the first, nobody sees that it grew. */
+const TOLD_ALWAYS: readonly ErrorCode[] = [
+  "INSUFFICIENT_STORAGE",
+  "INTERNAL",
+  "OVERLOADED",
+  "STORE_CORRUPT",
+  "STORE_FAILED",
+  "UNAVAILABLE",
+];
+
 /** Answers since the start. */
 export class RequestCounters {
   readonly startedAtMs: number = Date.now();
@@ -26,6 +36,14 @@ export class RequestCounters {
 
   /** How long answers of each kind took, from when the request came. */
   readonly durations: ReadonlyMap<RequestKind, Histogram> = new Map(KINDS.map((kind) => [kind, new Histogram()]));
+
+  /** Failures that are the operator's matter, by their codes. */
+  readonly failures: Map<string, number> = new Map(TOLD_ALWAYS.map((code) => [code, 0]));
+
+  /** Counts a failure that is the operator's matter. */
+  fail(code: string): void {
+    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+  }
 
   /** Counts one answer. */
   count(kind: RequestKind, status: number, arrivedMs?: number): void {

@@ -39,6 +39,8 @@ export async function prometheusText(context: GatewayContext): Promise<string> {
     return [{ kind, status }, count];
   });
   tell("requests_total", "Answers by kind of request and status", "counter", answers);
+  const failures = [...counters.failures].map(([code, count]): Sample => [{ code }, count]);
+  tell("failures_total", "Failures that are the operator's matter, by error code", "counter", failures);
   lines.push(...durations(context));
   const queues = Object.entries(queuesOf(context));
   tell(

@@ -2,7 +2,7 @@
  * `/search/`: opens the query with the parameters and the body as they came, and sends its answer untouched. What a query
  * means, and which partitions it is for, is the core's business.
  */
-import type { Answer, QueryHandle, SearchRequest } from "@brooklet/partition";
+import type { QueryHandle, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
@@ -10,7 +10,7 @@ import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, MethodRefused, searchFailure, serviceErrorOf } from "../failure.ts";
 import { isTimeSpan, type Parameter, parseParameters, timeSpanMs } from "../parameters.ts";
-import { plainAnswer, searchAnswer, withQuery } from "../search/searching.ts";
+import { plainAnswer, type SearchAnswer, searchAnswer, withQuery } from "../search/searching.ts";
 import { splitTarget } from "../target.ts";
 import { searchChainOf } from "./chosen-chain.ts";
 import type { PreparedGeneration } from "./generation.ts";
@@ -119,14 +119,15 @@ async function ask(request: SearchRequest, call: Call, context: GatewayContext):
 
 /** An answer. A timeout that was cut to the limit is told in it. */
 function replyOf(
-  { status, contentType, body }: Answer,
+  { status, contentType, body, code }: SearchAnswer,
   timeout: string | undefined,
   { limits }: GatewayContext,
 ): Reply {
   const limitMs = limits.searchTimeoutMs;
   const isCut = timeout !== undefined && isTimeSpan(timeout) && timeSpanMs(timeout) > limitMs;
   const told = isCut ? { "x-brooklet-timeout-ms": String(limitMs) } : undefined;
-  return { status, headers: { "content-type": contentType, ...told }, body };
+  const headers = { "content-type": contentType, ...told };
+  return code === undefined ? { status, headers, body } : { status, headers, body, code };
 }
 
 /** The timeout a request asks for. Its query is asked only where it may stand in the body, or several times. */

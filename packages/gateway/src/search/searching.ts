@@ -9,6 +9,11 @@ import { plainGroup } from "./plain-group.ts";
 /** Who waits for a search: since when, and until what is aborted. */
 export type Waiting = Pick<Call, "arrivedMs" | "gone">;
 
+/** The answer to a search; of one that failed the code that it says, in JSON. */
+export interface SearchAnswer extends Answer {
+  readonly code?: string;
+}
+
 /** Opens a query for as long as it is used. */
 export async function withQuery<Result>(
   request: SearchRequest,
@@ -29,7 +34,7 @@ export async function plainAnswer(
   request: SearchRequest,
   context: GatewayContext,
   { arrivedMs }: Waiting,
-): Promise<Answer | undefined> {
+): Promise<SearchAnswer | undefined> {
   const { cluster } = context;
   if (cluster.searchPlain === undefined) return undefined;
   // A chain is selected by a parameter.
@@ -114,28 +119,28 @@ function note(
  * The answer to a search; one that failed says what all failures say. It may wait until the partition is less busy, which counts
  * as time it takes.
  */
-export async function searchAnswer(query: QueryHandle, context: GatewayContext, waiting: Waiting): Promise<Answer> {
+export async function searchAnswer(
+  query: QueryHandle,
+  context: GatewayContext,
+  waiting: Waiting,
+): Promise<SearchAnswer> {
   const stages = (): Readonly<Record<string, number>> => query.stageMs ?? {};
   const { arrivedMs } = waiting;
   const search = () => searchScope(query, context, waiting);
   return answerWithOutcome(await noteSearch(context, { arrivedMs, search, stages, outline: () => outlineOf(query) }));
 }
 
-/** An answer, which says what all failures say if it is one. */
-function answerWithOutcome(answer: Answer): Answer {
-  const isPlain = answer.status < 400 || !answer.contentType.startsWith("application/json");
-  return isPlain ? answer : { ...answer, body: withOutcome(answer.body) };
-}
-
-/** The result of a search that failed, with its outcome, for a search changes nothing, and what its first error is called. */
-function withOutcome(body: Uint8Array): Uint8Array {
-  const text = new TextDecoder().decode(body);
-  if (!text.endsWith("}")) return body;
+/** An answer, which says what all failures say if it is one: its outcome, for a search changes nothing, and what its first error is called. */
+function answerWithOutcome(answer: Answer): SearchAnswer {
+  if (answer.status < 400 || !answer.contentType.startsWith("application/json")) return answer;
+  const text = new TextDecoder().decode(answer.body);
+  if (!text.endsWith("}")) return answer;
   const { root } = JSON.parse(text) as { readonly root?: { readonly errors?: readonly NamedError[] } };
   const { name, code: number } = root?.errors?.[0] ?? {};
   const known = Object.entries(ERROR_KINDS).find(([, kind]) => kind.number === number)?.[0];
-  const code = JSON.stringify(name ?? known ?? "INTERNAL");
-  return new TextEncoder().encode(`${text.slice(0, -1)},"outcome":"not_applied","code":${code}}`);
+  const failed = name ?? known ?? "INTERNAL";
+  const told = `${text.slice(0, -1)},"outcome":"not_applied","code":${JSON.stringify(failed)}}`;
+  return { ...answer, body: new TextEncoder().encode(told), code: failed };
 }
 
 interface NamedError {
