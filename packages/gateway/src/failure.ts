@@ -27,6 +27,26 @@ export function endsHere(error: unknown, hasMoved: boolean): boolean {
   return hasMoved && ServiceError.is(error) && error.code === "TOO_LARGE";
 }
 
+/** What is refused with 500, as Vespa does, although it is what was asked for that is wrong. */
+const CALLERS: ReadonlySet<string> = new Set(["NULL_QUERY", "ERROR_IN_REPLY"]);
+
+/**
+ * Whether a failure is the operator's matter. A group that has as much as it may have gets what a full device gets: of the device there
+ * is something that made it.
+ */
+export function isOperators({
+  status,
+  code,
+  hasCause,
+}: {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly hasCause: boolean;
+}): boolean {
+  if (status < 500 || (code !== undefined && CALLERS.has(code))) return false;
+  return status !== 507 || hasCause;
+}
+
 /** The refusal of a method, which names those there are. */
 export class MethodRefused extends ServiceError {
   readonly allowed: readonly string[];

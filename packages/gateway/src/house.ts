@@ -20,6 +20,7 @@ import {
   type DefectListener,
   deployFailure,
   documentFailure,
+  isOperators,
   plainFailure,
   searchFailure,
   serviceErrorOf,
@@ -238,17 +239,10 @@ function complete(
   return { status, headers, body, close: close === true, cause };
 }
 
-/** What is refused with 500, as Vespa does, although it is what was asked for that is wrong. */
-const CALLERS: ReadonlySet<string> = new Set(["NULL_QUERY", "ERROR_IN_REPLY"]);
-
-/**
- * Whose matter a failure is. One whose code the core's answer does not tell, which is in no JSON, is taken for the caller's. A group that has
- * as much as it may have gets what a full device gets: of the device there is something that made it.
- */
+/** Whose matter a failure is. One whose code the core's answer does not tell, which is in no JSON, is taken for the caller's. */
 function ownerOf({ status, code, cause }: Reply, kind: RequestKind): "caller" | "operator" {
-  const isCores = code === undefined && kind === "search";
-  if (status < 500 || isCores || (code !== undefined && CALLERS.has(code))) return "caller";
-  return status === 507 && cause === undefined ? "caller" : "operator";
+  if (code === undefined && kind === "search") return "caller";
+  return isOperators({ status, code, hasCause: cause !== undefined }) ? "operator" : "caller";
 }
 
 /** What the caller reaches. Throws, or rejects, where the call may not come to the route. */

@@ -1,3 +1,4 @@
+import type { Outcome } from "@brooklet/partition";
 import { expect, test } from "vitest";
 import { createGateway, DEFAULT_LIMITS } from "../src/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
@@ -126,3 +127,29 @@ test("failures that are the operator's matter are counted by their codes, those 
     [500, "caller"],
   ]);
 });
+
+test.each(["application/jsonl", "application/json"])(
+  "operations of a feed that fail are counted likewise: %s",
+  async (accept) => {
+    const cluster = fakeCluster();
+    cluster.feed = async function* () {
+      const outcomes = [
+        { status: 200 },
+        { status: 400, code: "INVALID_DOCUMENT" },
+        { status: 507, code: "INSUFFICIENT_STORAGE" },
+      ];
+      yield [...outcomes, { status: 500, code: "STORE_CORRUPT" }].map((outcome, number) => ({
+        ...{ number, id: "" },
+        outcome: outcome as Outcome,
+      }));
+    };
+    const gateway = createGateway({ cluster });
+    const headers = { accept, "content-type": "application/json" };
+    await (await gateway.fetch(`${URL}/brooklet/v1/feed`, { method: "POST", headers, body: "{}" })).text();
+    const told = await (await gateway.fetch(`${URL}/metrics`)).text();
+    expect(told).toContain('brooklet_failures_total{code="STORE_CORRUPT"} 1');
+    // Without what made it, that is a group that has as much as it may have.
+    expect(told).toContain('brooklet_failures_total{code="INSUFFICIENT_STORAGE"} 0');
+    expect(told).not.toContain("INVALID_DOCUMENT");
+  },
+);

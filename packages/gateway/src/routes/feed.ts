@@ -8,8 +8,16 @@ import type { FedOperation, FeedOptions } from "@brooklet/partition";
 import { causeOf, ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
-import { type DefectListener, jsonReply, MethodRefused, plainFailure, serviceErrorOf } from "../failure.ts";
+import {
+  type DefectListener,
+  isOperators,
+  jsonReply,
+  MethodRefused,
+  plainFailure,
+  serviceErrorOf,
+} from "../failure.ts";
 import { type Admission, inPlace } from "../load/admission.ts";
+import type { RequestCounters } from "../load/counters.ts";
 import { demandJson, ownParameters } from "../own-request.ts";
 import { timeSpanMs } from "../parameters.ts";
 import { FEED_PARAMETERS } from "../request-shapes.ts";
@@ -39,10 +47,18 @@ interface Summary {
 /** What came of the operations that were told, and whether any of them may have been done. */
 class Tally {
   readonly summary: Summary = { operations: 0, applied: 0, failed: 0, ignored: 0 };
+  readonly #counters: RequestCounters;
   #isBegun = false;
+
+  constructor(counters: RequestCounters) {
+    this.#counters = counters;
+  }
 
   count({ outcome }: FedOperation): void {
     this.summary.operations += 1;
+    const { status, code } = outcome;
+    if (code !== undefined && isOperators({ status, code, hasCause: causeOf(outcome) !== undefined }))
+      this.#counters.fail(code);
     const came = outcome.status !== 200 ? "failed" : outcome.ignoredOperation === true ? "ignored" : "applied";
     this.summary[came] += 1;
     if (came === "applied" || outcome.outcome === "unknown") this.#isBegun = true;
@@ -74,9 +90,9 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
       ...(cluster !== undefined && { cluster }),
       ...(gone !== undefined && { gone }),
     });
-    if (!isLines) return await document(told, onDefect).finally(() => context.feeds.leave());
+    if (!isLines) return await document(told, context, onDefect).finally(() => context.feeds.leave());
     const cause = new Map<number, unknown>();
-    const body = inPlace(lines(told, onDefect, cause), context.feeds, gone);
+    const body = inPlace(lines(told, context, onDefect, cause), context.feeds, gone);
     return { status: 200, headers: { "content-type": JSON_LINES }, body, cause };
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));
@@ -140,10 +156,11 @@ async function* feed(
 /** Every outcome on a line, with the causes of failures beside; and the summary on the last. Without that one the feed was not done to its end. */
 async function* lines(
   told: AsyncGenerator<readonly FedOperation[]>,
+  { counters }: GatewayContext,
   onDefect: DefectListener,
   causes: Map<number, unknown>,
 ): AsyncGenerator<Uint8Array> {
-  const tally = new Tally();
+  const tally = new Tally(counters);
   let fault: ServiceError | undefined;
   try {
     for await (const operations of told) {
@@ -171,8 +188,12 @@ function lineOf({ number, id, outcome }: FedOperation): string {
 }
 
 /** The summary with the failures. */
-async function document(told: AsyncGenerator<readonly FedOperation[]>, onDefect: DefectListener): Promise<Reply> {
-  const tally = new Tally();
+async function document(
+  told: AsyncGenerator<readonly FedOperation[]>,
+  { counters }: GatewayContext,
+  onDefect: DefectListener,
+): Promise<Reply> {
+  const tally = new Tally(counters);
   const failures: object[] = [];
   try {
     for await (const operations of told) {
