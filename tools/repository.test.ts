@@ -26,6 +26,11 @@ const REGISTRIES = new RegExp(
 /** A path of the repository in the text of a document. */
 const NAMED_PATH = /`((?:crates|packages|apps|tools|docs|test-vectors|fuzz|bench|xtask|\.ci)\/[\w./-]*\w)`/g;
 
+/** A variable of ours in the environment; one that `…` stands in is none. */
+const VARIABLE = /\bBROOKLET_[A-Z][A-Z0-9_]*[A-Z0-9]\b/g;
+/** What a warning of Node is told apart by. */
+const CODES: ReadonlySet<string> = new Set(["BROOKLET_MODEL"]);
+
 const documents = matching(/\.md$/);
 const texts = files.filter((path) => !/\.(png|webp|ico|woff2?|segment|wasm)$/.test(path));
 
@@ -99,6 +104,21 @@ describe("documents", () => {
       named.filter(({ named: to }) => !existsSync(join(root, to))).map(({ path, named: to }) => `${path}: ${to}`),
     );
   });
+  test("name variables of the environment that something reads, and all that are read by what is published", () => {
+    const read = variables(files.filter((path) => !path.endsWith(".md")));
+    // A program in a document may have variables of its own.
+    const named = documents
+      .filter((path) => path !== "CHANGELOG.md")
+      .flatMap((path) => {
+        const text = content(path).replaceAll(/process\.env\.\w+/g, "");
+        return (text.match(VARIABLE) ?? []).map((name) => ({ path, name }));
+      });
+    const unread = named.filter(({ name }) => !read.has(name)).map(({ path, name }) => `${path}: ${name}`);
+    const told = new Set(named.map(({ name }) => name));
+    const published = variables(matching(/^packages\/[\w-]+\/src\/.*(?<!\.test)\.ts$/));
+    const untold = [...published].filter((name) => !told.has(name) && !CODES.has(name));
+    expectNone("variables", [...unread, ...untold.map((name) => `${name} is in no document`)]);
+  });
   test("are short where they must be", () => {
     const lines = (path: string): number => content(path).split("\n").length - 1;
     const long = Object.keys(LINES_MAX).filter((path) => files.includes(path) && lines(path) > (LINES_MAX[path] ?? 0));
@@ -108,6 +128,10 @@ describe("documents", () => {
     );
   });
 });
+
+function variables(paths: readonly string[]): ReadonlySet<string> {
+  return new Set(paths.filter((path) => texts.includes(path)).flatMap((path) => content(path).match(VARIABLE) ?? []));
+}
 
 describe("tests", () => {
   test("have no limit that is shorter than all have", () => {
