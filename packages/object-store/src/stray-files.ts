@@ -34,8 +34,9 @@ export async function removeStrayFiles({
 }: StrayFilesOptions): Promise<number> {
   const { epoch } = log;
   if (!log.isOwner) return 0;
-  // What is under way here is named by and by, and removed where it turns out to be of no use.
-  const found = (await namesBelow(files, prefix, again)).filter((name) => !name.startsWith(own));
+  // What is under way here is named by and by, and removed where it turns out to be of no use; a request that is late may bring it again.
+  const isFinal = (name: string): boolean => !name.startsWith(own) || replica.isGone(name);
+  const found = (await namesBelow(files, prefix, again)).filter(isFinal);
   if (found.length === 0) return 0;
   await log.collect();
   const named = await replica.named();

@@ -75,3 +75,26 @@ test("one that loses the bucket while it looks removes nothing", async () => {
   expect(memory.files.has(`file/0/${"0".repeat(24)}-7`)).toBe(false);
   expect(await counted(two)).toEqual(whole);
 });
+
+test("a file that was removed, and comes again by a request that was late, goes though its server lives", async () => {
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  let late: readonly [name: string, bytes: Uint8Array] | undefined;
+  const put: typeof store.files.put = async (name, bytes) => {
+    if (late === undefined && name.startsWith("file/")) {
+      late = [name, bytes.slice()];
+      throw new Error("no answer");
+    }
+    await store.files.put(name, bytes);
+  };
+  const { cluster } = await openCluster({ ...store, files: { ...store.files, put } });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await fill(cluster, 1);
+  for (let group = 0; group < GROUPS; group += 1) await cluster.erase(`g:g${group}`);
+  if (late === undefined) throw new Error("nothing was stored");
+  const [name, bytes] = late;
+  expect(memory.files.has(name)).toBe(false);
+  memory.files.set(name, bytes);
+  expect(await cluster.removeStrayFiles()).toBe(1);
+  expect(memory.files.has(name)).toBe(false);
+});
