@@ -1,11 +1,15 @@
 //! Field sets: which fields of a document a reader asked for.
 use std::rc::Rc;
 
+use brooklet_document::json::nearest_name;
 use brooklet_task::{Code, Rejection};
 
 use crate::deployed::{Deployed, DeployedSchema};
 
 const SPECIAL_NAMES: &str = "The only special names (enclosed in '[]') allowed are id, all, document, none";
+
+/// What stands after the name of a type for all its fields, and alone for those of every type.
+const ALL_OF_TYPE: &str = "[document]";
 
 /// A field set as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +40,7 @@ impl FieldSet {
     /// If it is in brackets and unknown, or names no type.
     pub(crate) fn parse(text: &str) -> Result<FieldSet, Rejection> {
         match text.split_once(':') {
-            Some((of, "[document]")) => Ok(FieldSet::OfType(of.to_owned(), None)),
+            Some((of, ALL_OF_TYPE)) => Ok(FieldSet::OfType(of.to_owned(), None)),
             Some((of, names)) => {
                 let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
                 Ok(FieldSet::OfType(of.to_owned(), Some(names.map(str::to_owned).collect())))
@@ -58,12 +62,13 @@ impl FieldSet {
         let FieldSet::OfType(of, names) = self else { return Ok(()) };
         let schema =
             deployed.schema(of).ok_or_else(|| invalid(format!("Unknown document type {}", Rejection::quote(of))))?;
-        for name in names.iter().flatten() {
-            if schema.schema.field(name).is_none() {
-                return Err(invalid(format!("No such field {}", Rejection::quote(name))));
-            }
-        }
-        Ok(())
+        let known = |name: &&String| schema.schema.field(name).is_some();
+        let Some(wrong) = names.iter().flatten().find(|name| !known(name)) else { return Ok(()) };
+        let fields = schema.schema.fields.iter().map(|field| field.name.as_str());
+        let whole = names.as_ref().filter(|names| names.len() == 1).map(|_| ALL_OF_TYPE);
+        let hint = nearest_name(wrong, fields.chain(whole))
+            .map_or_else(String::new, |near| format!(". Did you mean '{near}'?"));
+        Err(invalid(format!("No such field {}{hint}", Rejection::quote(wrong))))
     }
 
     /// The fields of documents of `schema` that it shows.

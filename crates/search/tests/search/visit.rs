@@ -88,6 +88,9 @@ fn types_namespaces_and_field_sets_choose() {
     assert_eq!(only_ids, json!([{"id": "id:ns:mail:g=alice:b", "fields": {}}]));
     for (field_set, message) in [
         ("note:nosuch", "No such field nosuch"),
+        ("mail:subjct", "No such field subjct. Did you mean 'subject'?"),
+        ("mail:[docment]", "No such field [docment]. Did you mean '[document]'?"),
+        ("mail:subject,[document]", "No such field [document]"),
         ("nosuch:n", "Unknown document type nosuch"),
         ("[some]", "The only special names (enclosed in '[]') allowed are id, all, document, none"),
     ] {
