@@ -85,21 +85,26 @@ function moduleFile(): URL | string {
   if (existsSync(beside)) return beside;
   const installed = installedFile(own);
   if (installed !== undefined) return installed;
-  const place = ours === undefined ? "installed" : `at ${fileURLToPath(ours)}`;
+  const place = ours === undefined ? "installed" : `at ${ours.href}`;
   throw new Error(`${FILE} is neither ${place} nor beside this script: copy it from @brooklet/core/core.wasm`);
 }
 
-/** Where the module is installed; some installers show a project this package by way of the one that needs it alone. */
+/**
+ * Where the module is installed; some installers show a project this package by way of the one that needs it alone. webpack writes into a bundle
+ * where this script was then, and the bundle may run elsewhere: there the program that runs knows what is installed.
+ */
 function installedFile(own: string): string | undefined {
   // Taken so that no bundler looks for what is found when it runs.
   const { createRequire } = process.getBuiltinModule("node:module");
-  const require = createRequire(own);
-  const ways = [() => require, () => createRequire(require.resolve("brooklet"))];
-  for (const way of ways) {
-    try {
-      return way().resolve("@brooklet/core/core.wasm");
-    } catch {
-      // The next way.
+  const [, program = ""] = process.argv;
+  for (const from of [own, program]) {
+    const ways = [() => createRequire(from), () => createRequire(createRequire(from).resolve("brooklet"))];
+    for (const way of ways) {
+      try {
+        return way().resolve("@brooklet/core/core.wasm");
+      } catch {
+        // The next way.
+      }
     }
   }
   return undefined;

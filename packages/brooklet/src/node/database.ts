@@ -52,16 +52,29 @@ function loadLibrary(): Library {
 }
 
 /**
- * Taken so that no bundler takes the library along: its binary would not be found there. What esbuild bundles as CommonJS has no address of
- * a module, and the name of its file instead.
+ * The `require` that finds what is installed: that of this script, or else that of the program that runs. webpack writes into a bundle where this
+ * script was then, and the bundle may run elsewhere, as a standalone copy of Next.js does. Taken so that no bundler takes the library
+ * along: its binary would not be found there. What esbuild bundles as CommonJS has no address of a module, and the name of its file instead.
  */
-function requireHere(): NodeJS.Require {
-  return process.getBuiltinModule("node:module").createRequire(import.meta.url ?? __filename);
+export function requireOf(name: string): NodeJS.Require {
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const here = createRequire(import.meta.url ?? __filename);
+  const [, program = ""] = process.argv;
+  for (const way of [() => here, () => createRequire(program)]) {
+    try {
+      const found = way();
+      found.resolve(name);
+      return found;
+    } catch {
+      // The next way may find it.
+    }
+  }
+  return here;
 }
 
 /** The library as it is installed: another release than the one inside, or elsewhere, where it looks for its binary itself. */
 function installedLibrary(): BetterSqlite3Class {
-  const Database = requireHere()("better-sqlite3") as BetterSqlite3Class;
+  const Database = requireOf("better-sqlite3")("better-sqlite3") as BetterSqlite3Class;
   // Otherwise the binary is only loaded with the first database.
   new Database(":memory:", {}).close();
   return Database;
@@ -95,12 +108,12 @@ function installedFile(name: string): string {
   } catch {
     // By `require`.
   }
-  return requireHere().resolve(name);
+  return requireOf(name).resolve(name);
 }
 
 function loadNodeSqlite(cause: unknown): NodeModule {
   try {
-    return silently(() => requireHere()("node:sqlite") as NodeModule);
+    return silently(() => requireOf("node:sqlite")("node:sqlite") as NodeModule);
   } catch {
     const what = `better-sqlite3 cannot be loaded in Node ${process.versions.node} (${reasonOf(cause)})`;
     throw new Error(`No SQLite: ${what}; ${sqliteRemedy()}, or use Node 22.13 or later`, { cause });

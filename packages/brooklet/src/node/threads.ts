@@ -16,7 +16,7 @@ import {
   MODELS_FOLDER,
   type SharedReserve,
 } from "@brooklet/store/node";
-import { openDatabase } from "./database.ts";
+import { openDatabase, requireOf } from "./database.ts";
 import { NOT_ENCRYPTED } from "./encryption-key.ts";
 import {
   CACHE_BYTES,
@@ -146,9 +146,9 @@ function threadScript(): string {
   const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
   const beside = join(dirname(own), "bucket-thread.js");
   if (existsSync(beside)) return beside;
-  const { createRequire } = process.getBuiltinModule("node:module");
+  const name = "brooklet/bucket-thread";
   try {
-    return createRequire(own).resolve("brooklet/bucket-thread");
+    return requireOf(name).resolve(name);
   } catch (cause) {
     const remedy = "install brooklet beside the bundle, or bundle brooklet/bucket-thread as a file of that name";
     throw new Error(`No script for threads: ${beside} is not there; ${remedy}`, { cause });
