@@ -9,6 +9,7 @@ import SipHash from "siphash";
 import type { BucketIdentity } from "./bucket-identity.ts";
 import { follow, followText, type Mark, NOTHING } from "./mark.ts";
 import { NOTED_HEAD_BYTES, storedNotes } from "./notes.ts";
+import type { StoredChange } from "./partitions.ts";
 import { type PartitionRow, ReadAhead, type SegmentRow } from "./read-ahead.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
@@ -241,6 +242,23 @@ export class Heads {
     bytes.set(hash(this.#key, sealed), 12);
     return bytes;
   }
+}
+
+/** What a partition of this head and these segments consists of after a change; nothing where operations are left of its tail. */
+export function headAfter(
+  head: Head,
+  segments: readonly SegmentRow[],
+  change: StoredChange | undefined,
+): Head | undefined {
+  if (change === undefined) return head;
+  if (change.folded < head.lastOperation) return undefined;
+  const removed = new Set(change.removedSegments);
+  const livenesses = new Map(change.liveness.map(({ segment, liveness }) => [segment, liveness]));
+  const left: SegmentRow[] = segments
+    .filter(({ number }) => !removed.has(number))
+    .map((segment) => ({ ...segment, liveness: livenesses.get(segment.number) ?? segment.liveness }));
+  const after = [...left, ...change.newSegments].sort((one, other) => one.number - other.number);
+  return { ...EMPTY, segments: after.length, segmentMark: markOfSegments(after) };
 }
 
 /** The mark of segments in the order of their numbers. */

@@ -139,6 +139,23 @@ export class KnownPartitions {
     return { state, head };
   }
 
+  /** Notes what a partition consists of after its compaction. With a tail it is read again when it is asked for. */
+  compacted(known: Known, head: Head, application: number): void {
+    if (head.operations > 0) {
+      this.forget(known.state.key);
+      return;
+    }
+    known.head = head;
+    Object.assign(known.state, {
+      application,
+      layout: nextLayout(),
+      lastOperation: 0,
+      operations: 0,
+      operationBytes: 0,
+    });
+    this.remember(known);
+  }
+
   /** Keeps one in mind; the one that was not asked for the longest makes room. */
   remember(known: Known): Known {
     const { key } = known.state;
@@ -201,11 +218,22 @@ export class KnownPartitions {
     return rows;
   }
 
-  /** Throws unless a partition consists of what its head tells: what is changed must not cover up what was lost before. */
-  demandAll({ state: { number }, head }: { readonly state: { readonly number: number }; readonly head: Head }): void {
+  /**
+   * The segments of a partition. Throws unless it consists of what its head tells: what is changed must not cover up what was lost
+   * before.
+   */
+  demandAll({
+    state: { number },
+    head,
+  }: {
+    readonly state: { readonly number: number };
+    readonly head: Head;
+  }): readonly SegmentRow[] {
     const operations = this.#countOperations(number, Number.MAX_SAFE_INTEGER);
     if (operations !== head.operations) throw lost(number, `${operations} operations are there of ${head.operations}`);
-    demandSegments(number, head, this.#heads.segmentsOf(number));
+    const segments = this.#heads.segmentsOf(number);
+    demandSegments(number, head, segments);
+    return segments;
   }
 
   /** Whether rows of partitions are gone. Throws if there are more than there should be: no one can say which. */

@@ -4,7 +4,7 @@
  * changes whenever the core must read the manifest anew. When to write, fold or check-point is decided elsewhere.
  */
 import { givePagesBack } from "./free-pages.ts";
-import { type BucketHead, EMPTY, type Head, Heads, type PartitionRow } from "./heads.ts";
+import { type BucketHead, EMPTY, type Head, Heads, headAfter, type PartitionRow } from "./heads.ts";
 import { type Known, KnownPartitions, rememberedOf } from "./known-partitions.ts";
 import { followAll } from "./mark.ts";
 import { alwaysHasNote, Notes } from "./notes.ts";
@@ -210,20 +210,22 @@ export class PartitionStore implements Partitions {
   #compact(compactions: readonly StoredCompaction[], note?: string): void {
     const segments = compactions.flatMap(({ change }) => change?.newSegments ?? []);
     const nextSegment = Math.max(this.#nextSegment, ...segments.map(({ number }) => number + 1));
-    this.#transact(() => {
-      for (const compaction of compactions) this.#put(compaction, note);
+    const written = this.#transact(() => {
+      const written = compactions.map((compaction) => this.#put(compaction, note));
       this.#setAbout("next_operation", this.#nextOperation);
       this.#setAbout("next_segment", nextSegment);
       this.#changed();
+      return written;
     });
     this.#nextSegment = nextSegment;
-    for (const { key } of compactions) this.#known.forget(key);
+    for (const one of written) this.#known.compacted(...one);
   }
 
-  #put({ key, change, wholly }: StoredCompaction, note: string | undefined): void {
+  /** Puts a change in place: what the partition consists of then. */
+  #put({ key, change, wholly }: StoredCompaction, note: string | undefined): Parameters<KnownPartitions["compacted"]> {
     const known = this.#known.find(key) ?? this.#create(key);
     const { number } = known.state;
-    this.#known.demandAll(known);
+    const segments = this.#known.demandAll(known);
     if (change !== undefined) {
       this.#sql.run("DELETE FROM operation WHERE partition = ? AND number <= ?", number, change.folded);
       for (const segment of change.removedSegments) this.#removeSegment(number, segment);
@@ -234,7 +236,9 @@ export class PartitionStore implements Partitions {
     }
     const application = wholly ? this.#application : known.state.application;
     if (note !== undefined) this.#notes.write(number, note);
-    this.#markWritten({ number, key, application }, note);
+    const head = headAfter(known.head, segments, change) ?? this.#heads.derived(number);
+    this.#markWritten({ number, key, application }, head, note, known.state);
+    return [known, head, application];
   }
 
   /** Puts a partition as another bucket had it, with its numbers, into this one, which has none of its key or its numbers. */
@@ -458,8 +462,6 @@ export class PartitionStore implements Partitions {
   }
 
   #addSegment(partition: number, segment: StoredChange["newSegments"][number]): void {
-    if (segment.blocks.length > BLOCKS_PER_SEGMENT)
-      throw new RangeError(`a segment of ${segment.blocks.length} blocks`);
     this.#sql.run(
       "INSERT INTO segment (number, partition, schema, documents, header, liveness) VALUES (?, ?, ?, ?, ?, ?)",
       segment.number,
@@ -469,9 +471,7 @@ export class PartitionStore implements Partitions {
       segment.header,
       segment.liveness,
     );
-    segment.blocks.forEach((bytes, block) => {
-      this.#sql.run("INSERT INTO block (id, bytes) VALUES (?, ?)", segment.number * BLOCKS_PER_SEGMENT + block, bytes);
-    });
+    this.#blocks.write(segment.number, segment.blocks);
   }
 
   #removeSegment(partition: number, segment: number): void {
@@ -484,10 +484,10 @@ export class PartitionStore implements Partitions {
     this.#sql.run("UPDATE about SET value = ? WHERE name = ?", value, name);
   }
 
-  /** Notes with which application a partition was written, and its head as its rows are now. */
-  #markWritten(row: PartitionRow, note?: string): void {
+  /** Notes with which application a partition was written, and its head: by default as its rows are now. */
+  #markWritten(row: PartitionRow, head = this.#heads.derived(row.number), note?: string, owner: object = row): void {
     this.#sql.run("UPDATE partition SET application = ? WHERE number = ?", row.application, row.number);
-    this.#heads.write(row, row, this.#heads.derived(row.number), note);
+    this.#heads.write(owner, row, head, note);
   }
 
   #maximum(statement: string): number {

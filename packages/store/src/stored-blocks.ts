@@ -5,6 +5,12 @@ import { StoreError } from "./store-error.ts";
 import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
 const BATCH = 16;
+/** Blocks that are written by one statement, at most. Small segments, of which a commit may have many, have about as many. */
+const WRITTEN_AT_ONCE = 8;
+const WRITE: readonly string[] = Array.from(
+  { length: WRITTEN_AT_ONCE + 1 },
+  (_, count) => `INSERT INTO block (id, bytes) VALUES ${Array(count).fill("(?, ?)").join(", ")}`,
+);
 const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
 const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY id";
 /** Blocks in a row from which on one pass over them is cheaper than to look each up. */
@@ -17,6 +23,16 @@ export class StoredBlocks {
 
   constructor(sql: Sql) {
     this.#sql = sql;
+  }
+
+  /** Writes all blocks of a new segment. */
+  write(segment: number, blocks: readonly Uint8Array[]): void {
+    if (blocks.length > BLOCKS_PER_SEGMENT) throw new RangeError(`a segment of ${blocks.length} blocks`);
+    const first = segment * BLOCKS_PER_SEGMENT;
+    for (let from = 0; from < blocks.length; from += WRITTEN_AT_ONCE) {
+      const written = blocks.slice(from, from + WRITTEN_AT_ONCE);
+      this.#sql.run(WRITE[written.length] as string, ...written.flatMap((bytes, at) => [first + from + at, bytes]));
+    }
   }
 
   /** Blocks in the order asked for. Throws a `StoreError` of the kind "damaged" if one is missing. */

@@ -40,6 +40,55 @@ test.each(runs)("a run of blocks from %i to %i", (from, to) => {
   expect(store.read(blocks).map((bytes) => [...bytes])).toEqual(blocks.map(({ block }) => [2, block]));
 });
 
+test("a compaction writes small segments in one statement, and what it knows of them is not read again", () => {
+  const real = openSql(":memory:");
+  createTables(real, IDENTITY);
+  const statements: string[] = [];
+  const noted =
+    <Arguments extends readonly unknown[], Result>(call: (text: string, ...rest: Arguments) => Result) =>
+    (text: string, ...rest: Arguments): Result => {
+      statements.push(text);
+      return call(text, ...rest);
+    };
+  const sql = { ...real, run: noted(real.run.bind(real)), all: noted(real.all.bind(real)) } as typeof real;
+  sql.transaction = real.transaction.bind(real);
+  const store = new PartitionStore(sql, { ...IDENTITY, application: 1 });
+  const segment = (number: number, count: number): StoredChange["newSegments"][number] => ({
+    number,
+    header: Uint8Array.of(number),
+    liveness: Uint8Array.of(1),
+    schema: "mail",
+    documents: 1,
+    blocks: Array.from({ length: count }, (_, block) => Uint8Array.of(number, block)),
+  });
+  const put = (change: Partial<StoredChange>): void =>
+    store.commit("g:a", { folded: 0, removedSegments: [], liveness: [], newSegments: [], ...change }, true);
+  store.append([{ key: "g:a", bytes: Uint8Array.of(1) }]);
+  put({ folded: store.lastOperation, newSegments: [segment(1, 5), segment(2, 19)] });
+  expect(statements.filter((text) => text.startsWith("INSERT INTO block")).length).toBe(1 + 3);
+  // One changes, one goes, one comes; then an operation, and a compaction that leaves it.
+  const before = store.state("g:a").layout;
+  put({ liveness: [{ segment: 2, liveness: Uint8Array.of(2) }], removedSegments: [1], newSegments: [segment(3, 8)] });
+  statements.length = 0;
+  const { layout, operations } = store.state("g:a");
+  expect(layout).not.toBe(before);
+  expect([operations, statements]).toEqual([0, []]);
+  const folded = store.lastOperation;
+  store.append([{ key: "g:a", bytes: Uint8Array.of(2) }]);
+  put({ folded, newSegments: [segment(4, 1)] });
+  // As another reads it from the file, where head and rows have to belong together.
+  for (const one of [store, new PartitionStore(real, { ...IDENTITY, application: 1 })]) {
+    const { segments, operations } = one.manifest("g:a", 0, 0);
+    expect(segments?.map(({ number, liveness }) => [number, ...liveness])).toEqual([
+      [2, 2],
+      [3, 1],
+      [4, 1],
+    ]);
+    expect(operations.map(({ bytes }) => [...bytes])).toEqual([[2]]);
+    expect(one.read([{ segment: 3, block: 7 }]).map((bytes) => [...bytes])).toEqual([[3, 7]]);
+  }
+});
+
 test("any blocks in any order", () => {
   const store = stored();
   let state = 7;
