@@ -32,7 +32,7 @@ impl UniqueNames {
             }
             self.few.push_str(name);
             self.ends[self.count] = self.few.len();
-        } else if self.more.contains(name) || !self.more.insert(name.to_owned()) {
+        } else if !self.more.insert(name.to_owned()) {
             return false;
         }
         self.count += 1;

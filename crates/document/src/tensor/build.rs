@@ -1,5 +1,6 @@
 //! Puts tensors together from cells and blocks that come in any order.
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use brooklet_task::limits::{TENSOR_CELLS, TENSOR_LABEL};
@@ -69,7 +70,8 @@ impl TensorBuilder {
             let message = format!("Expected {} values, but got {}", self.dense_size, cells.len());
             return Err(self.refuse(format!("{}{message}", self.place(&address))));
         }
-        self.make_room(&address)?;
+        room_at(&address, (self.subspaces.len() + 1).saturating_mul(self.dense_size), self.cells_at_most)
+            .map_err(|message| self.refuse(message))?;
         if self.subspaces.contains_key(&address) {
             return Err(self.twice(&self.show(&address)));
         }
@@ -84,12 +86,15 @@ impl TensorBuilder {
     /// If a label is missing or out of bounds, the cell was given before, or a limit is passed.
     pub(crate) fn cell(&mut self, labels: Labels, value: f64) -> Result<(), Rejection> {
         let (address, offset) = self.locate(&labels)?;
-        if !self.subspaces.contains_key(&address) {
-            self.make_room(&address)?;
-        }
-        let size = self.dense_size;
-        let fresh = || Subspace { cells: vec![0.0; size], given: vec![false; size] };
-        let subspace = self.subspaces.entry(address.clone()).or_insert_with(fresh);
+        let (size, given) = (self.dense_size, self.subspaces.len());
+        let subspace = match self.subspaces.entry(address) {
+            Entry::Occupied(subspace) => subspace.into_mut(),
+            Entry::Vacant(place) => {
+                room_at(place.key(), (given + 1).saturating_mul(size), self.cells_at_most)
+                    .map_err(|message| Rejection::new(self.code, message))?;
+                place.insert(Subspace { cells: vec![0.0; size], given: vec![false; size] })
+            }
+        };
         let given_before = |given: &mut bool| std::mem::replace(given, true);
         if subspace.given.get_mut(offset).is_none_or(given_before) {
             let dimensions = self.tensor_type.dimensions.iter();
@@ -158,18 +163,6 @@ impl TensorBuilder {
         Ok((address, offset))
     }
 
-    /// Checks the limits before a subspace is added at `address`.
-    fn make_room(&self, address: &[String]) -> Result<(), Rejection> {
-        if let Some(label) = address.iter().find(|label| label.len() > TENSOR_LABEL) {
-            let message = format!("A label of {} bytes is longer than the limit of {TENSOR_LABEL}", label.len());
-            return Err(self.refuse(message));
-        }
-        if (self.subspaces.len() + 1).saturating_mul(self.dense_size) > self.cells_at_most {
-            return Err(self.refuse(format!("The tensor has more cells than the limit of {}", self.cells_at_most)));
-        }
-        Ok(())
-    }
-
     fn place(&self, address: &[String]) -> String {
         if address.is_empty() { String::new() } else { format!("At {}: ", self.show(address)) }
     }
@@ -181,6 +174,17 @@ impl TensorBuilder {
     fn twice(&self, address: &str) -> Rejection {
         self.refuse(format!("Multiple entries with same key: a cell at {address} is given more than once"))
     }
+}
+
+/// Checks the limits before a subspace is added at `address`, with which there are so many cells. What is refused is told.
+fn room_at(address: &[String], cells: usize, cells_at_most: usize) -> Result<(), String> {
+    if let Some(label) = address.iter().find(|label| label.len() > TENSOR_LABEL) {
+        return Err(format!("A label of {} bytes is longer than the limit of {TENSOR_LABEL}", label.len()));
+    }
+    if cells > cells_at_most {
+        return Err(format!("The tensor has more cells than the limit of {cells_at_most}"));
+    }
+    Ok(())
 }
 
 /// An address as `{x:0,y:a}`.

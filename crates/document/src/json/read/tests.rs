@@ -180,6 +180,8 @@ fn a_key_of_a_map_is_what_it_stands_for() {
         texts.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(held(DataType::Int, r#"{"m":{"1":"a","2":"b","01":"c","+1":"d"}}"#), r#"String("d") String("b")"#);
+    assert_eq!(held(DataType::Long, r#"{"m":{"01":"a","2":"b","1":"c"}}"#), r#"String("c") String("b")"#);
+    assert_eq!(held(DataType::Byte, r#"{"m":{"1":"a","-0":"b","2":"c","0":"d"}}"#).matches("String").count(), 3);
     assert_eq!(held(DataType::Double, r#"{"m":{"1":"a","1.0":"b","1e0":"c"}}"#), r#"String("c")"#);
     assert_eq!(held(DataType::Double, r#"{"m":{"NaN":"a","-NaN":"b"}}"#), r#"String("b")"#);
     assert_eq!(held(DataType::Double, r#"{"m":{"0.0":"a","-0.0":"b"}}"#), r#"String("a") String("b")"#);

@@ -259,7 +259,7 @@ impl ValueReader {
 /// Entries with keys, each value of a key once; the last one given wins, at the place of the first.
 struct Entries<T> {
     values: Vec<(Value, T)>,
-    /// Place in `values` by the encoded key.
+    /// Place in `values` by the encoded key: of the first entries, as many as were looked for.
     places: BTreeMap<Vec<u8>, usize>,
     texts: UniqueNames,
 }
@@ -277,16 +277,29 @@ impl<T> Entries<T> {
         if !self.texts.first_time(&key) {
             return Err(refusal(&format!("Duplicate key '{}'", Rejection::quote(&key))));
         }
-        let key = single_from_text(key_type, key)?;
-        self.add(key, value);
+        let spelled = |number: i64| itoa::Buffer::new().format(number) == key;
+        let (read, is_own_spelling) = match single_from_text(key_type, Cow::Borrowed(&key))? {
+            Value::Byte(number) => (Value::Byte(number), spelled(number.into())),
+            Value::Int(number) => (Value::Int(number), spelled(number.into())),
+            Value::Long(number) => (Value::Long(number), spelled(number)),
+            Value::String(text) => (Value::String(text), true),
+            other => (other, false),
+        };
+        // Where every key so far is spelled in the one way that is its own, another text is another key.
+        if is_own_spelling && self.places.is_empty() {
+            self.values.push((read, value));
+        } else {
+            self.add(read, value);
+        }
         Ok(())
     }
 
     /// Adds an entry; false if it replaced one.
     fn add(&mut self, key: Value, value: T) -> bool {
-        let mut encoded = Writer::new();
-        encode_value(&key, &mut encoded);
-        let place = *self.places.entry(encoded.finish()).or_insert(self.values.len());
+        for (place, (key, _)) in self.values.iter().enumerate().skip(self.places.len()) {
+            self.places.insert(encoded(key), place);
+        }
+        let place = *self.places.entry(encoded(&key)).or_insert(self.values.len());
         match self.values.get_mut(place) {
             Some(entry) => entry.1 = value,
             None => {
@@ -296,6 +309,12 @@ impl<T> Entries<T> {
         }
         false
     }
+}
+
+fn encoded(key: &Value) -> Vec<u8> {
+    let mut encoded = Writer::new();
+    encode_value(key, &mut encoded);
+    encoded.finish()
 }
 
 /// The value that a text stands for in a field of a single value: what a key of a map is read by.
