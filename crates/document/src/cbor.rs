@@ -80,6 +80,18 @@ impl ValueWriter for CborWriter {
         self.out.extend(text.as_bytes());
     }
 
+    fn begin_string(&mut self, length: usize) {
+        self.head(TEXT, length as u64);
+    }
+
+    fn piece(&mut self, text: &str) {
+        self.out.extend(text.as_bytes());
+    }
+
+    fn end_string(&mut self) {}
+
+    fn end_key(&mut self) {}
+
     fn integer(&mut self, number: i64) {
         // A negative number is written as the distance from −1, which is its complement.
         let (major, argument) = if number < 0 { (NEGATIVE, !number) } else { (UNSIGNED, number) };

@@ -1,4 +1,6 @@
 //! The formats that values are written in.
+use crate::cbor::CborWriter;
+use crate::json::JsonWriter;
 use crate::value_writer::ValueWriter;
 
 /// The formats there are.
@@ -12,19 +14,47 @@ pub enum Format {
 }
 
 impl Format {
+    /// What writes it.
+    #[must_use]
+    pub fn writer(self) -> FormatWriter {
+        match self {
+            Format::Json => FormatWriter::Json(JsonWriter::new()),
+            Format::Cbor => FormatWriter::Cbor(CborWriter::new()),
+        }
+    }
+
     /// The bytes of what `write` writes.
     pub fn write_with(self, write: impl FnOnce(&mut dyn ValueWriter)) -> Vec<u8> {
+        let mut writer = self.writer();
+        write(writer.out());
+        writer.finish()
+    }
+}
+
+/// A growing value of one of the formats.
+#[derive(Clone, Debug)]
+pub enum FormatWriter {
+    /// A text.
+    Json(JsonWriter),
+    /// Bytes.
+    Cbor(CborWriter),
+}
+
+impl FormatWriter {
+    /// What is written to.
+    pub fn out(&mut self) -> &mut dyn ValueWriter {
         match self {
-            Format::Json => {
-                let mut json = crate::json::JsonWriter::new();
-                write(&mut json);
-                json.finish().into_bytes()
-            }
-            Format::Cbor => {
-                let mut cbor = crate::cbor::CborWriter::new();
-                write(&mut cbor);
-                cbor.finish()
-            }
+            FormatWriter::Json(json) => json,
+            FormatWriter::Cbor(cbor) => cbor,
+        }
+    }
+
+    /// The bytes written.
+    #[must_use]
+    pub fn finish(self) -> Vec<u8> {
+        match self {
+            FormatWriter::Json(json) => json.finish().into_bytes(),
+            FormatWriter::Cbor(cbor) => cbor.finish(),
         }
     }
 }

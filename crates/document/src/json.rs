@@ -23,4 +23,5 @@ pub(crate) use read::{
     broken_json, check_key, read_condition, read_create, read_fields_object, read_put, refusal, value_from_text,
 };
 pub use render::{MapFormat, Render, TensorFormat, render_fields, render_tensor, render_value};
+pub use render::{write_fields, write_map, write_tensor, write_value};
 pub use write::JsonWriter;

@@ -14,6 +14,14 @@ pub trait ValueWriter {
     fn key(&mut self, key: &str);
     /// A string.
     fn string(&mut self, text: &str);
+    /// Opens a string, or a key, of so many bytes, whose text comes in pieces.
+    fn begin_string(&mut self, length: usize);
+    /// A piece of the open string.
+    fn piece(&mut self, text: &str);
+    /// Closes the string.
+    fn end_string(&mut self);
+    /// Closes a string that is a key; its value comes next.
+    fn end_key(&mut self);
     /// An integer, exactly.
     fn integer(&mut self, number: i64);
     /// A float64. Formats that cannot say that it is no number, or infinite, write its name.

@@ -109,11 +109,6 @@ impl Markup {
         }
     }
 
-    /// Bytes that were written.
-    pub(crate) fn length(&self) -> usize {
-        self.out.len()
-    }
-
     /// What was written; a document ends with a line feed.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         if !self.is_piece {

@@ -131,14 +131,18 @@ pub fn encode_base64url(bytes: &[u8]) -> String {
 }
 
 fn encode_with(bytes: &[u8], alphabet: &Alphabet) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..=chunk.len() {
-            out.push(char::from(alphabet[(group >> (18 - 6 * place)) as usize & 63]));
-        }
+    let mut out = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
+    let digit = |group: u32, place: u32| alphabet[(group >> (18 - 6 * place)) as usize & 63];
+    let (groups, rest) = bytes.as_chunks::<3>();
+    for [a, b, c] in groups {
+        let group = u32::from_be_bytes([0, *a, *b, *c]);
+        out.extend_from_slice(&[digit(group, 0), digit(group, 1), digit(group, 2), digit(group, 3)]);
     }
-    out
+    if !rest.is_empty() {
+        let group = rest.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - rest.len()));
+        out.extend((0..=rest.len() as u32).map(|place| digit(group, place)));
+    }
+    String::from_utf8(out).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,5 +1,8 @@
-//! Renders values, for `/document/v1` and query results alike, as JSON or CBOR.
+//! Renders values, for `/document/v1` and query results alike, as JSON or CBOR: at once, or as far as a step comes.
+use std::borrow::Cow;
+
 use super::{JsonWriter, encode_base64};
+use crate::progress::{MARK_WORK, NUMBER_WORK, PIECE_BYTES, Progress};
 use crate::unread::is_unread;
 use crate::{Value, ValueWriter};
 
@@ -7,29 +10,78 @@ mod spec;
 mod tensor;
 
 pub use spec::{MapFormat, Render, TensorFormat};
-pub use tensor::render_tensor;
+pub use tensor::{render_tensor, write_tensor};
+
+/// A byte of a raw value takes as long as so many of a text.
+const RAW_WORK: usize = 3;
 
 /// Writes the object of a document's fields, or of a struct's members.
 pub fn render_fields(fields: &[(String, Value)], render: &Render, out: &mut dyn ValueWriter) {
-    out.begin_object();
-    for (name, value) in fields.iter().filter(|(name, value)| !is_unread(name) && !render.hides(value)) {
-        out.key(name);
-        render_value(value, render, out);
-    }
-    out.end_object();
+    write_fields(fields, render, &mut Progress::endless(), out);
 }
 
 /// Writes one value.
 pub fn render_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
+    write_value(value, render, &mut Progress::endless(), out);
+}
+
+/// Writes the object of fields or members as far as a step comes. Returns whether all of it is written.
+pub fn write_fields(
+    fields: &[(String, Value)],
+    render: &Render,
+    progress: &mut Progress,
+    out: &mut dyn ValueWriter,
+) -> bool {
+    if !progress.is_begun() {
+        out.begin_object();
+    }
+    let is_whole = progress.parts(fields.len(), |progress, at| {
+        let (name, value) = &fields[at];
+        if !progress.is_begun() {
+            if is_unread(name) || render.hides(value) {
+                return true;
+            }
+            out.key(name);
+            progress.work(MARK_WORK);
+        }
+        write_value(value, render, progress, out)
+    });
+    if is_whole {
+        out.end_object();
+    }
+    is_whole
+}
+
+/// Writes one value as far as a step comes. Returns whether all of it is written.
+pub fn write_value(value: &Value, render: &Render, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
     match value {
-        Value::String(text) => out.string(text),
+        Value::String(text) => return write_text(text, progress, out),
+        Value::Raw(bytes) => return write_raw(bytes, progress, out),
+        Value::Array(elements) => {
+            if !progress.is_begun() {
+                out.begin_array();
+            }
+            let is_whole =
+                progress.parts(elements.len(), |progress, at| write_value(&elements[at], render, progress, out));
+            if is_whole {
+                out.end_array();
+            }
+            return is_whole;
+        }
+        Value::WeightedSet(entries) => {
+            let entry = |at: usize| (&entries[at].0, Cow::Owned(Value::Int(entries[at].1)));
+            let entries = Entries { count: entries.len(), entry: &entry, names: ["item", "weight"] };
+            return entries.write(render.weighted_sets, render, progress, out);
+        }
+        Value::Map(entries) => return write_map(entries, render.maps, render, progress, out),
+        Value::Struct(members) => return write_fields(members, render, progress, out),
+        Value::Tensor(tensor) => return write_tensor(tensor, render, progress, out),
         Value::Int(number) => out.integer(i64::from(*number)),
         Value::Long(number) => out.integer(*number),
         Value::Byte(number) => out.integer(i64::from(*number)),
         Value::Bool(flag) => out.boolean(*flag),
         Value::Float(number) => out.float(*number),
         Value::Double(number) => out.double(*number),
-        Value::Raw(bytes) => out.string(&encode_base64(bytes)),
         Value::Position { x, y } => {
             out.begin_object();
             out.key("lat");
@@ -38,59 +90,130 @@ pub fn render_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
             out.decimal(&degrees(*x));
             out.end_object();
         }
-        Value::Array(elements) => {
-            out.begin_array();
-            elements.iter().for_each(|element| render_value(element, render, out));
-            out.end_array();
+    }
+    progress.work(NUMBER_WORK);
+    true
+}
+
+/// Writes a map in a form as far as a step comes. Returns whether all of it is written.
+pub fn write_map(
+    entries: &[(Value, Value)],
+    format: MapFormat,
+    render: &Render,
+    progress: &mut Progress,
+    out: &mut dyn ValueWriter,
+) -> bool {
+    let entry = |at: usize| (&entries[at].0, Cow::Borrowed(&entries[at].1));
+    let entries = Entries { count: entries.len(), entry: &entry, names: ["key", "value"] };
+    entries.write(format, render, progress, out)
+}
+
+fn write_text(text: &str, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+    if text.len() <= PIECE_BYTES {
+        progress.work(MARK_WORK + text.len());
+        out.string(text);
+        return true;
+    }
+    if !progress.is_begun() {
+        out.begin_string(text.len());
+    }
+    let is_whole = progress.text(text, 1, |piece| out.piece(piece));
+    if is_whole {
+        out.end_string();
+    }
+    is_whole
+}
+
+fn write_raw(bytes: &[u8], progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+    if !progress.is_begun() {
+        out.begin_string(bytes.len().div_ceil(3) * 4);
+    }
+    let is_whole = progress.bytes(bytes, RAW_WORK, |piece| out.piece(&encode_base64(piece)));
+    if is_whole {
+        out.end_string();
+    }
+    is_whole
+}
+
+/// The entries of a map or weighted set.
+struct Entries<'a> {
+    count: usize,
+    entry: &'a dyn Fn(usize) -> (&'a Value, Cow<'a, Value>),
+    /// What key and value are called where an entry is an object.
+    names: [&'static str; 2],
+}
+
+impl Entries<'_> {
+    fn write(&self, format: MapFormat, render: &Render, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+        let is_object = format == MapFormat::Object;
+        if !progress.is_begun() {
+            if is_object { out.begin_object() } else { out.begin_array() }
         }
-        Value::WeightedSet(entries) => {
-            let entries = entries.iter().map(|(key, weight)| (key, Value::Int(*weight)));
-            render_entries(entries, render.weighted_sets, ["item", "weight"], render, out);
+        let is_whole = progress.parts(self.count, |progress, at| match is_object {
+            true => self.member(at, render, progress, out),
+            false => self.element(at, render, progress, out),
+        });
+        if is_whole {
+            if is_object { out.end_object() } else { out.end_array() }
         }
-        Value::Map(entries) => {
-            let entries = entries.iter().map(|(key, value)| (key, value));
-            render_entries(entries, render.maps, ["key", "value"], render, out);
+        is_whole
+    }
+
+    /// `"a":1`
+    fn member(&self, at: usize, render: &Render, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+        let (key, value) = (self.entry)(at);
+        progress.parts(2, |progress, part| match part {
+            0 => write_key(&key_text(key), progress, out),
+            _ => write_value(&value, render, progress, out),
+        })
+    }
+
+    /// `{"key":"a","value":1}`
+    fn element(&self, at: usize, render: &Render, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+        let (key, value) = (self.entry)(at);
+        if !progress.is_begun() {
+            out.begin_object();
         }
-        Value::Struct(members) => render_fields(members, render, out),
-        Value::Tensor(tensor) => render_tensor(tensor, render, out),
+        let is_whole = progress.parts(2, |progress, part| {
+            if !progress.is_begun() {
+                out.key(self.names[part]);
+                progress.work(MARK_WORK);
+            }
+            write_value(if part == 0 { key } else { &value }, render, progress, out)
+        });
+        if is_whole {
+            out.end_object();
+        }
+        is_whole
     }
 }
 
-fn render_entries<'a, V: std::borrow::Borrow<Value>>(
-    entries: impl Iterator<Item = (&'a Value, V)>,
-    format: MapFormat,
-    [key_name, value_name]: [&str; 2],
-    render: &Render,
-    out: &mut dyn ValueWriter,
-) {
-    match format {
-        MapFormat::Object => {
-            out.begin_object();
-            for (key, value) in entries {
-                out.key(&key_text(key));
-                render_value(value.borrow(), render, out);
-            }
-            out.end_object();
-        }
-        MapFormat::Array => {
-            out.begin_array();
-            for (key, value) in entries {
-                out.begin_object();
-                out.key(key_name);
-                render_value(key, render, out);
-                out.key(value_name);
-                render_value(value.borrow(), render, out);
-                out.end_object();
-            }
-            out.end_array();
-        }
+/// Writes a key as a text is written.
+fn write_key(key: &str, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+    if key.len() <= PIECE_BYTES {
+        progress.work(MARK_WORK + key.len());
+        out.key(key);
+        return true;
     }
+    if !progress.is_begun() {
+        out.begin_string(key.len());
+    }
+    let is_whole = progress.text(key, 1, |piece| out.piece(piece));
+    if is_whole {
+        out.end_key();
+    }
+    is_whole
 }
 
 /// A key as the text of a JSON key.
-fn key_text(key: &Value) -> std::borrow::Cow<'_, str> {
-    if let Value::String(text) = key {
-        return text.into();
+fn key_text(key: &Value) -> Cow<'_, str> {
+    let whole = |number: i64| Cow::Owned(itoa::Buffer::new().format(number).to_owned());
+    match key {
+        Value::String(text) => return text.into(),
+        Value::Byte(number) => return whole((*number).into()),
+        Value::Int(number) => return whole((*number).into()),
+        Value::Long(number) => return whole(*number),
+        _ => {}
     }
     let mut json = JsonWriter::new();
     render_value(key, &Render::default(), &mut json);

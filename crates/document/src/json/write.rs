@@ -81,6 +81,34 @@ impl JsonWriter {
         quote(text, &mut self.out);
     }
 
+    /// Opens a string, or a key, whose text comes in pieces.
+    pub fn begin_string(&mut self) {
+        self.separate();
+        self.out.push('"');
+    }
+
+    /// A piece of the open string.
+    pub fn piece(&mut self, text: &str) {
+        escape(text, &mut self.out);
+    }
+
+    /// Closes the string.
+    pub fn end_string(&mut self) {
+        self.out.push('"');
+    }
+
+    /// Closes a key; its value comes next.
+    pub fn end_key(&mut self) {
+        self.out.push_str("\":");
+        self.comma_due = false;
+    }
+
+    /// Takes back what was written behind so many bytes, at whose end a value ends.
+    pub fn cut(&mut self, length: usize) {
+        self.out.truncate(length);
+        self.comma_due = true;
+    }
+
     /// An integer.
     pub fn integer(&mut self, number: i64) {
         self.raw(itoa::Buffer::new().format(number));
@@ -161,6 +189,22 @@ impl ValueWriter for JsonWriter {
         JsonWriter::string(self, text);
     }
 
+    fn begin_string(&mut self, _: usize) {
+        JsonWriter::begin_string(self);
+    }
+
+    fn piece(&mut self, text: &str) {
+        JsonWriter::piece(self, text);
+    }
+
+    fn end_string(&mut self) {
+        JsonWriter::end_string(self);
+    }
+
+    fn end_key(&mut self) {
+        JsonWriter::end_key(self);
+    }
+
     fn integer(&mut self, number: i64) {
         JsonWriter::integer(self, number);
     }
@@ -193,10 +237,16 @@ impl ValueWriter for JsonWriter {
     }
 }
 
-/// Appends `text` in quotes, escaping what must be escaped and nothing else.
+/// Appends `text` in quotes.
 fn quote(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
+    escape(text, out);
+    out.push('"');
+}
+
+/// Appends `text`, escaping what must be escaped and nothing else.
+fn escape(text: &str, out: &mut String) {
     let mut rest = text;
     loop {
         let at = plain_length(rest.as_bytes());
@@ -220,7 +270,6 @@ fn quote(text: &str, out: &mut String) {
         rest = &rest[at + 1..];
     }
     out.push_str(rest);
-    out.push('"');
 }
 
 #[cfg(test)]

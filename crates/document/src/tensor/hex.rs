@@ -61,19 +61,23 @@ fn bits_of(digits: &[u8]) -> u32 {
     digits.iter().fold(0, |bits, digit| bits << 4 | u32::from((digit & 15) + 9 * (digit >> 6)))
 }
 
+/// Digits of a cell.
+pub(crate) fn hex_width(cell: CellType) -> usize {
+    2 * cell.bytes()
+}
+
 /// Appends cells as upper-case hexadecimal digits.
 pub(crate) fn print_hex(cell: CellType, cells: &[f64], out: &mut String) {
+    let width = hex_width(cell);
     for &value in cells {
-        let (bits, width) = match cell {
-            CellType::Double => (bits_f64(value), 16),
-            CellType::Float => (u64::from(bits_f32(value)), 8),
-            CellType::Bfloat16 => (u64::from(bits_f32(value) >> 16), 4),
-            CellType::Int8 => (u64::from(value as i64 as u8), 2),
+        let bits = match cell {
+            CellType::Double => bits_f64(value),
+            CellType::Float => u64::from(bits_f32(value)),
+            CellType::Bfloat16 => u64::from(bits_f32(value) >> 16),
+            CellType::Int8 => u64::from(value as i64 as u8),
         };
-        for digit in (0..width).rev() {
-            let nibble = (bits >> (4 * digit)) as u32 & 0xf;
-            out.extend(char::from_digit(nibble, 16).map(|digit| digit.to_ascii_uppercase()));
-        }
+        let nibbles = (0..width).rev().map(|digit| (bits >> (4 * digit)) as usize & 0xf);
+        out.extend(nibbles.map(|nibble| char::from(b"0123456789ABCDEF"[nibble])));
     }
 }
 

@@ -12,8 +12,6 @@ use crate::json::{parse_double, print_double, print_float};
 
 mod print;
 
-pub(crate) use print::indexes;
-
 /// Reads a tensor in text form. Without `expected` the text must begin with its type, or be the form whose cells name
 /// their dimensions, or a number. What is refused gets `code`; a query input may have [`QUERY_TENSOR_CELLS`] cells.
 ///

@@ -51,6 +51,13 @@ impl Tensor {
         Some(Tensor { tensor_type: tensor_type.clone(), addresses: vec![Vec::new()], cells })
     }
 
+    /// The subspace at a place in `addresses`: labels and dense cells.
+    pub(crate) fn subspace(&self, at: usize) -> (&[String], &[f64]) {
+        let size = self.tensor_type.dense_size().max(1);
+        let end = self.cells.len().min((at + 1) * size);
+        (&self.addresses[at], &self.cells[end.min(at * size)..end])
+    }
+
     /// Subspaces in the order of `addresses`: labels and dense cells.
     pub fn subspaces(&self) -> impl Iterator<Item = (&[String], &[f64])> {
         let size = self.tensor_type.dense_size().max(1);

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use brooklet_document::encode::{decode_field, decode_fields, decode_fields_where, encode_fields, skip_fields};
 use brooklet_document::json::{
-    JsonWriter, Lexer, ReadOptions, Render, TensorFormat, TensorSource, parse_double, print_double, print_float,
-    read_fields, read_tensor, render_fields, render_tensor,
+    JsonWriter, Lexer, MapFormat, ReadOptions, Render, TensorFormat, TensorSource, parse_double, print_double,
+    print_float, read_fields, read_tensor, render_fields, render_tensor, write_fields,
 };
 use brooklet_document::{
-    CellType, Dimension, DocumentId, DocumentTypes, Tensor, TensorType, Value, cells_to_bytes, parse_literal,
+    CellType, Dimension, DocumentId, DocumentTypes, Format, PIECE_BYTES, Progress, Tensor, TensorType, Value,
+    cells_to_bytes, parse_literal,
 };
 use brooklet_task::Code;
 use brooklet_task::bytes::{Reader, Writer};
@@ -49,6 +50,15 @@ prop_compose! {
         let cells = cells.into_iter().take(count).map(|value| cell.round(value)).collect();
         Tensor { tensor_type, addresses, cells }
     }
+}
+
+fn any_tensor_format() -> impl Strategy<Value = TensorFormat> {
+    let names = ["short", "long", "hex", "short-value", "long-value", "hex-value"];
+    prop::sample::select(names.map(|name| TensorFormat::from_name(name).unwrap()).to_vec())
+}
+
+fn any_map_format() -> impl Strategy<Value = MapFormat> {
+    prop::sample::select(vec![MapFormat::Object, MapFormat::Array])
 }
 
 fn any_single() -> impl Strategy<Value = Value> {
@@ -196,6 +206,49 @@ proptest! {
             }
             let back = read_tensor(&tensor.tensor_type, &mut Lexer::new(&json, Code::BadRequest), TensorSource::Document);
             prop_assert_eq!(shown(&back.unwrap()), shown(&tensor), "{}", json);
+        }
+    }
+
+    #[test]
+    fn pieces_are_what_is_written_at_once(
+        fields in any_fields(),
+        (piece, times) in (".{0,12}", prop_oneof![4 => 0..40usize, 1 => 0..9_000usize]),
+        bytes in vec(any::<u8>(), 0..4),
+        work in prop_oneof![1..40usize, 1..100_000usize],
+        tensors in any_tensor_format(),
+        [maps, weighted_sets] in [any_map_format(), any_map_format()],
+        narrow_cells: bool,
+        hide_empty: bool,
+    ) {
+        let text = Value::String(piece.repeat(times));
+        let long = [
+            ("text".to_owned(), text.clone()),
+            ("raw".to_owned(), Value::Raw(bytes.repeat(times))),
+            ("map".to_owned(), Value::Map(vec![(text.clone(), Value::Struct(fields.clone())), (Value::Int(1), text)])),
+            ("list".to_owned(), Value::Array(vec![Value::Struct(fields.clone())])),
+        ];
+        let fields = [fields, long.to_vec()].concat();
+        let render = Render { tensors, maps, weighted_sets, narrow_cells, hide_empty };
+        for format in [Format::Json, Format::Cbor] {
+            let at_once = format.write_with(|out| render_fields(&fields, &render, out));
+            let (mut writer, mut progress, mut steps) = (format.writer(), Progress::default(), 1);
+            progress.may_do(work);
+            while !write_fields(&fields, &render, &mut progress, writer.out()) {
+                progress.may_do(work);
+                steps += 1;
+            }
+            prop_assert!(!progress.is_begun());
+            prop_assert!(writer.finish() == at_once, "{format:?}");
+            prop_assert!(steps > at_once.len() / 20 / (work + PIECE_BYTES), "{steps}");
+        }
+        for (_, value) in &fields {
+            let Value::Tensor(tensor) = value else { continue };
+            let (mut text, mut progress) = (String::new(), Progress::default());
+            progress.may_do(work);
+            while !tensor.print(&mut progress, &mut text) {
+                progress.may_do(work);
+            }
+            prop_assert_eq!(text, tensor.to_string());
         }
     }
 

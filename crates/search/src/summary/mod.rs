@@ -9,12 +9,11 @@ mod shown_field;
 pub(crate) mod snippet;
 mod sources;
 mod tokens;
-mod written;
 
 use std::rc::Rc;
 
-use brooklet_document::json::{nearest_name, render_tensor};
-use brooklet_document::{Document, Format, Value, ValueWriter};
+use brooklet_document::json::{nearest_name, write_tensor};
+use brooklet_document::{Document, Format, FormatWriter, NUMBER_WORK, Progress, Value, ValueWriter};
 use brooklet_kernel::sort;
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::SummaryTransform;
@@ -37,7 +36,6 @@ use highlighted::Marking;
 use shown_field::{FieldContent, How, ShownField, render_of, selecting, shown_field};
 pub(crate) use snippet::Marks;
 use sources::top_of;
-use written::{MarkupWriting, Writing};
 
 const MATCH_FEATURES: &str = "matchfeatures";
 
@@ -114,13 +112,20 @@ struct Content {
     /// How many of them have their marks, and how far those of the next one came.
     marked: usize,
     marking: Marking,
-    /// How many of them were written if they are long, and how far the next one came.
-    written: usize,
-    writing: Writing,
-    /// All of it as markup, as far as that came.
-    markup: MarkupWriting,
+    /// What is written of them, and how far that came.
+    written: Written,
+    progress: Progress,
+    /// Whether that has any member.
+    is_any: bool,
     /// Names of the objects of features, names of the features, their values.
     features: Vec<(&'static str, Vec<String>, Vec<Feature>)>,
+}
+
+/// The object of the fields of a hit, or what it is as markup.
+enum Written {
+    Nothing,
+    Object(FormatWriter),
+    Markup(Markup),
 }
 
 impl Summarizer {
@@ -190,19 +195,24 @@ impl Summarizer {
         };
         let work = reads.work_left();
         *work = work_least.max(*work);
-        let is_whole = self.mark(&mut content, work)
-            && match self.presentation.is_markup {
-                true => self.write_markup(of, id, &mut content, work),
-                false => self.write_long(format, of, &mut content, work),
+        let mut is_whole = self.mark(&mut content, work);
+        if is_whole {
+            content.progress.may_do(*work);
+            is_whole = match self.presentation.is_markup {
+                true => self.write_markup(of, id, &mut content),
+                false => self.write(format, of, id, &mut content),
             };
+            *work = content.progress.work_left();
+        }
         if !is_whole {
             self.begun = Some((place, content));
             return Err(Halt::Missing);
         }
-        if self.presentation.is_markup {
-            return Ok(content.markup.out.map(Markup::finish));
-        }
-        Ok(self.write(format, of, id, &content))
+        Ok(match content.written {
+            Written::Nothing => None,
+            Written::Object(object) => content.is_any.then(|| object.finish()),
+            Written::Markup(markup) => Some(markup.finish()),
+        })
     }
 
     /// Marks the fields that are shown so. Returns whether there was enough work left for all of them.
@@ -221,79 +231,83 @@ impl Summarizer {
         true
     }
 
-    /// Writes the fields that are too long to be written with the others. Returns whether there was enough work left.
-    fn write_long(&self, format: Format, of: &SchemaPlan, content: &mut Content, work: &mut usize) -> bool {
-        let Content { document, fields, written, writing, .. } = content;
-        for (shown, field) in self.fields.iter().zip(fields).skip(*written) {
-            if !shown.write_long(field, document, of, (format, &self.presentation), writing, work) {
-                return false;
-            }
-            *written += 1;
+    /// Writes the object of the fields: what the hit is, what it shows, what was computed. Returns whether there was enough work left.
+    fn write(&self, format: Format, of: &SchemaPlan, id: &str, content: &mut Content) -> bool {
+        let Content { document, fields, features, written, progress, is_any, .. } = content;
+        if !matches!(written, Written::Object(_)) {
+            *is_any = self.with_type || self.with_id || !features.is_empty();
+            *written = Written::Object(self.begin(format, of, id));
         }
-        true
+        let Written::Object(writer) = written else { return true };
+        let out = writer.out();
+        let count = fields.len();
+        let is_whole = progress.parts(count + features.len(), |progress, at| {
+            if at < count {
+                let (has_value, is_whole) =
+                    self.fields[at].write(&mut fields[at], (document, id), of, &self.presentation, progress, out);
+                *is_any |= has_value;
+                return is_whole;
+            }
+            let (name, names, values) = &features[at - count];
+            if !progress.is_begun() {
+                out.key(name);
+            }
+            write_features(names, values, &self.presentation, progress, out)
+        });
+        if is_whole {
+            out.end_object();
+        }
+        is_whole
     }
 
-    fn write(&self, format: Format, of: &SchemaPlan, id: &str, content: &Content) -> Option<Vec<u8>> {
-        let presentation = &self.presentation;
-        let mut any = false;
-        let written = format.write_with(|out| {
-            out.begin_object();
-            if self.with_type {
-                out.key("sddocname");
-                out.string(&of.schema.schema.name);
-                any = true;
-            }
-            if self.with_id {
-                out.key(DOCUMENT_ID);
-                out.string(id);
-                any = true;
-            }
-            for (shown, field) in self.fields.iter().zip(&content.fields) {
-                any |= shown.write(field, &content.document, id, of, presentation, out);
-            }
-            for (name, names, values) in &content.features {
-                out.key(name);
-                write_features(names, values, presentation, out);
-                any = true;
-            }
-            out.end_object();
-        });
-        any.then_some(written)
+    /// Begins the object of the fields.
+    fn begin(&self, format: Format, of: &SchemaPlan, id: &str) -> FormatWriter {
+        let mut writer = format.writer();
+        let out = writer.out();
+        out.begin_object();
+        if self.with_type {
+            out.key("sddocname");
+            out.string(&of.schema.schema.name);
+        }
+        if self.with_id {
+            out.key(DOCUMENT_ID);
+            out.string(id);
+        }
+        writer
     }
 
     /// Writes the fields as markup: what the match tells, the type, then the fields in their order, then what else was computed.
     /// Returns whether there was enough work left.
     #[inline(never)]
-    fn write_markup(&self, of: &SchemaPlan, id: &str, content: &mut Content, work: &mut usize) -> bool {
-        let Content { document, fields, written, markup, features, .. } = content;
+    fn write_markup(&self, of: &SchemaPlan, id: &str, content: &mut Content) -> bool {
+        let Content { document, fields, features, written, progress, .. } = content;
         let objects = |is_of_match: bool, out: &mut Markup| {
             for (name, names, values) in features.iter().filter(|(name, ..)| (*name == MATCH_FEATURES) == is_of_match) {
-                let json = Format::Json.write_with(|json| write_features(names, values, &self.presentation, json));
+                let json = Format::Json.write_with(|json| {
+                    write_features(names, values, &self.presentation, &mut Progress::endless(), json);
+                });
                 text_field(name, &String::from_utf8_lossy(&json), out);
             }
         };
-        if markup.out.is_none() {
-            let out = markup.out.insert(Markup::piece());
-            objects(true, out);
+        if !matches!(written, Written::Markup(_)) {
+            let mut out = Markup::piece();
+            objects(true, &mut out);
             if self.with_type {
-                text_field("sddocname", &of.schema.schema.name, out);
+                text_field("sddocname", &of.schema.schema.name, &mut out);
             }
             if self.with_id {
-                text_field(DOCUMENT_ID, id, out);
+                text_field(DOCUMENT_ID, id, &mut out);
             }
+            *written = Written::Markup(out);
         }
-        for (shown, field) in self.fields.iter().zip(fields).skip(*written) {
-            if shown.is_id() {
-                markup.out.iter_mut().for_each(|out| text_field(&shown.field.name, id, out));
-            } else if let Some(value) = shown.shown_value(field, document)
-                && !markup.field(&shown.field.name, &value, work)
-            {
-                return false;
-            }
-            *written += 1;
+        let Written::Markup(out) = written else { return true };
+        let is_whole = progress.parts(fields.len(), |progress, at| {
+            self.fields[at].write_markup(&mut fields[at], (document, id), progress, out)
+        });
+        if is_whole {
+            objects(false, out);
         }
-        markup.out.iter_mut().for_each(|out| objects(false, out));
-        true
+        is_whole
     }
 
     /// Reads and computes what is shown. All of it notes what it misses before the first of it halts.
@@ -327,7 +341,7 @@ impl Summarizer {
                 }
                 _ => matched?,
             };
-            fields.push(FieldContent { elements, value: None, written: None });
+            fields.push(FieldContent { elements, value: None });
         }
         let mut features = Vec::new();
         let profile = &of.profile;
@@ -348,9 +362,9 @@ impl Summarizer {
             fields,
             marked: 0,
             marking: Marking::default(),
-            written: 0,
-            writing: Writing::default(),
-            markup: MarkupWriting::default(),
+            written: Written::Nothing,
+            progress: Progress::default(),
+            is_any: false,
             features,
         })
     }
@@ -390,14 +404,32 @@ fn attribute_values(
     Ok(fields)
 }
 
-fn write_features(names: &[String], values: &[Feature], presentation: &Presentation, out: &mut dyn ValueWriter) {
-    out.begin_object();
-    for (name, value) in names.iter().zip(values) {
-        out.key(name);
-        match value {
-            Feature::Number(number) => out.double(*number),
-            Feature::Tensor(tensor) => render_tensor(tensor, &render_of(presentation), out),
-        }
+/// Writes an object of features as far as a step comes. Returns whether all of it is written.
+fn write_features(
+    names: &[String],
+    values: &[Feature],
+    presentation: &Presentation,
+    progress: &mut Progress,
+    out: &mut dyn ValueWriter,
+) -> bool {
+    if !progress.is_begun() {
+        out.begin_object();
     }
-    out.end_object();
+    let is_whole = progress.parts(names.len().min(values.len()), |progress, at| {
+        if !progress.is_begun() {
+            out.key(&names[at]);
+        }
+        match &values[at] {
+            Feature::Number(number) => {
+                out.double(*number);
+                progress.work(NUMBER_WORK);
+                true
+            }
+            Feature::Tensor(tensor) => write_tensor(tensor, &render_of(presentation), progress, out),
+        }
+    });
+    if is_whole {
+        out.end_object();
+    }
+    is_whole
 }

@@ -2,20 +2,21 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use brooklet_document::json::{MapFormat, Render, render_value};
-use brooklet_document::{Document, Format, Value, ValueWriter};
+use brooklet_document::json::{MapFormat, Render, write_map, write_value};
+use brooklet_document::{Document, Progress, Value, ValueWriter};
 use brooklet_schema::{Field, SummaryField, SummaryTransform};
 use brooklet_segment::Halt;
 
 use super::class_fields::DOCUMENT_ID;
 use super::elements::{self, is_empty, only};
+use super::field_markup;
 use super::highlighted::highlighter;
 use super::places;
 use super::snippet::{Highlighter, Marks};
 use super::sources::{SEPARATOR, parts_of_field, pieces, value_of, with_parts};
 use super::tokens::tokens;
-use super::written::{Writing, is_long};
 use crate::deployed::compile::selection_text;
+use crate::markup::Markup;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::document::query_places;
 use crate::ranking::spot::Spot;
@@ -47,8 +48,6 @@ pub(super) struct FieldContent {
     pub(super) elements: Option<BTreeSet<u32>>,
     /// The value it shows, if that is made of what is stored: with marks, of some elements, of parts.
     pub(super) value: Option<Value>,
-    /// It as it is written, if that was too long for one step.
-    pub(super) written: Option<Vec<u8>>,
 }
 
 impl ShownField {
@@ -65,57 +64,59 @@ impl ShownField {
         }
     }
 
-    /// Writes the value if it is long. Returns whether there was enough work left for it: another call goes on.
-    pub(super) fn write_long(
-        &self,
-        field: &mut FieldContent,
-        document: &Document,
-        of: &SchemaPlan,
-        (format, presentation): (Format, &Presentation),
-        writing: &mut Writing,
-        work: &mut usize,
-    ) -> bool {
-        if self.is_id() {
-            return true;
+    /// Keeps the value that it shows if that is made: it is made once, however many steps it takes to write it.
+    fn keep_made(&self, field: &mut FieldContent, document: &Document) {
+        if let Some(Cow::Owned(value)) = self.shown_value(field, document) {
+            field.value = Some(value);
         }
-        // What is made is made once: it is kept for whoever writes the field, in this step or in a later one.
-        let made = match self.shown_value(field, document) {
-            Some(Cow::Owned(value)) => Some(value),
-            _ => field.value.take(),
-        };
-        field.value = made;
-        let Some(value) = self.shown_value(field, document).filter(|value| is_long(value, format)) else { return true };
-        let write = |value: &Value| format.write_with(|out| write_shown(value, of, presentation, out));
-        let written = writing.write(&value, format, &write, work);
-        let is_written = written.is_some();
-        field.written = written;
-        is_written
     }
 
-    /// Writes the field, if it has a value.
+    /// Writes the field, if it has a value, as far as a step comes. Returns whether it has one, and whether all of it is written.
     pub(super) fn write(
         &self,
-        field: &FieldContent,
-        document: &Document,
-        id: &str,
+        field: &mut FieldContent,
+        (document, id): (&Document, &str),
         of: &SchemaPlan,
         presentation: &Presentation,
+        progress: &mut Progress,
         out: &mut dyn ValueWriter,
-    ) -> bool {
+    ) -> (bool, bool) {
         if self.is_id() {
             out.key(&self.field.name);
             out.string(id);
-            return true;
+            return (true, true);
         }
-        if let Some(written) = &field.written {
+        let is_text = !of.schema.schema.raw_as_base64_in_summary;
+        if !progress.is_begun() {
+            self.keep_made(field, document);
+            if is_text && let Some(Value::Raw(bytes)) = self.shown_value(field, document).as_deref() {
+                field.value = Some(Value::String(String::from_utf8_lossy(bytes).into_owned()));
+            }
+        }
+        let Some(value) = self.shown_value(field, document) else { return (false, true) };
+        if !progress.is_begun() {
             out.key(&self.field.name);
-            out.fragment(written);
+        }
+        (true, write_shown(&value, &render_of(presentation), progress, out))
+    }
+
+    /// Writes the field as markup, if it has a value, as far as a step comes. Returns whether all of it is written.
+    pub(super) fn write_markup(
+        &self,
+        field: &mut FieldContent,
+        (document, id): (&Document, &str),
+        progress: &mut Progress,
+        out: &mut Markup,
+    ) -> bool {
+        if self.is_id() {
+            field_markup::text_field(&self.field.name, id, out);
             return true;
         }
-        let Some(value) = self.shown_value(field, document) else { return false };
-        out.key(&self.field.name);
-        write_shown(&value, of, presentation, out);
-        true
+        if !progress.is_begun() {
+            self.keep_made(field, document);
+        }
+        let value = self.shown_value(field, document);
+        value.is_none_or(|value| field_markup::field(&self.field.name, &value, progress, out))
     }
 
     /// Whether it shows the id of the document.
@@ -199,31 +200,15 @@ pub(super) fn selecting(feature: &str, of: &SchemaPlan) -> Option<usize> {
     of.profile.summary_features.iter().position(|(text, _)| selection_text(text) == canonical)
 }
 
-/// Writes what is shown of a field.
-fn write_shown(value: &Value, of: &SchemaPlan, presentation: &Presentation, out: &mut dyn ValueWriter) {
-    match value {
-        Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
-            out.string(&String::from_utf8_lossy(bytes));
-        }
-        value => write_value(value, &render_of(presentation), out),
-    }
-}
-
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds
 /// for other keys and for maps inside values (query-api, `renderer.json.jsonMaps`).
-fn write_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
-    let Value::Map(entries) = value else { return render_value(value, render, out) };
-    if entries.iter().any(|(key, _)| !matches!(key, Value::String(_))) {
-        return render_value(value, render, out);
-    }
-    out.begin_object();
-    for (key, value) in entries {
-        if let Value::String(key) = key {
-            out.key(key);
-            render_value(value, render, out);
+fn write_shown(value: &Value, render: &Render, progress: &mut Progress, out: &mut dyn ValueWriter) -> bool {
+    match value {
+        Value::Map(entries) if entries.iter().all(|(key, _)| matches!(key, Value::String(_))) => {
+            write_map(entries, MapFormat::Object, render, progress, out)
         }
+        value => write_value(value, render, progress, out),
     }
-    out.end_object();
 }
 
 pub(super) fn render_of(presentation: &Presentation) -> Render {

@@ -3,8 +3,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
-use brooklet_document::{shown_id, unknown_type};
+use brooklet_document::json::{JsonWriter, Render, TensorFormat, write_fields};
+use brooklet_document::{Document, Progress, shown_id, unknown_type};
 use brooklet_segment::{Gaps, Halt, Outlines, PartitionVersion, find_id};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
@@ -25,7 +25,16 @@ pub struct Get {
     asked: Result<DocumentRequest, Rejection>,
     tensors: TensorFormat,
     reads: Reads,
+    writing: Option<Writing>,
     answer: Option<(u16, String)>,
+}
+
+/// The answer as far as it is written.
+struct Writing {
+    /// None if there is no such document.
+    document: Option<Document>,
+    json: JsonWriter,
+    progress: Progress,
 }
 
 /// What is asked for, and by which way it is looked for.
@@ -71,7 +80,7 @@ impl Get {
             DocumentRequest { id: stored, schema, fields, way }
         });
         let id = shown_id(&id).into_owned();
-        Ok(Get { path, id, asked, tensors, reads, answer: None })
+        Ok(Get { path, id, asked, tensors, reads, writing: None, answer: None })
     }
 
     /// Works until something is missing or the document was read.
@@ -92,24 +101,38 @@ impl Get {
                 Some(schema.read(&segment.header, *ordinal, &|name| fields.has(name), &mut blocks)?)
             }
         };
-        let status = if document.is_some() { 200 } else { 404 };
-        self.answer = Some((status, self.render(document.as_ref().map(|document| document.fields.as_slice()))));
+        self.writing = Some(self.begin(document));
         Ok(Want::Nothing)
     }
 
-    fn render(&self, fields: Option<&[(String, brooklet_document::Value)]>) -> String {
+    fn begin(&self, document: Option<Document>) -> Writing {
         let mut json = JsonWriter::new();
         json.begin_object();
         json.key("pathId");
         json.string(&self.path);
         json.key("id");
         json.string(&self.id);
-        if let Some(fields) = fields {
+        if document.is_some() {
             json.key("fields");
-            render_fields(fields, &Render::document(self.tensors), &mut json);
+        }
+        Writing { document, json, progress: Progress::default() }
+    }
+
+    /// Writes as much of what was read as a step may.
+    fn write(&mut self) -> Want {
+        let Some(Writing { document, json, progress }) = &mut self.writing else { return Want::Nothing };
+        if let Some(document) = document {
+            progress.may_do(*self.reads.work_left());
+            if !write_fields(&document.fields, &Render::document(self.tensors), progress, json) {
+                return Want::Pause;
+            }
         }
         json.end_object();
-        json.finish()
+        let status = if document.is_some() { 200 } else { 404 };
+        let text = std::mem::take(json).finish();
+        self.writing = None;
+        self.answer = Some((status, text));
+        Want::Nothing
     }
 }
 
@@ -166,7 +189,12 @@ impl Task for Get {
         if self.answer.is_some() || self.asked.is_err() {
             return Ok(Want::Nothing);
         }
+        self.reads.begin_step();
+        if self.writing.is_some() {
+            return Ok(self.write());
+        }
         match self.look_up() {
+            Ok(Want::Nothing) => Ok(self.write()),
             Ok(want) => Ok(want),
             Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
             Err(Halt::Rejected(rejection)) => Err(rejection),
@@ -180,9 +208,9 @@ impl Task for Get {
         self.reads.give(answer)
     }
 
-    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let (status, body) = match (&self.answer, &self.asked) {
-            (Some((status, body)), _) => (*status, body.clone()),
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let (status, body) = match (self.answer.take(), &self.asked) {
+            (Some(answer), _) => answer,
             (None, Err(rejection)) => (rejection.code.status(), refusal(&self.path, rejection)),
             (None, Ok(_)) => {
                 let late = Rejection::new(Code::TimedOut, format!("Timeout while getting '{}'", self.id));

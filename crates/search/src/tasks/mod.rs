@@ -12,3 +12,4 @@ pub(crate) mod search;
 pub(crate) mod selecting;
 mod tail;
 mod visit;
+mod visited;

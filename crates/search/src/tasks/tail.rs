@@ -13,7 +13,8 @@ use brooklet_segment::{Manifest, Operation, PartitionVersion, StoredOperation};
 use brooklet_task::bytes::Writer;
 use brooklet_task::{Block, Rejection, Task, Want};
 
-use super::visit::{Request, namespace_of};
+use super::visit::Request;
+use super::visited::namespace_of;
 use crate::deployed::Deployed;
 
 /// An operation as it is shown.

@@ -9,9 +9,9 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_document::json::{JsonWriter, Render, TensorFormat, write_fields};
 use brooklet_document::selection::{Selection, Subject};
-use brooklet_document::{Document, DocumentId, Shard, Value, shown_id};
+use brooklet_document::{Document, DocumentId, Progress, Shard, Value, shown_id};
 use brooklet_schema::Schema;
 use brooklet_segment::{
     Gaps, Halt, Operation, PartitionVersion, StoredOperation, ordinal_after, read_document, read_id, read_time,
@@ -19,6 +19,7 @@ use brooklet_segment::{
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
+use super::visited::{namespace_of, read_selection};
 use crate::asked::field_set::{FieldChoice, FieldSet};
 use crate::asked::period::Period;
 use crate::deployed::{Deployed, DeployedSchema};
@@ -149,13 +150,6 @@ impl Request {
     }
 }
 
-fn read_selection(text: &str, deployed: &Deployed) -> Result<Option<Selection>, Rejection> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    Selection::parse(text, &deployed.application, Code::BadRequest).map(Some)
-}
-
 /// A place in one view: the next document of it that is alive.
 struct Cursor {
     view: View,
@@ -165,9 +159,20 @@ struct Cursor {
     ordinal: u32,
 }
 
+/// A document that is being written to a page.
+struct Writing {
+    id: String,
+    fields: Vec<(String, Value)>,
+    progress: Progress,
+    /// How long the text of the page was before.
+    text_before: usize,
+}
+
 /// What was found so far.
 struct Page {
     text: JsonWriter,
+    /// The document that the text ends with, where it is not whole.
+    writing: Option<Writing>,
     ids: Writer,
     documents: u32,
     /// The id of the last document looked at.
@@ -203,6 +208,7 @@ impl Visit {
         let loading = Loading::begin(&place, &mut reads);
         let page = Page {
             text: JsonWriter::new(),
+            writing: None,
             ids: Writer::new(),
             documents: 0,
             last: request.after.clone(),
@@ -281,6 +287,9 @@ impl Visit {
             self.open_cursors()?;
         }
         for _ in 0..STEP_DOCUMENTS {
+            if !self.page.write(&self.request, self.reads.work_left()) || self.reads.is_tired() {
+                return Ok(Want::Pause);
+            }
             if self.is_full() {
                 return Ok(Want::Nothing);
             }
@@ -292,7 +301,9 @@ impl Visit {
                 self.heap.push(Reverse((id, at)));
                 return Err(halt);
             }
-            self.page.last = id;
+            if self.page.writing.is_none() {
+                self.page.last = id;
+            }
         }
         self.reads.relax();
         Ok(Want::Pause)
@@ -336,7 +347,7 @@ impl Visit {
             );
         } else if shown && request.selects(id, &read)? {
             read.retain(|(name, _)| fields.has(name));
-            if removed { self.page.show_remove(id, request) } else { self.page.show(id, &read, request) }
+            if removed { self.page.show_remove(id, request) } else { self.page.show(id, read, request) }
         }
         if let (Some(next), Some(following)) = (next, following) {
             *ordinal = next;
@@ -372,20 +383,49 @@ impl Page {
         self.ids.bytes(&StoredOperation { schema, time, operation }.encode(key));
     }
 
-    fn show(&mut self, id: &str, fields: &[(String, Value)], request: &Request) {
-        self.documents += 1;
+    /// Begins to show a document.
+    fn show(&mut self, id: &str, fields: Vec<(String, Value)>, request: &Request) {
         let key = match request.format {
             PageFormat::Json => "id",
             PageFormat::JsonLines => "put",
-            PageFormat::Ids | PageFormat::Operations | PageFormat::Tail => return self.ids.text(id),
+            PageFormat::Ids | PageFormat::Operations | PageFormat::Tail => {
+                self.documents += 1;
+                return self.ids.text(id);
+            }
         };
+        let text_before = self.text.len();
         self.text.begin_object();
         self.text.key(key);
         self.text.string(&shown_id(id));
         self.text.key("fields");
-        render_fields(fields, &request.render, &mut self.text);
-        self.text.end_object();
-        self.end_shown(id, request);
+        self.writing = Some(Writing { id: id.to_owned(), fields, progress: Progress::default(), text_before });
+    }
+
+    /// Goes on with the document that is being written. Returns whether it is whole.
+    fn write(&mut self, request: &Request, work: &mut usize) -> bool {
+        let Some(Writing { fields, progress, .. }) = &mut self.writing else { return true };
+        progress.may_do(*work);
+        let is_whole = write_fields(fields, &request.render, progress, &mut self.text);
+        *work = progress.work_left();
+        if is_whole && let Some(Writing { id, .. }) = self.writing.take() {
+            self.text.end_object();
+            self.documents += 1;
+            self.end_shown(&id, request);
+            self.last = id;
+        }
+        is_whole
+    }
+
+    /// Ends the page where it is: what is not whole is left for the next one, unless nothing else was shown. Then each page would
+    /// end at the same document.
+    fn end(&mut self, request: &Request) {
+        if self.documents == 0 {
+            let mut work = usize::MAX;
+            self.write(request, &mut work);
+        }
+        if let Some(Writing { text_before, .. }) = self.writing.take() {
+            self.text.cut(text_before);
+        }
     }
 
     /// Ends what is shown of a document.
@@ -414,11 +454,6 @@ impl Page {
     }
 }
 
-/// The namespace of a stored id, which is known to be well formed.
-pub(super) fn namespace_of(id: &str) -> &str {
-    id.split(':').nth(1).unwrap_or_default()
-}
-
 impl Task for Visit {
     fn wants(&mut self) -> Result<Want, Rejection> {
         if self.page.complete {
@@ -430,6 +465,7 @@ impl Task for Visit {
                 return Ok(want);
             }
         }
+        self.reads.begin_step();
         match self.turn_pages() {
             Ok(want) => Ok(want),
             Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
@@ -446,7 +482,8 @@ impl Task for Visit {
 
     /// Called early, the page ends earlier.
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let Visit { deployed, page, request, loading, mut reads, .. } = *self;
+        let Visit { deployed, mut page, request, loading, mut reads, .. } = *self;
+        page.end(&request);
         loading.keep(&deployed, &mut reads);
         let mut writer = Writer::new();
         writer.u8(u8::from(page.complete));

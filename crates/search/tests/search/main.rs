@@ -31,6 +31,7 @@ mod pages;
 mod partial_results;
 mod parts_limit;
 mod periods;
+mod pieces;
 mod positions;
 mod queries;
 mod random;
