@@ -71,6 +71,39 @@ export function advance(
   return undefined;
 }
 
+/**
+ * Runs a task that reads in one turn, and then writes what it has read: from its first pause on it wants nothing of the source, so
+ * that others may have a turn in each, after slices of about `sliceMs`.
+ */
+export async function driveInTurns<Output>(
+  task: Task<Output>,
+  source: Source,
+  pace: {
+    readonly deadline: Deadline;
+    readonly start: number;
+    readonly sliceMs: number;
+    readonly turn: () => Promise<void>;
+  },
+): Promise<Output> {
+  try {
+    let sliceStart = clock.now();
+    task.elapsed(sliceStart - pace.start);
+    while (!pace.deadline.passed) {
+      const want = task.wants();
+      if (want === undefined) break;
+      clock.worked(answer(want, task, source));
+      if (want.kind === "pause" && clock.now() - sliceStart >= pace.sliceMs) {
+        await pace.turn();
+        sliceStart = clock.now();
+      }
+      task.elapsed(clock.now() - pace.start);
+    }
+    return task.finish();
+  } finally {
+    task[Symbol.dispose]();
+  }
+}
+
 /** Runs a task in slices of about `sliceMs`, with a turn for others after each. `stop` is asked before each slice. */
 export async function driveInSlices<Output>(
   task: Task<Output>,

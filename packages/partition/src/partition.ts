@@ -21,9 +21,9 @@ import type { BegunRun } from "./bucket-visit.ts";
 import { clock } from "./clock.ts";
 import type { Answer, GetRequest, LoadOutcome, OperationRequest, Outcome } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
-import { drive } from "./drive.ts";
+import { drive, driveInTurns } from "./drive.ts";
 import { failedOutcome, isOperators, serviceError, tailFull, tooLate } from "./failure.ts";
-import { TAIL_OPERATIONS_MAX } from "./limits.ts";
+import { SLICE_MS, TAIL_OPERATIONS_MAX } from "./limits.ts";
 import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -216,11 +216,11 @@ export class Partition implements SearchedPartition {
     const deadline = Deadline.in(timeoutMs, start);
     const ids = request.isStored === true ? undefined : this.#engine.storedIds?.(request.id);
     const [own = request, ...others] = (ids ?? []).map((id) => ({ ...request, id }));
-    let answer = this.#read((place) => this.#engine.get(place, own), deadline, start);
+    let answer = await this.#read((place) => this.#engine.get(place, own), deadline, start);
     // Of several content clusters the first that has it.
     for (const other of others) {
       if (answer.status !== NOT_FOUND) break;
-      answer = this.#read((place) => this.#engine.get(place, other), deadline, start);
+      answer = await this.#read((place) => this.#engine.get(place, other), deadline, start);
     }
     return answer;
   }
@@ -300,12 +300,13 @@ export class Partition implements SearchedPartition {
     }
   }
 
-  /** One turn: what is read is the partition as it was at its beginning. */
-  #read(open: (place: Place) => Task<Answer>, deadline: Deadline, start: number): Answer {
+  /** What is read is the partition as it was at its beginning: it is read in one turn, and written in more of them if it is long. */
+  async #read(open: (place: Place) => Task<Answer>, deadline: Deadline, start: number): Promise<Answer> {
     try {
       const store = this.#bucket.store;
       const task = open(placeOf(store.state(this.#key)));
-      return drive(task, sourceOf(store, this.#key), deadline, start);
+      const { turn } = this.#maintenance;
+      return await driveInTurns(task, sourceOf(store, this.#key), { deadline, start, sliceMs: SLICE_MS, turn });
     } catch (error) {
       throw this.#failure(error);
     }
