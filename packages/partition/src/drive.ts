@@ -40,8 +40,7 @@ export const NOWHERE: Source = {
  */
 export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline, start?: number): Output {
   try {
-    const lacking = advance(task, source, deadline, start);
-    if (lacking !== undefined) throw new Error("a task that may not wait wanted models to be run");
+    if (advance(task, source, deadline, start) !== undefined) throw noModels();
     return task.finish();
   } finally {
     task[Symbol.dispose]();
@@ -91,6 +90,7 @@ export async function driveInTurns<Output>(
     while (!pace.deadline.passed) {
       const want = task.wants();
       if (want === undefined) break;
+      if (want.kind === "models") throw noModels();
       clock.worked(answer(want, task, source));
       if (want.kind === "pause" && clock.now() - sliceStart >= pace.sliceMs) {
         await pace.turn();
@@ -123,6 +123,8 @@ export async function driveInSlices<Output>(
     task[Symbol.dispose]();
   }
 }
+
+const noModels = (): Error => new Error("a task that may not wait wanted models to be run");
 
 /** Answers one want. Returns whether there was one. */
 function step(task: Task<unknown>, source: Source): boolean {
