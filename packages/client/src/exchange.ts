@@ -79,7 +79,7 @@ const UNREACHABLE_ATTEMPTS = 3;
 /** What a server asks to wait beyond this is told of, and not waited: the caller may have better to do. */
 const LONGEST_ASKED_MS = 60_000;
 
-/** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503), and that is safe. */
+/** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or is absent (503, and 502 of what stands before it), and that is safe. */
 export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
   const { signal } = request;
   if (signal !== undefined && !("throwIfAborted" in Object(signal))) throw invalidArgument("signal is no AbortSignal");
@@ -103,7 +103,7 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
 export function isWorthAnother(error: BrookletError, isRepeatable: boolean, attempt: number): boolean {
   if (!isRepeatable && error.outcome !== "not_applied") return false;
   if (error.code === "UNREACHABLE") return attempt < UNREACHABLE_ATTEMPTS;
-  return (error.status === 429 || error.status === 503) && (error.retryAfterMs ?? 0) <= LONGEST_ASKED_MS;
+  return [429, 502, 503].includes(error.status ?? 0) && (error.retryAfterMs ?? 0) <= LONGEST_ASKED_MS;
 }
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {

@@ -256,6 +256,30 @@ describe("a feed in bulk", () => {
     expect(state.done).toEqual(["1", "2", "2"]);
   });
 
+  test("a request that is too long for what stands before the server is sent in parts; what alone is too long fails", async () => {
+    const { state, fetch } = flaky(() => 200);
+    const lengths: number[] = [];
+    const behindProxy: Fetch = async (target, init) => {
+      const { length } = textOf(init.body ?? new Uint8Array());
+      if (init.method === "POST") lengths.push(length);
+      if (length <= 400) return fetch(target, init);
+      return new Response("<h1>Request Entity Too Large</h1>", { status: 413 });
+    };
+    const operations: Operation[] = [
+      ...Array.from({ length: 30 }, (_, at) => ({ id: `${at}`, update: { count: { increment: 1 } } })),
+      { id: "long", fields: { body: "x".repeat(500) } },
+      { id: "last", fields: { body: "y" } },
+    ];
+    const outcomes = await outcomesOf(behindProxy, operations);
+    expect(outcomes.filter(({ ok }) => !ok)).toMatchObject([
+      { id: "long", error: { status: 413, outcome: "not_applied" } },
+    ]);
+    expect(outcomes).toHaveLength(32);
+    const numbers = Array.from({ length: 30 }, (_, at) => `${at}`);
+    expect([...state.done].sort()).toEqual([...numbers, "last"].sort());
+    expect(lengths.length).toBeLessThan(25);
+  });
+
   test("does not know what came of what was lost once and refused after that", async () => {
     const { state, fetch } = flaky((_, time) => (time === 1 ? "lost after" : 503));
     const outcomes = await outcomesOf(fetch, puts(1));

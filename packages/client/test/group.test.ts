@@ -348,13 +348,23 @@ describe("failures", () => {
     );
   });
 
-  test("429 and 503 are tried again, others are not", async () => {
+  test("429, 503 and 502 are tried again, others are not", async () => {
     const busy = fakeServer((_, count) => [count < 3 ? 429 : 200, {}]);
     await client(busy).group("alice").remove(note, "1");
     expect(busy.asked).toHaveLength(3);
     const absent = fakeServer(() => [503, { message: "starting" }]);
     await expect(client(absent, 4).group("alice").remove(note, "1")).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(absent.asked).toHaveLength(4);
+    // What a proxy says while the server behind it is restarted.
+    const restarted = fakeServer((_, count) => [count < 3 ? 502 : 200, {}]);
+    await client(restarted).group("alice").remove(note, "1");
+    expect(restarted.asked).toHaveLength(3);
+    const counted = fakeServer((_, count) => [count < 3 ? 502 : 200, {}]);
+    const counting = client(counted)
+      .group("alice")
+      .update(counter, "1", { count: { increment: 1 } });
+    await expect(counting).rejects.toMatchObject({ status: 502, outcome: "unknown" });
+    expect(counted.asked).toHaveLength(1);
     const full = fakeServer(() => [507, {}]);
     await expect(client(full).group("alice").remove(note, "1")).rejects.toMatchObject({ code: "INSUFFICIENT_STORAGE" });
     expect(full.asked).toHaveLength(1);

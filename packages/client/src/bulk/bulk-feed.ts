@@ -49,7 +49,7 @@ export const BULK_CONCURRENCY = 2_048;
 const TARGET = "/brooklet/v1/feed";
 /** What comes in one request becomes one segment of its partition: many small ones would have to be merged afterwards. */
 const BATCH_OPERATIONS = 1_024;
-/** Bytes after which a request takes no further operation. */
+/** Bytes of a request, unless what stands before the server takes less. */
 const BATCH_BYTES = 4 << 20;
 /** One is answered while the next is written. */
 const REQUESTS = 2;
@@ -86,6 +86,8 @@ export class BulkSender {
   /** Room of batches that were answered: new memory is paid for with every page of it. */
   readonly #spare: JsonBytes[] = [];
   #requests = 0;
+  /** Bytes after which a request takes no further operation. */
+  #room = BATCH_BYTES;
   /** The server has told of operations, and did not stay away since: one that is away now is restarted. */
   #isThere = false;
   #timer: ReturnType<typeof nextTurn> | undefined;
@@ -112,12 +114,16 @@ export class BulkSender {
       this.#timer = undefined;
       this.#flush();
     });
-    if (isFull(this.#batches[0])) this.#flush();
+    if (this.#isFull(this.#batches[0])) this.#flush();
+  }
+
+  #isFull(batch: Batch | undefined): boolean {
+    return batch !== undefined && (batch.waiting.length >= BATCH_OPERATIONS || batch.json.length >= this.#room);
   }
 
   #add(waiting: Waiting, write: (json: JsonBytes) => void): void {
     let batch = this.#batches.at(-1);
-    if (batch === undefined || isFull(batch)) {
+    if (batch === undefined || this.#isFull(batch)) {
       batch = { json: this.#spare.pop() ?? new JsonBytes(), waiting: [], begins: [] };
       this.#batches.push(batch);
     }
@@ -149,12 +155,13 @@ export class BulkSender {
   async #send(batch: Batch): Promise<void> {
     const told = new Uint8Array(batch.waiting.length);
     const again: Again[] = [];
+    let isTooLong = false;
     // What a whole request is refused with asks for it: a line of an answer cannot.
     let askedMs: number | undefined;
     for (const waiting of batch.waiting) waiting.attempts += 1;
     const fail = (at: number, waiting: Waiting, error: unknown): void => {
       told[at] = 1;
-      if (isWorthSending(this.#exchange, waiting, error, this.#isThere)) {
+      if (BrookletError.is(error) && (isTooLong || this.#isWorthAnother(waiting, error))) {
         waiting.isUnsure ||= error.outcome === "unknown";
         again.push({ waiting, line: lineOf(batch, at) });
         askedMs = error.retryAfterMs;
@@ -181,9 +188,19 @@ export class BulkSender {
       batch.json.cut();
       if (this.#spare.length < REQUESTS) this.#spare.push(batch.json);
     } catch (error) {
+      // Proxies take a megabyte where nobody set their limit.
+      const { status, outcome } = error as Partial<BrookletError>;
+      isTooLong = status === 413 && outcome === "not_applied" && batch.waiting.length > 1;
+      if (isTooLong) this.#room = batch.json.length / 2;
       failOthers(error);
     }
     if (again.length > 0) void this.#later(again, askedMs);
+  }
+
+  #isWorthAnother({ attempts, isRepeatable }: Waiting, error: BrookletError): boolean {
+    return (
+      attempts < this.#exchange.retry.attempts && isWorthAnother(error, isRepeatable, this.#isThere ? 1 : attempts)
+    );
   }
 
   /** Sends operations again, after a while. */
@@ -217,7 +234,8 @@ export class BulkSender {
       if (response.status !== 200) throw refusal(response, await response.text());
       for await (const texts of linesOf(response)) {
         for (const text of texts) {
-          const line = doneOf(text) ?? (JSON.parse(text) as Line);
+          const done = DONE.exec(text);
+          const line = done ? Number(done[1]) : (JSON.parse(text) as Line);
           if (typeof line === "number") tell(line);
           else if (line.operations === undefined) tell(withCauseOf(response, line));
           else summary = line;
@@ -232,23 +250,9 @@ export class BulkSender {
   }
 }
 
-function isFull(batch: Batch | undefined): boolean {
-  return batch !== undefined && (batch.waiting.length >= BATCH_OPERATIONS || batch.json.length >= BATCH_BYTES);
-}
-
 /** A copy of the line of an operation. */
 function lineOf({ json, begins }: Batch, at: number): UnsharedBytes {
   return json.bytes.slice(begins[at], begins[at + 1]);
-}
-
-function isWorthSending(
-  { retry }: ExchangeOptions,
-  { attempts, isRepeatable }: Waiting,
-  error: unknown,
-  isThere: boolean,
-): error is BrookletError {
-  if (!BrookletError.is(error) || attempts >= retry.attempts) return false;
-  return isWorthAnother(error, isRepeatable, isThere ? 1 : attempts);
 }
 
 /** The same failure of what may have been done by an earlier try; the failure itself may be that of others, too. */
@@ -266,16 +270,8 @@ function withCauseOf(response: FetchAnswer, line: Line): Line {
   return causes instanceof Map ? { ...line, cause: causes.get(line.operation) } : line;
 }
 
-const DONE_BEGIN = '{"operation":';
-/** No text within a line ends so: its own quotation mark would have to follow. */
-const DONE_END = '"status":200}';
-
-/** The number of an operation of which a line says that it is done, as nearly all do; nothing if it has to be read. */
-function doneOf(text: string): number | undefined {
-  if (!text.startsWith(DONE_BEGIN) || !text.endsWith(DONE_END)) return undefined;
-  const number = Number(text.slice(DONE_BEGIN.length, text.indexOf(",", DONE_BEGIN.length)));
-  return Number.isInteger(number) ? number : undefined;
-}
+/** A line that says that an operation is done, as nearly all do: it need not be read. No text within a line ends so: its own quotation mark would have to follow. */
+const DONE = /^{"operation":(\d+),.*"status":200}$/;
 
 /** The lines of an answer, those that arrive together together. */
 async function* linesOf(response: FetchAnswer): AsyncGenerator<readonly string[]> {
