@@ -1,6 +1,6 @@
 /** `brooklet feed` in bulk against a server that refuses for the moment, loses connections and breaks off its answers. */
 import { once } from "node:events";
-import { createServer, type ServerHttp2Stream } from "node:http2";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FedOperation } from "@brooklet/partition";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -21,8 +21,8 @@ interface Flaky {
   readonly url: string;
   /** The operations that were done, by the names of their documents, in order. */
   readonly done: string[];
-  /** How often connections were made. */
-  readonly streams: () => number;
+  /** How many batches came. */
+  readonly batches: () => number;
 }
 
 const BUSY: { status: number; body: string; headers?: Readonly<Record<string, string>> } = {
@@ -33,58 +33,41 @@ const BUSY: { status: number; body: string; headers?: Readonly<Record<string, st
 async function flaky(fate: (id: string, time: number) => Fate, refusing = 0, refusal = BUSY, port = 0): Promise<Flaky> {
   const done: string[] = [];
   const times = new Map<string, number>();
-  let streams = 0;
-  const serve = (stream: ServerHttp2Stream): void => {
-    streams += 1;
-    stream.on("error", () => undefined);
-    if (streams <= refusing) {
+  let batches = 0;
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    batches += 1;
+    if (batches <= refusing) {
       // With something read of it first, so that it is known to have been sent.
-      stream.once("data", () => {
-        stream.respond({ ":status": refusal.status, ...refusal.headers });
-        stream.end(refusal.body);
-      });
+      await once(request, "data");
+      response.writeHead(refusal.status, refusal.headers).end(refusal.body);
       return;
     }
-    stream.respond({ ":status": 200 });
-    let [rest, number] = ["", 0];
-    let sent: Promise<unknown> = Promise.resolve();
-    const take = (line: string): void => {
+    response.writeHead(200);
+    let text = "";
+    for await (const part of request.setEncoding("utf8") as AsyncIterable<string>) text += part;
+    let number = 0;
+    for (const line of text.split("\n").slice(0, -1)) {
       const operation = JSON.parse(line) as Operation;
       const id = operation.put ?? operation.update ?? operation.remove ?? "";
       times.set(id, (times.get(id) ?? 0) + 1);
       const comes = fate(id, times.get(id) ?? 0);
       if (comes === 200 || comes === "lost after") done.push(line);
-      if (comes === "lost before" || comes === "lost after") {
-        // What was told before it has arrived when the client answers what is sent after it.
-        void sent.then(() => {
-          const { session } = stream;
-          if (session?.destroyed === false) session.ping(() => session.destroy());
-        });
-        rest = "";
-        stream.removeAllListeners("data");
-        return;
-      }
-      if (comes === "unsaid") {
-        number += 1;
-        return;
-      }
+      // What was told before it has been sent, and the connection ends within a line.
+      if (comes === "lost before" || comes === "lost after") return void response.write("{", () => response.destroy());
       const failure = { code: comes === 400 ? "INVALID_DOCUMENT" : "TAIL_FULL", message: "no", outcome: "not_applied" };
       const told = { operation: number, id, status: comes, ...(comes === 200 ? {} : failure) };
+      if (comes !== "unsaid") response.write(`${JSON.stringify(told)}\n`);
       number += 1;
-      sent = new Promise((resolve) => stream.write(`${JSON.stringify(told)}\n`, resolve));
-    };
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      const lines = (rest + text).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) if (stream.listenerCount("data") > 0) take(line);
-    });
-    // What was lost is not answered to its end.
-    stream.on("end", () => stream.listenerCount("data") > 0 && stream.end(`{"operations":${number}}\n`));
+    }
+    response.end(`{"operations":${number}}\n`);
   };
-  const server = createServer().on("stream", serve).listen(port, "127.0.0.1");
-  onTestFinished(() => void server.close());
+  const server = createServer((request, response) => void serve(request, response)).listen(port, "127.0.0.1");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   await once(server, "listening");
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, done, streams: () => streams };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, done, batches: () => batches };
 }
 
 async function fed(
@@ -126,7 +109,7 @@ describe("a feed in bulk", () => {
     const silent = await flaky(() => "unsaid");
     const message = expect.stringContaining("ended without a word of what was sent");
     await expect(fed(silent.url, puts(5))).rejects.toThrow(expect.objectContaining({ code: "UNREACHABLE", message }));
-    expect(silent.streams()).toBe(3);
+    expect(silent.batches()).toBe(3);
     const told: FedOperation[] = [];
     const partly = await flaky((id) => (id === named("3") ? "unsaid" : 200));
     await expect(fed(partly.url, puts(5), 50, SOON, told)).rejects.toThrow(expect.objectContaining({ message }));
@@ -148,9 +131,9 @@ describe("a feed in bulk", () => {
   });
 
   test("what is refused for good is not sent again", async () => {
-    const { url, streams } = await flaky((id) => (id === named("3") ? 400 : 200));
-    expect(statuses(await fed(url, puts(5)))).toEqual([200, 200, 200, "INVALID_DOCUMENT not_applied", 200]);
-    expect(streams()).toBe(1);
+    const { url, batches } = await flaky((id) => (id === named("3") ? 400 : 200));
+    expect(statuses(await fed(url, puts(5), 10_000))).toEqual([200, 200, 200, "INVALID_DOCUMENT not_applied", 200]);
+    expect(batches()).toBe(1);
   });
 
   test("goes on after a lost connection, and sends again what may be done twice", async () => {
@@ -194,7 +177,7 @@ describe("a feed in bulk", () => {
   });
 
   test("an operation never comes after a later one on its document", async () => {
-    // The second put is done in the same stream in which the first is refused.
+    // The second put is done in the same batch in which the first is refused.
     const both = [put("x", 1), put("x", 2), put("y")];
     const { url, done } = await flaky((id, time) => (id === named("x") && time === 1 ? 503 : 200));
     const told = await fed(url, both, 10_000);
@@ -209,14 +192,14 @@ describe("a feed in bulk", () => {
   test("waits for a server that takes no feeds at the moment, and gives up one that never does", async () => {
     const busy = await flaky(() => 200, 4);
     expect(statuses(await fed(busy.url, puts(3)))).toEqual([200, 200, 200]);
-    expect(busy.streams()).toBe(5);
+    expect(busy.batches()).toBe(5);
     const asking = await flaky(() => 200, 1, { ...BUSY, headers: { "retry-after": "1" } });
     const beganMs = performance.now();
     expect(statuses(await fed(asking.url, puts(3)))).toEqual([200, 200, 200]);
     expect(performance.now() - beganMs).toBeGreaterThanOrEqual(1_000);
     const never = await flaky(() => 200, 1_000);
     await expect(fed(never.url, puts(3))).rejects.toMatchObject({ code: "OVERLOADED" });
-    expect(never.streams()).toBe(10);
+    expect(never.batches()).toBe(10);
   });
 
   test("waits for a server that is away, to which nothing was sent, and gives up after ten times", async () => {
@@ -248,19 +231,74 @@ describe("a feed in bulk", () => {
   });
 
   test("gives up a server that first refuses and then tells nothing", async () => {
-    const { url, streams } = await flaky(() => "lost before", 4);
+    const { url, batches } = await flaky(() => "lost before", 4);
     await expect(fed(url, [put("1")])).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "unknown" });
-    expect(streams()).toBe(7);
+    expect(batches()).toBe(7);
   });
 
-  test("after the 503 of a proxy it sends again only what may be done twice", async () => {
+  test.each([502, 503, 504])("after the %s of a proxy it sends again only what may be done twice", async (status) => {
     const lines = [put("1"), `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`];
-    const proxy = await flaky(() => 200, 1, { status: 503, body: "<h1>Service Unavailable</h1>" });
+    const proxy = await flaky(() => 200, 1, { status, body: "<h1>Service Unavailable</h1>" });
     expect(statuses(await fed(proxy.url, lines, 10_000))).toEqual([200, "UNEXPECTED_ANSWER unknown"]);
     expect(proxy.done).toEqual([put("1")]);
     const stopping = '{"code":"UNAVAILABLE","message":"it stops","outcome":"not_applied"}';
     const server = await flaky(() => 200, 1, { status: 503, body: stopping });
     expect(statuses(await fed(server.url, lines, 10_000))).toEqual([200, 200]);
+  });
+
+  test("a batch that is too long for what stands before the server is sent in parts; what alone is too long fails", async () => {
+    const sent: number[] = [];
+    const { url: behind, done } = await flaky(() => 200);
+    const front = createServer(async (request, response) => {
+      const length = Number(request.headers["content-length"]);
+      sent.push(length);
+      const parts: Uint8Array[] = [];
+      for await (const part of request as AsyncIterable<Uint8Array>) parts.push(part);
+      if (length > 300) return void response.writeHead(413).end("<h1>Request Entity Too Large</h1>");
+      const answer = await fetch(behind + (request.url ?? ""), { method: "POST", body: Buffer.concat(parts) });
+      response.writeHead(answer.status).end(await answer.text());
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      front.close();
+      front.closeAllConnections();
+    });
+    await once(front, "listening");
+    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+    const long = `{"put":"${named("long")}","fields":{"s":"${"x".repeat(400)}"}}`;
+    const counting = `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`;
+    const lines = [...puts(20), long, counting];
+    const told = await fed(url, lines, 100_000);
+    expect(statuses(told)).toEqual([...puts(20).map(() => 200), "UNEXPECTED_ANSWER not_applied", 200]);
+    expect(told[20]?.outcome.status).toBe(413);
+    expect(done).toEqual([...puts(20), counting]);
+    // Once it is known what is taken, no more is tried.
+    expect(sent.filter((length) => length > 700)).toHaveLength(1);
+  });
+
+  test("batches grow while they are answered soon", async () => {
+    const lengths: number[] = [];
+    const server = createServer(async (request, response) => {
+      lengths.push(Number(request.headers["content-length"]));
+      let text = "";
+      for await (const part of request.setEncoding("utf8") as AsyncIterable<string>) text += part;
+      const told = text
+        .split("\n")
+        .slice(0, -1)
+        .map((_, operation) => `{"operation":${operation},"status":200}\n`);
+      response.end(`${told.join("")}{"operations":${told.length}}\n`);
+    }).listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    await once(server, "listening");
+    const long = `{"put":"${named("1")}","fields":{"s":"${"x".repeat(99_000)}"}}`;
+    const lines = Array.from({ length: 200 }, () => long);
+    const told = await fed(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, lines, 1 << 26);
+    expect(told).toHaveLength(200);
+    expect(lengths[0]).toBeLessThan(1_000_000);
+    expect(Math.max(...lengths)).toBeGreaterThan(1_500_000);
+    expect(Math.max(...lengths)).toBeLessThan(17_000_000);
   });
 
   test("what is no operation ends it, after those before", async () => {

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer, request } from "node:http";
-import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -283,12 +283,14 @@ test("a server that knows nothing of feeds is sent operation by operation", asyn
   ]);
 });
 
-test("a server behind HTTP/1.1 alone is sent operation by operation", async () => {
+test("a server behind what speaks HTTP/1.1 alone is fed in bulk", async () => {
   const service = await served();
-  const front = createServer((asked, answer) => {
-    const { method, headers } = asked;
-    const to = request(`${service.url}${asked.url}`, { method, headers });
-    asked.pipe(to);
+  const asked: string[] = [];
+  const front = createServer((request_, answer) => {
+    const { method, headers, url } = request_;
+    asked.push(`${method} ${url}`);
+    const to = request(`${service.url}${url}`, { method, headers });
+    request_.pipe(to);
     to.once("response", (came) => {
       answer.writeHead(came.statusCode ?? 500, came.headers);
       came.pipe(answer);
@@ -297,32 +299,27 @@ test("a server behind HTTP/1.1 alone is sent operation by operation", async () =
   onTestFinished(() => void front.close());
   await once(front, "listening");
   const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
-  expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
-  const visited = await run(["visit", "--url", url]);
-  expect(visited.printed).toHaveLength(2);
+  expect(await run(["feed", "-", "--url", url], put(1) + put(2), 10_000)).toMatchObject({ code: 0 });
+  expect(asked).toEqual(["GET /brooklet/v1/feed", "POST /brooklet/v1/feed"]);
+  expect((await run(["visit", "--url", url])).printed).toHaveLength(2);
 });
 
-test("a server behind what hangs up at HTTP/2 is sent operation by operation", async () => {
-  const service = await served();
-  const sockets = new Set<Socket>();
-  const front = createTcpServer((socket) => {
-    sockets.add(socket.on("error", () => undefined));
-    socket.once("data", (first: Buffer) => {
-      if (first.toString("latin1").startsWith("PRI ")) return void socket.destroy();
-      const to = connectTcp(Number(new URL(service.url).port), "127.0.0.1").on("error", () => undefined);
-      sockets.add(to);
-      to.write(first);
-      socket.pipe(to).pipe(socket);
-    });
+test("an address that moved, or that lets nobody in, is told before anything is sent", async () => {
+  const asked: string[] = [];
+  const front = createServer((request_, answer) => {
+    asked.push(`${request_.method} ${request_.url}`);
+    if (request_.headers.authorization === undefined)
+      answer.writeHead(308, { location: "https://search.example.com/brooklet/v1/feed" }).end();
+    else answer.writeHead(401).end('{"code":"UNAUTHENTICATED","message":"The key is not known"}');
   }).listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    front.close();
-    for (const socket of sockets) socket.destroy();
-  });
+  onTestFinished(() => void front.close());
   await once(front, "listening");
   const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
-  expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
-  expect((await run(["visit", "--url", url])).printed).toHaveLength(2);
+  const moved = await run(["feed", "-", "--url", url], put(1));
+  expect(moved).toMatchObject({ code: 2, warned: expect.stringContaining("is at https://search.example.com now") });
+  const refused = await run(["feed", "-", "--url", url, "--key", "k".repeat(43)], put(1));
+  expect(refused).toMatchObject({ code: 1, warned: expect.stringContaining("The key is not known") });
+  expect(asked).toEqual(["GET /brooklet/v1/feed", "GET /brooklet/v1/feed"]);
 });
 
 test("what is exported deploys and feeds again, document by document", async () => {

@@ -1,6 +1,5 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
 import { accessSync, constants, existsSync } from "node:fs";
-import { connect } from "node:http2";
 import { BrookletError } from "@brooklet/client";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -8,7 +7,7 @@ import { deployDirectory, packageIn } from "../../application-directory.ts";
 import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
 import { openCluster } from "../../node/threads.ts";
 import { keyHeader, type Server } from "../server.ts";
-import { type Surroundings, UsageError } from "../surroundings.ts";
+import { ServerFailure, type Surroundings, UsageError } from "../surroundings.ts";
 import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 
 const TIMEOUT_MS = 180_000;
@@ -60,34 +59,32 @@ function demandCluster(application: DeployReport | undefined, name: string | und
   throw new UsageError(`there is no content cluster '${name}', only ${names.join(", ")}`);
 }
 
-/** A server that answered a moment ago begins within this, if it ever does. */
-const BEGIN_MS = 10_000;
-
-/** Whether a server begins as HTTP/2 does. One that does not may answer in words of HTTP/1.1, refuse the protocol in TLS, hang up, or say nothing. */
-async function speaksHttp2(url: string): Promise<boolean> {
-  const session = connect(url);
-  try {
-    return await new Promise<boolean>((resolve) => {
-      session.once("remoteSettings", () => resolve(true));
-      for (const end of ["error", "close"] as const) session.once(end, () => resolve(false));
-      session.setTimeout(BEGIN_MS, () => resolve(false));
-    });
-  } finally {
-    session.destroy();
-  }
-}
-
-/** Whether the server takes feeds in bulk, on a stream of HTTP/2: what stands before it may speak HTTP/1.1 alone. Throws where there is none: a whole feed would fail operation by operation. */
+/** Whether the server takes feeds in bulk. Throws where there is none, or it is elsewhere or lets nobody in: a whole feed would fail operation by operation. */
 export async function takesFeeds(server: Server): Promise<boolean> {
   const { url } = server;
-  try {
-    const { status, headers, body } = await fetch(url + FEED_PATH, { headers: keyHeader(server) });
-    await body?.cancel();
-    return status === 405 && headers.get("allow") === "POST" && (await speaksHttp2(url));
-  } catch (cause) {
+  const answer = await fetch(url + FEED_PATH, { headers: keyHeader(server), redirect: "manual" }).catch((cause) => {
     const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
     const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
     const message = `${url} cannot be reached (${reason}): is the server running? Nothing was sent`;
     throw new BrookletError("UNREACHABLE", message, { cause });
+  });
+  const { status, headers } = answer;
+  const text = await answer.text().catch(() => "");
+  const location = headers.get("location");
+  if (status >= 300 && status < 400 && location !== null) {
+    const moved = new URL(location, url).href.replace(new RegExp(`/?(${FEED_PATH}/?)?$`), "");
+    throw new UsageError(`${url} is at ${moved} now: give that. Nothing was sent`);
+  }
+  // A token that may put and not remove is refused otherwise, and may send operations by themselves.
+  if (status === 401) throw new ServerFailure(`${url}: ${messageOf(text)}. Nothing was sent`);
+  return status === 405 && headers.get("allow") === "POST";
+}
+
+/** What an answer says in words. */
+function messageOf(text: string): string {
+  try {
+    return String((JSON.parse(text) as { readonly message?: unknown }).message);
+  } catch {
+    return text.slice(0, 200);
   }
 }

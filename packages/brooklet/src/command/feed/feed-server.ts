@@ -1,9 +1,8 @@
 /**
- * A feed to a server that has `/brooklet/v1/feed`: its operations go on one stream of HTTP/2, and what comes of them comes
- * back meanwhile. What the server refuses for the moment ends the stream, as does a connection that breaks: then what is
- * safe to send again begins the next one, after a while. Operations on one document keep their order.
+ * A feed to a server that has `/brooklet/v1/feed`: its operations go in batches, a request each, and what comes of them comes back
+ * while the next are read. What the server refuses for the moment, or what a connection that breaks leaves untold, begins the next
+ * batch, after a while, as far as it is safe to send it again. Operations on one document keep their order.
  */
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { askedWaitMs, type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
@@ -14,19 +13,26 @@ import { isRepeatable, nameOf } from "./feed-source.ts";
 
 /** Where feeds in bulk go. */
 export const FEED_PATH = "/brooklet/v1/feed";
-const WINDOW_BYTES = 1 << 20;
-/** What waits to be sent counts, and where it is more Node refuses even the answer's head: its 10 are less than a few long operations. */
-const SESSION_MEMORY_MB = 512;
+/** Bytes of a batch at first: proxies take a megabyte where nobody set their limit. */
+const FIRST_BYTES = 1_000_000;
+/** Bytes of a batch at most. Those of a group that come together are stored together. */
+const MOST_BYTES = 16 << 20;
+/** A batch that took longer is not followed by a larger one. */
+const LONG_MS = 2_000;
 /** Times that an operation is refused for the moment before it has failed, and a server before it is given up. */
 const REFUSALS = 10;
-/** Streams in a row on which nothing is told before the server is given up. */
-const SILENT_STREAMS = 3;
+/** Batches in a row of which nothing is told before the server is given up. */
+const SILENT_BATCHES = 3;
+/** The status of what is too long for the server, or for what stands before it. */
+const TOO_LONG = 413;
+/** Statuses of a whole request that another may not have: of the last two, which proxies say for a server that is restarted, it is not known what was done. */
+const FOR_NOW: ReadonlySet<number> = new Set([429, 503, 502, 504]);
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
 /** Why a server is given up whose answers end as they should. */
 const NOT_A_WORD = new Error("its answers ended without a word of what was sent");
 
-/** Before the next stream. */
+/** Before the next batch. */
 const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
 
 /** What came of operations, as it is told. */
@@ -39,11 +45,11 @@ interface Pending {
   readonly bytes: Uint8Array;
   /** Times that it was refused for the moment. */
   refusals: number;
-  /** Whether an earlier stream, on which nothing was told of it, may have done it. */
+  /** Whether an earlier batch, of which nothing was told of it, may have done it. */
   isUnsure: boolean;
 }
 
-/** One that was sent on the current stream. */
+/** One that was sent in the current batch. */
 interface Sent {
   readonly pending: Pending;
   /** Its document, once it is known what came of it for good. */
@@ -59,123 +65,155 @@ export async function* feedServer(
   waits: Waits = WAITS,
 ): FedBatches {
   const queue = new Queue(input);
-  for (let refused = 0, silent = 0; ; ) {
-    const stream = new FeedStream(server, queue);
-    yield* stream.told();
-    const { resent, failed } = stream.left();
-    if (failed.length > 0) yield failed;
-    queue.putBack(resent);
-    if (queue.isEmpty) break;
-    if (stream.hasTold || (stream.isWhole && stream.hasPutOff)) refused = silent = 0;
-    else if (stream.isRefused) refused += 1;
-    else silent += 1;
-    if (refused === REFUSALS || silent === SILENT_STREAMS) throw disconnection(server.url, stream.fault ?? NOT_A_WORD);
-    const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), refused + silent);
-    const askedMs = BrookletError.is(stream.fault) ? stream.fault.retryAfterMs : undefined;
-    await pause(waitMs(waits, failures, Math.min(askedMs ?? 0, ASKED_MS_MAX)));
+  const size = new BatchSize();
+  try {
+    for (let refused = 0, silent = 0; ; ) {
+      const operations = await queue.take(size.bytes);
+      if (operations.length === 0) break;
+      const batch = new FeedBatch(server, operations);
+      const beganMs = performance.now();
+      yield* batch.told();
+      const { resent, failed } = batch.left();
+      if (failed.length > 0) yield failed;
+      queue.putBack(resent);
+      if (batch.isTooLong) {
+        size.cut(batch.bytes);
+        continue;
+      }
+      size.note(batch, performance.now() - beganMs);
+      if (queue.isEmpty) break;
+      if (batch.hasTold || (batch.isWhole && batch.hasPutOff)) refused = silent = 0;
+      else if (batch.isRefused) refused += 1;
+      else silent += 1;
+      if (refused === REFUSALS || silent === SILENT_BATCHES) throw disconnection(server.url, batch.fault ?? NOT_A_WORD);
+      if (resent.length === 0 && batch.hasTold) continue;
+      const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), refused + silent);
+      const askedMs = BrookletError.is(batch.fault) ? batch.fault.retryAfterMs : undefined;
+      await pause(waitMs(waits, failures, Math.min(askedMs ?? 0, ASKED_MS_MAX)));
+    }
+  } finally {
+    queue.close();
   }
   if (queue.failure !== undefined) throw queue.failure;
 }
 
-/** The query of the path of a feed that is for one content cluster alone. */
-function queryOf({ cluster }: FeedTarget): string {
-  return cluster === undefined ? "" : `?cluster=${encodeURIComponent(cluster)}`;
+/** How long batches are: as long as the server and what stands before it take soon. */
+class BatchSize {
+  bytes = FIRST_BYTES;
+  #most = MOST_BYTES;
+
+  /** After a batch: what is not answered to its end may have been too much for the time that a request has. */
+  note({ bytes, isWhole }: FeedBatch, tookMs: number): void {
+    if (!isWhole) this.bytes = Math.min(this.bytes, FIRST_BYTES);
+    else if (2 * bytes > this.bytes && tookMs < LONG_MS) this.bytes = Math.min(2 * this.bytes, this.#most);
+  }
+
+  /** After one that was refused as too long. */
+  cut(bytes: number): void {
+    this.bytes = Math.min(this.bytes, Math.ceil(bytes / 2));
+    this.#most = this.bytes;
+  }
 }
 
-/** What is to be sent: first what was sent before, then the operations of the feed. */
+/** What is to be sent: first what was sent before, then the operations of the feed, which are read ahead. */
 class Queue {
   /** Why the feed ended before its end. */
   failure: unknown;
-  readonly #source: AsyncGenerator<Uint8Array[], void, undefined>;
-  #before: readonly Pending[] = [];
-  /** Read, and not taken yet. */
-  #arrived: readonly Pending[] | undefined;
-  #isReading = false;
+  #waiting: Pending[] = [];
+  #waitingBytes = 0;
   #isOver = false;
   #count = 0;
   #wake: (() => void) | undefined;
+  #room: (() => void) | undefined;
 
   constructor(input: AsyncIterable<Uint8Array>) {
-    this.#source = splitBytes(input);
+    void this.#read(input);
   }
 
   /** Nothing is left. */
   get isEmpty(): boolean {
-    return this.#isOver && this.#before.length === 0 && this.#arrived === undefined;
+    return this.#isOver && this.#waiting.length === 0;
   }
 
-  /** The next operations, as soon as there are some; nothing at the end, or if it is interrupted. */
-  async next(): Promise<readonly Pending[] | undefined> {
-    if (this.#before.length > 0) {
-      const before = this.#before;
-      this.#before = [];
-      return before;
-    }
-    if (this.#arrived === undefined && !this.#isOver) {
-      if (!this.#isReading) void this.#read();
+  /** The next operations, as soon as there are some, of so many bytes or a single one; none at the end. */
+  async take(bytes: number): Promise<readonly Pending[]> {
+    while (this.#waiting.length === 0 && !this.#isOver) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    const arrived = this.#arrived;
-    this.#arrived = undefined;
-    return arrived;
-  }
-
-  /** Whoever waits for operations waits no more. */
-  interrupt(): void {
-    this.#wake?.();
+    let [count, taken] = [0, 0];
+    for (const { bytes: one } of this.#waiting) {
+      if (count > 0 && taken + one.length + LINE_END.length > bytes) break;
+      count += 1;
+      taken += one.length + LINE_END.length;
+    }
+    this.#waitingBytes -= taken;
+    this.#room?.();
+    return this.#waiting.splice(0, count);
   }
 
   /** Puts operations before all others. */
   putBack(operations: readonly Pending[]): void {
-    this.#before = [...operations, ...this.#before];
+    this.#waiting = [...operations, ...this.#waiting];
+    for (const { bytes } of operations) this.#waitingBytes += bytes.length + LINE_END.length;
   }
 
-  async #read(): Promise<void> {
-    this.#isReading = true;
+  /** Reads no further. */
+  close(): void {
+    this.#isOver = true;
+    this.#room?.();
+  }
+
+  #add(bytes: Uint8Array): void {
+    this.#waiting.push({ number: this.#count, bytes, refusals: 0, isUnsure: false });
+    this.#waitingBytes += bytes.length + LINE_END.length;
+    this.#count += 1;
+  }
+
+  async #read(input: AsyncIterable<Uint8Array>): Promise<void> {
     try {
-      const { done, value = [] } = await this.#source.next();
-      this.#isOver = done === true;
-      if (done !== true) this.#arrived = value.map((bytes) => this.#numbered(bytes));
+      for await (const objects of splitBytes(input)) {
+        if (this.#isOver) break;
+        for (const bytes of objects) this.#add(bytes);
+        this.#wake?.();
+        while (this.#waitingBytes >= MOST_BYTES && !this.#isOver) {
+          await new Promise<void>((resolve) => {
+            this.#room = resolve;
+          });
+        }
+      }
     } catch (error) {
       this.failure = error;
-      this.#isOver = true;
     }
-    this.#isReading = false;
+    this.#isOver = true;
     this.#wake?.();
-  }
-
-  #numbered(bytes: Uint8Array): Pending {
-    this.#count += 1;
-    return { number: this.#count - 1, bytes, refusals: 0, isUnsure: false };
   }
 }
 
-/** One stream: what was sent on it, and what the server told of that. */
-class FeedStream {
+/** One batch: what was sent in it, and what the server told of that. */
+class FeedBatch {
+  /** With the ends of the lines. */
+  readonly bytes: number;
   /** Something was told for good. */
   hasTold = false;
   /** Something was refused for the moment. */
   hasPutOff = false;
   /** The answer ended as one does. */
   isWhole = false;
-  /** Why the stream ended before its end. */
+  /** The server, or what stands before it, takes none of it at once, and may take less. */
+  isTooLong = false;
+  /** Why the answer ended before its end. */
   fault: unknown;
   readonly #server: FeedTarget;
-  readonly #queue: Queue;
-  /** From the first of which it is not known what came of it. */
-  readonly #sent = new Map<number, Sent>();
-  #first = 0;
-  #count = 0;
-  /** The server takes no requests at the moment. */
+  readonly #sent: readonly Sent[];
+  /** The server takes no requests at the moment, or not this one. */
   #refusal: Outcome | undefined;
-  #isStopped = false;
-  #wake: (() => void) | undefined;
 
-  constructor(server: FeedTarget, queue: Queue) {
+  constructor(server: FeedTarget, operations: readonly Pending[]) {
     this.#server = server;
-    this.#queue = queue;
+    this.#sent = operations.map((pending) => ({ pending }));
+    this.bytes = operations.reduce((sum, { bytes }) => sum + bytes.length + LINE_END.length, 0);
   }
 
   /** The server takes none of it now, and may later. */
@@ -183,110 +221,69 @@ class FeedStream {
     return this.#refusal !== undefined;
   }
 
-  /** Sends what is queued; what comes of it for good. Throws what sending again does not mend. */
+  /** Sends it; what comes of it for good. Throws what sending again does not mend. */
   async *told(): FedBatches {
-    const settings = { initialWindowSize: WINDOW_BYTES };
-    const session = connect(this.#server.url, { settings, maxSessionMemory: SESSION_MEMORY_MB });
-    const stream = this.#open(session);
-    const sending = this.#send(stream).catch((error: unknown) => this.#fail(error));
+    const ending = new AbortController();
     try {
-      for await (const lines of linesOf(stream)) {
+      for await (const lines of linesOf(await this.#post(ending.signal))) {
         const told = lines.flatMap((line) => this.#take(line));
         if (told.length > 0) yield told;
       }
       if (!this.isWhole) throw new Error("the answer broke off");
     } catch (error) {
       if (error instanceof UsageError) throw error;
-      this.#refuse(session.connecting ? neverOpen(this.#server.url, this.fault ?? error) : error);
+      this.#refuse(isNeverOpen(error) ? neverOpen(this.#server.url, error) : error);
     } finally {
-      this.#stop();
-      stream.close(constants.NGHTTP2_CANCEL);
-      session.close();
-      await sending;
+      ending.abort();
     }
   }
 
-  /** What was sent and is not answered: what is sent again, and what fails as that would not be safe. */
+  /** What was sent and is not answered: what is sent again, and what fails as that would not be safe, or of no use. */
   left(): { readonly resent: readonly Pending[]; readonly failed: readonly FedOperation[] } {
     const answeredLast = new Map<string, number>();
-    for (const [at, { answered }] of this.#sent) if (answered !== undefined) answeredLast.set(answered, at);
+    for (const [at, { answered }] of this.#sent.entries()) if (answered !== undefined) answeredLast.set(answered, at);
     const resent: Pending[] = [];
     const failed: FedOperation[] = [];
-    for (const [at, { pending, answered, refusal = this.#refusal }] of this.#sent) {
+    for (const [at, { pending, answered, refusal = this.#refusal }] of this.#sent.entries()) {
       if (answered !== undefined) continue;
       const id = nameOf(pending.bytes);
       // What came after it on its document is done: it cannot come after that.
       const isLate = (answeredLast.get(id) ?? -1) > at;
       const isSafe = !isLate && (refusal?.outcome === "not_applied" || isRepeatable(pending.bytes));
       if (refusal?.outcome !== "not_applied") pending.isUnsure = true;
-      if (isSafe) resent.push(pending);
+      const isForGood = refusal?.status === TOO_LONG && !this.isTooLong;
+      if (isSafe && !isForGood) resent.push(pending);
       else failed.push(fedOperation(pending, { id, ...(refusal ?? unknownOutcome(this.#server.url, this.fault)) }));
     }
     return { resent, failed };
   }
 
-  #open(session: ClientHttp2Session): ClientHttp2Stream {
-    session.once("error", (error) => this.#fail(error));
-    const stream = session.request({
-      ":method": "POST",
-      ...keyHeader(this.#server),
-      ":path": new URL(this.#server.url).pathname.replace(/\/$/, "") + FEED_PATH + queryOf(this.#server),
-      accept: "application/jsonl",
-      "content-type": "application/jsonl",
+  #post(signal: AbortSignal): Promise<Response> {
+    const body = new Uint8Array(this.bytes);
+    let end = 0;
+    for (const { pending } of this.#sent) {
+      body.set(pending.bytes, end);
+      end += pending.bytes.length + LINE_END.length;
+      body.set(LINE_END, end - LINE_END.length);
+    }
+    return fetch(this.#server.url.replace(/\/$/, "") + FEED_PATH + queryOf(this.#server), {
+      method: "POST",
+      headers: { ...keyHeader(this.#server), accept: "application/jsonl", "content-type": "application/jsonl" },
+      body,
+      redirect: "manual",
+      signal,
     });
-    stream.once("error", (error) => this.#fail(error));
-    stream.on("drain", () => this.#wake?.());
-    stream.once("close", () => this.#stop());
-    return stream;
-  }
-
-  #fail(error: unknown): void {
-    if (!this.isWhole) this.fault ??= error;
   }
 
   /** The answer is no list of outcomes. */
   #refuse(error: unknown): void {
-    this.#fail(error);
+    if (!this.isWhole) this.fault = error;
     if (!BrookletError.is(error)) return;
     this.fault = error;
     const { status = 500, code, message, outcome = "unknown" } = error;
-    if (status !== 429 && status !== 503) throw error;
+    if (!FOR_NOW.has(status) && status !== TOO_LONG) throw error;
+    this.isTooLong = status === TOO_LONG && this.#sent.length > 1;
     this.#refusal = { status, code, message, outcome };
-  }
-
-  /** Nothing more is sent. */
-  #stop(): void {
-    this.#isStopped = true;
-    this.#queue.interrupt();
-    this.#wake?.();
-  }
-
-  async #send(stream: ClientHttp2Stream): Promise<void> {
-    while (!this.#isStopped) {
-      const operations = await this.#queue.next();
-      if (operations === undefined) break;
-      if (this.#isStopped) this.#queue.putBack(operations);
-      else {
-        this.#note(operations);
-        if (!writeAll(stream, operations)) await this.#drained();
-      }
-    }
-    if (!stream.destroyed) stream.end();
-  }
-
-  async #drained(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      if (this.#isStopped) resolve();
-    });
-  }
-
-  /** Notes that operations are sent: the server counts them from 0. */
-  #note(operations: readonly Pending[]): void {
-    for (const pending of operations) {
-      this.#sent.set(this.#count, { pending });
-      this.#count += 1;
-    }
   }
 
   /** Takes a line of the answer: what it tells for good. */
@@ -296,7 +293,7 @@ class FeedStream {
       if (line.message !== undefined) throw brokenOff(line);
       return [];
     }
-    const sent = this.#sent.get(line.operation ?? -1);
+    const sent = this.#sent[line.operation ?? -1];
     if (sent === undefined || sent.answered !== undefined) return [];
     const { pending } = sent;
     const told = fedOperation(pending, line);
@@ -306,40 +303,17 @@ class FeedStream {
     if (isForNow && pending.refusals < REFUSALS) {
       sent.refusal = told.outcome;
       this.hasPutOff = true;
-      // Nothing more is sent before it: what comes after it on its document must not overtake it.
-      this.#stop();
       return [];
     }
     sent.answered = told.id;
     this.hasTold = true;
-    while (this.#sent.get(this.#first)?.answered !== undefined) {
-      this.#sent.delete(this.#first);
-      this.#first += 1;
-    }
     return [told];
   }
 }
 
-/** Writes operations, each on a line. Those that stand so in the feed already are written without a copy. */
-function writeAll(stream: ClientHttp2Stream, operations: readonly Pending[]): boolean {
-  let hasRoom = true;
-  stream.cork();
-  for (let first = 0, next = 1; first < operations.length; first = next, next += 1) {
-    while (next < operations.length && isNextLine(operations[next - 1]?.bytes, operations[next]?.bytes)) next += 1;
-    const [from, to] = [operations[first]?.bytes ?? LINE_END, operations[next - 1]?.bytes ?? LINE_END];
-    const lines = new Uint8Array(from.buffer, from.byteOffset, to.byteOffset + to.length - from.byteOffset);
-    stream.write(lines);
-    hasRoom = stream.write(LINE_END);
-  }
-  stream.uncork();
-  return hasRoom;
-}
-
-/** Whether an object stands on the line after another, in the same part of the input. */
-function isNextLine(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
-  if (one === undefined || other === undefined || one.buffer !== other.buffer) return false;
-  const end = one.byteOffset + one.length;
-  return other.byteOffset === end + 1 && new Uint8Array(one.buffer, end, 1)[0] === LINE_END[0];
+/** The query of the path of a feed that is for one content cluster alone. */
+function queryOf({ cluster }: FeedTarget): string {
+  return cluster === undefined ? "" : `?cluster=${encodeURIComponent(cluster)}`;
 }
 
 /** What came of an operation in the end, whatever the last stream tells of itself. */
@@ -351,24 +325,25 @@ function fedOperation({ number, isUnsure }: Pending, line: FeedLine): FedOperati
   return { number, id, outcome: { status, ...failure } };
 }
 
-async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<FeedLine[]> {
-  let status = 200;
-  let retryAfterMs: number | undefined;
-  stream.once("response", (headers) => {
-    status = Number(headers[":status"]);
-    retryAfterMs = askedWaitMs({ get: (name) => headers[name]?.toString() ?? null });
-  });
+/** The lines of an answer. */
+async function* linesOf({ status, headers, body }: Response): AsyncGenerator<FeedLine[]> {
   let rest = "";
-  for await (const part of stream.setEncoding("utf8") as AsyncIterable<string>) {
-    const texts = (rest + part).split("\n");
+  const decoder = new TextDecoder();
+  for await (const part of (body ?? []) as AsyncIterable<Uint8Array>) {
+    const texts = (rest + decoder.decode(part, { stream: true })).split("\n");
     rest = texts.pop() ?? "";
     if (status === 200) yield texts.map((text) => JSON.parse(text) as FeedLine);
     else rest = [...texts, rest].join("\n");
   }
   if (status === 200) return;
-  const { code = "UNEXPECTED_ANSWER", message = rest.slice(0, 200), ...told } = readFailure(rest);
+  const words = rest
+    .replaceAll(/<[^>]*>|\s+/g, " ")
+    .trim()
+    .slice(0, 200);
+  const { code = "UNEXPECTED_ANSWER", message = `status ${status}, ${words}`, ...told } = readFailure(rest);
   // Who refuses as too much did nothing; a 503 that does not say it is a proxy's, which may have lost an answer.
-  const { outcome = status === 429 ? "not_applied" : "unknown" } = told;
+  const { outcome = status === 429 || status === TOO_LONG ? "not_applied" : "unknown" } = told;
+  const retryAfterMs = askedWaitMs(headers);
   throw new BrookletError(code as BrookletError["code"], message, { status, outcome, retryAfterMs });
 }
 
@@ -390,6 +365,13 @@ function unknownOutcome(url: string, cause: unknown): Outcome {
   return { status: 500, code, message, outcome: "unknown" };
 }
 
+/** What Node says of a connection over which nothing was sent. */
+const NEVER_OPEN: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+
+function isNeverOpen(error: unknown): boolean {
+  return NEVER_OPEN.has((error as { readonly cause?: { readonly code?: unknown } }).cause?.code);
+}
+
 /** A connection that was not made: nothing was sent, so that it is as if the server had refused it for the moment. */
 function neverOpen(url: string, cause: unknown): BrookletError {
   const message = `${url} cannot be reached${reasonOf(cause)}: is the server running?`;
@@ -403,6 +385,9 @@ function disconnection(url: string, cause: unknown): BrookletError {
   return new BrookletError("UNREACHABLE", message, { outcome: "unknown", cause });
 }
 
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? ` (${cause.message})` : "";
+/** What failed, as the connection tells it: `fetch` itself says only that it did. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return "";
+  const { code, message } = (error.cause ?? {}) as { readonly code?: string; readonly message?: string };
+  return ` (${code ?? message ?? error.message})`;
 }
