@@ -4,6 +4,7 @@ import {
   causeOf,
   ERROR_KINDS,
   type ErrorCode,
+  type FailureOutcome,
   failureOutcome,
   isErrorCode,
   pause,
@@ -203,20 +204,21 @@ function withExactIntegers(text: string): string {
 export function refusal(response: FetchAnswer, text: string): BrookletError {
   const { status } = response;
   const told = (parse(text) ?? {}) as {
-    readonly code?: unknown;
+    readonly code?: string;
     readonly message?: unknown;
-    readonly outcome?: unknown;
+    readonly outcome?: FailureOutcome;
     readonly root?: { readonly errors?: readonly SearchError[] };
   };
   const first = told.root?.errors?.[0];
-  const message = first?.message ?? told.message ?? (text.slice(0, 200) || `The answer was ${status}`);
-  const code = typeof told.code === "string" && isErrorCode(told.code) ? told.code : codeOf(status, first?.code);
+  // Of the page of a proxy, its words.
+  const words = `The answer was ${status} ${text.slice(0, 999)}`.replace(/(<[^>]*>|\s)+/g, " ").trim();
+  const message = first?.message ?? told.message ?? words;
+  const { code = "" } = told;
   // A 503 that does not say it is a proxy's, which may have lost the answer of a server that did what was asked.
   const assumed = status === 503 ? "unknown" : failureOutcome(status);
-  const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : assumed;
-  return new BrookletError(code, String(message), {
+  return new BrookletError(isErrorCode(code) ? code : codeOf(status, first?.code), String(message), {
     status,
-    outcome,
+    outcome: told.outcome ?? assumed,
     retryAfterMs: askedWaitMs(response.headers),
     cause: causeOf(response),
   });
@@ -228,6 +230,7 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   412: "CONDITION_NOT_MET",
   413: "TOO_LARGE",
   429: "OVERLOADED",
+  502: "UNAVAILABLE",
   503: "UNAVAILABLE",
   504: "TIMED_OUT",
   507: "INSUFFICIENT_STORAGE",

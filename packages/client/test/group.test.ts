@@ -348,6 +348,22 @@ describe("failures", () => {
     );
   });
 
+  test("of the page of a proxy the words are told, and the code is that of its status", async () => {
+    const page =
+      "<html>\r\n<head><title>502 Bad Gateway</title></head>\n<body>\n<hr><center>nginx</center></body></html>\n";
+    const failed = async (status: number, text: string): Promise<unknown> =>
+      client({ fetch: async () => new Response(text, { status }) }, 1)
+        .group("alice")
+        .remove(note, "1")
+        .catch(({ code, message }) => `${code}: ${message}`);
+    expect(await failed(502, page)).toBe("UNAVAILABLE: The answer was 502 502 Bad Gateway nginx");
+    expect(await failed(413, "<h1>Request Entity\nToo Large</h1>")).toBe(
+      "TOO_LARGE: The answer was 413 Request Entity Too Large",
+    );
+    expect(await failed(502, "")).toBe("UNAVAILABLE: The answer was 502");
+    expect(await failed(502, `<${"<".repeat(1 << 20)}`)).toMatch(/^UNAVAILABLE: The answer was 502 <+$/);
+  });
+
   test("429, 503 and 502 are tried again, others are not", async () => {
     const busy = fakeServer((_, count) => [count < 3 ? 429 : 200, {}]);
     await client(busy).group("alice").remove(note, "1");

@@ -175,13 +175,13 @@ export class BulkSender {
     };
     try {
       await this.#answers(batch.json.bytes, (line) => {
-        const at = typeof line === "number" ? line : (line.operation ?? -1);
+        const at = line.operation ?? -1;
         const waiting = batch.waiting[at];
         if (waiting === undefined || told[at] === 1) return;
-        if (typeof line !== "number" && line.status !== 200) return fail(at, waiting, errorOf(line));
+        if (line.status !== 200) return fail(at, waiting, errorOf(line));
         told[at] = 1;
         this.#isThere = true;
-        waiting.settlement.done(typeof line !== "number" && line.ignoredOperation === true);
+        waiting.settlement.done(line.ignoredOperation);
       });
       failOthers(unexpectedAnswer("the server did not tell what came of the operation"));
       // Whoever was sent it has read all of it.
@@ -216,10 +216,10 @@ export class BulkSender {
   }
 
   /**
-   * Gives each line of the answer but the last to `tell`; of what is simply done the number. Throws what is to be said of every
+   * Gives each line of the answer but the last to `tell`. Throws what is to be said of every
    * operation that no line told about.
    */
-  async #answers(body: UnsharedBytes, tell: (line: Line | number) => void): Promise<void> {
+  async #answers(body: UnsharedBytes, tell: (line: Line) => void): Promise<void> {
     const { url, fetch, headers, closed } = this.#exchange;
     closed?.throwIfAborted();
     const signal = this.#signal;
@@ -235,9 +235,8 @@ export class BulkSender {
       for await (const texts of linesOf(response)) {
         for (const text of texts) {
           const done = DONE.exec(text);
-          const line = done ? Number(done[1]) : (JSON.parse(text) as Line);
-          if (typeof line === "number") tell(line);
-          else if (line.operations === undefined) tell(withCauseOf(response, line));
+          const line = done ? { operation: Number(done[1]), status: 200 } : (JSON.parse(text) as Line);
+          if (line.operations === undefined) tell(withCauseOf(response, line));
           else summary = line;
         }
       }
