@@ -304,22 +304,26 @@ test("a server behind what speaks HTTP/1.1 alone is fed in bulk", async () => {
   expect((await run(["visit", "--url", url])).printed).toHaveLength(2);
 });
 
-test("an address that moved, or that lets nobody in, is told before anything is sent", async () => {
+test("an address that moved, that lets nobody in or reaches no server is told before anything is sent", async () => {
   const asked: string[] = [];
   const front = createServer((request_, answer) => {
     asked.push(`${request_.method} ${request_.url}`);
     if (request_.headers.authorization === undefined)
       answer.writeHead(308, { location: "https://search.example.com/brooklet/v1/feed" }).end();
-    else answer.writeHead(401).end('{"code":"UNAUTHENTICATED","message":"The key is not known"}');
+    else if (request_.headers.authorization === "Bearer wrong")
+      answer.writeHead(401).end('{"code":"UNAUTHENTICATED","message":"The key is not known"}');
+    else answer.writeHead(502).end("<html><head><title>502 Bad Gateway</title></head><h1>Bad\nGateway</h1></html>");
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void front.close());
   await once(front, "listening");
   const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
   const moved = await run(["feed", "-", "--url", url], put(1));
   expect(moved).toMatchObject({ code: 2, warned: expect.stringContaining("is at https://search.example.com now") });
-  const refused = await run(["feed", "-", "--url", url, "--key", "k".repeat(43)], put(1));
+  const refused = await run(["feed", "-", "--url", url, "--key", "wrong"], put(1));
   expect(refused).toMatchObject({ code: 1, warned: expect.stringContaining("The key is not known") });
-  expect(asked).toEqual(["GET /brooklet/v1/feed", "GET /brooklet/v1/feed"]);
+  const away = await run(["feed", "-", "--url", url, "--key", "right"], put(1));
+  expect(away).toMatchObject({ code: 1, warned: expect.stringContaining(`${url}: Bad Gateway. Nothing was sent`) });
+  expect(asked).toEqual(Array(3).fill("GET /brooklet/v1/feed"));
 });
 
 test("what is exported deploys and feeds again, document by document", async () => {

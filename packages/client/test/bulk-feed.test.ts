@@ -256,6 +256,32 @@ describe("a feed in bulk", () => {
     expect(state.done).toEqual(["1", "2", "2"]);
   });
 
+  test("a server that is away when it is asked whether it takes feeds is asked again with the next", async () => {
+    const { state, fetch } = flaky(() => 200);
+    let probes = 0;
+    const single: string[] = [];
+    const restarted: Fetch = async (target, init) => {
+      if (init.method === "GET") probes += 1;
+      if (init.method === "GET" && probes === 1) return new Response("<h1>Bad Gateway</h1>", { status: 502 });
+      if (String(target).includes("/document/v1/")) {
+        single.push(String(target));
+        return new Response("{}", { status: 200 });
+      }
+      return fetch(target, init);
+    };
+    const alice = connect({ url, fetch: restarted, retry: AT_ONCE }).group("alice");
+    const feed = async (id: string): Promise<FeedOutcome[]> => {
+      const outcomes: FeedOutcome[] = [];
+      for await (const outcome of alice.feed(note, [{ id, fields: { body: "x" } }])) outcomes.push(outcome);
+      return outcomes;
+    };
+    expect([...(await feed("1")), ...(await feed("2"))]).toEqual([
+      { id: "1", ok: true },
+      { id: "2", ok: true },
+    ]);
+    expect([probes, single.length, state.done]).toEqual([2, 1, ["2"]]);
+  });
+
   test("a request that is too long for what stands before the server is sent in parts; what alone is too long fails", async () => {
     const { state, fetch } = flaky(() => 200);
     const lengths: number[] = [];

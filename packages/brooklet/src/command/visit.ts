@@ -7,7 +7,7 @@ import { hasCalendarDay } from "@brooklet/wire";
 import { connect } from "../node/connect.ts";
 import { noteUnknownGroup } from "./inspection/unknown-group.ts";
 import { Progress } from "./progress.ts";
-import { keyHeader, type Server, serverOf } from "./server.ts";
+import { ask, messageOf, type Server, serverOf } from "./server.ts";
 import { CommandFailed, ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
 
 const PERCENT = 100;
@@ -118,14 +118,16 @@ function microsOf(text: string): number {
 /** The names of the content clusters, which the server tells whoever asks for one that cannot be. */
 export async function contentClusters(server: Server): Promise<string[]> {
   const { url } = server;
-  const answer = await fetch(`${url}/document/v1/?cluster=%2A`, { headers: keyHeader(server) });
-  const { message = "" } = (await answer.json()) as { readonly message?: string };
+  const answer = await ask(server, "/document/v1/?cluster=%2A");
+  const message = messageOf(await answer.text());
   const [, known = ""] = message.split(", only ");
   const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
   if (names.length > 0) return names;
   // Only who may visit is told which there are.
   const isRefused = answer.status === 401 || answer.status === 403;
-  throw new ServerFailure(isRefused ? `${url}: ${message}` : `${url} has no documents: ${message}`);
+  throw new ServerFailure(
+    isRefused || answer.status >= 500 ? `${url}: ${message}` : `${url} has no documents: ${message}`,
+  );
 }
 
 /** Whether a document type is in several content clusters: each has documents of its own there, under the same ids. */
@@ -134,9 +136,8 @@ export async function sharesTypes(server: Server, clusters: readonly string[]): 
   for (const cluster of clusters.length > 1 ? clusters : []) {
     // Which there are is told to whoever asks for one that cannot be.
     const path = `/document/v1/-/-/docid/?cluster=${encodeURIComponent(cluster)}`;
-    const answer = await fetch(`${server.url}${path}`, { headers: keyHeader(server) });
-    const { message = "" } = (await answer.json()) as { readonly message?: string };
-    const [, known = ""] = message.split(", only ");
+    const answer = await ask(server, path, true);
+    const [, known = ""] = messageOf(await answer.text()).split(", only ");
     types.push(...[...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name));
   }
   return new Set(types).size < types.length;
@@ -158,9 +159,8 @@ export async function* visitLines(
   let token: string | undefined;
   do {
     const query = new URLSearchParams(token === undefined ? chosen : { ...chosen, continuation: token });
-    const answer = await fetch(`${server.url}/document/v1/?${query}`, {
-      headers: { ...keyHeader(server), accept: "application/jsonl" },
-    });
+    const answer = await ask(server, `/document/v1/?${query}`, true);
+    if (!answer.ok) throw new UsageError(`the server ended the visit: ${messageOf(await answer.text())}`);
     const before = token;
     token = undefined;
     for await (const line of linesOf(answer)) {
@@ -186,8 +186,5 @@ async function* linesOf(answer: Response): AsyncGenerator<string, void, undefine
     pending = lines.pop() ?? "";
     yield* lines;
   }
-  if (pending === "") return;
-  // A refusal is no line of a visit, and does not end as one.
-  if (!answer.ok) yield pending;
-  else throw new ServerFailure("the server ended the visit in the middle of a document");
+  if (pending !== "") throw new ServerFailure("the server ended the visit in the middle of a document");
 }

@@ -73,6 +73,8 @@ async function askForFeeds({ url, fetch, headers, closed }: ExchangeOptions): Pr
   closed?.throwIfAborted();
   const response = await fetch(url + TARGET, { method: "GET", headers, body: null });
   await response.body?.cancel();
+  // What is busy, or behind a proxy that does not reach it, may be asked again.
+  if (response.status >= 429) throw unexpectedAnswer(`${response.status}`);
   return response.status === 405 && response.headers.get("allow") === "POST";
 }
 

@@ -6,7 +6,7 @@ import { ServiceError } from "@brooklet/wire";
 import { deployDirectory, packageIn } from "../../application-directory.ts";
 import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
 import { openCluster } from "../../node/threads.ts";
-import { keyHeader, type Server } from "../server.ts";
+import { keyHeader, messageOf, reasonOf, type Server } from "../server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "../surroundings.ts";
 import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 
@@ -63,9 +63,7 @@ function demandCluster(application: DeployReport | undefined, name: string | und
 export async function takesFeeds(server: Server): Promise<boolean> {
   const { url } = server;
   const answer = await fetch(url + FEED_PATH, { headers: keyHeader(server), redirect: "manual" }).catch((cause) => {
-    const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
-    const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
-    const message = `${url} cannot be reached (${reason}): is the server running? Nothing was sent`;
+    const message = `${url} cannot be reached${reasonOf(cause)}: is the server running? Nothing was sent`;
     throw new BrookletError("UNREACHABLE", message, { cause });
   });
   const { status, headers } = answer;
@@ -76,15 +74,6 @@ export async function takesFeeds(server: Server): Promise<boolean> {
     throw new UsageError(`${url} is at ${moved} now: give that. Nothing was sent`);
   }
   // A token that may put and not remove is refused otherwise, and may send operations by themselves.
-  if (status === 401) throw new ServerFailure(`${url}: ${messageOf(text)}. Nothing was sent`);
+  if (status === 401 || status >= 500) throw new ServerFailure(`${url}: ${messageOf(text)}. Nothing was sent`);
   return status === 405 && headers.get("allow") === "POST";
-}
-
-/** What an answer says in words. */
-function messageOf(text: string): string {
-  try {
-    return String((JSON.parse(text) as { readonly message?: unknown }).message);
-  } catch {
-    return text.slice(0, 200);
-  }
 }

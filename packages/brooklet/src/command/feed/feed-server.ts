@@ -6,7 +6,7 @@
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { askedWaitMs, type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
-import { ASKED_MS_MAX, type FeedTarget, keyHeader } from "../server.ts";
+import { ASKED_MS_MAX, type FeedTarget, keyHeader, messageOf, reasonOf } from "../server.ts";
 import { ServerFailure, UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -336,11 +336,7 @@ async function* linesOf({ status, headers, body }: Response): AsyncGenerator<Fee
     else rest = [...texts, rest].join("\n");
   }
   if (status === 200) return;
-  const words = rest
-    .replaceAll(/<[^>]*>|\s+/g, " ")
-    .trim()
-    .slice(0, 200);
-  const { code = "UNEXPECTED_ANSWER", message = `status ${status}, ${words}`, ...told } = readFailure(rest);
+  const { code = "UNEXPECTED_ANSWER", message = `status ${status}, ${messageOf(rest)}`, ...told } = readFailure(rest);
   // Who refuses as too much did nothing; a 503 that does not say it is a proxy's, which may have lost an answer.
   const { outcome = status === 429 || status === TOO_LONG ? "not_applied" : "unknown" } = told;
   const retryAfterMs = askedWaitMs(headers);
@@ -383,11 +379,4 @@ function disconnection(url: string, cause: unknown): BrookletError {
   const reason = reasonOf(cause);
   const message = `${url} did not answer to the end${reason}: what was not told may be done; feed it again`;
   return new BrookletError("UNREACHABLE", message, { outcome: "unknown", cause });
-}
-
-/** What failed, as the connection tells it: `fetch` itself says only that it did. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return "";
-  const { code, message } = (error.cause ?? {}) as { readonly code?: string; readonly message?: string };
-  return ` (${code ?? message ?? error.message})`;
 }

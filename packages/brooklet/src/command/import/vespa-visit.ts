@@ -4,7 +4,7 @@
  */
 import { askedWaitMs, pause, type Waits, waitMs } from "@brooklet/wire";
 import { memberText } from "../feed/feed-source.ts";
-import { ASKED_MS_MAX, keyHeader, type Server } from "../server.ts";
+import { ASKED_MS_MAX, keyHeader, messageOf, type Server } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
 
 /** What of it is read. */
@@ -61,7 +61,8 @@ async function pageOf(server: Server, query: URLSearchParams, waits: Waits): Pro
       const documents = memberText(text, "documents") ?? "[]";
       return { documents, next: next === undefined ? undefined : (JSON.parse(next) as string) };
     }
-    if (!NOT_FOR_NOW.has(status) || tried === TRIES) throw new UsageError(refusal(server.url, status, text));
+    if (!NOT_FOR_NOW.has(status) || tried === TRIES)
+      throw new UsageError(`${server.url} gave no documents (${status}): ${messageOf(text)}`);
     await pause(waitMs(waits, tried, Math.min(askedMs, ASKED_MS_MAX)));
   }
 }
@@ -83,14 +84,4 @@ async function askVespa(address: string, server: Server): Promise<VespaAnswer> {
     const cause = (error as Error).cause;
     return { status: 503, text: cause instanceof Error ? cause.message : String(error) };
   }
-}
-
-function refusal(url: string, status: number, text: string): string {
-  let message = text.slice(0, 200);
-  try {
-    message = (JSON.parse(text) as { readonly message?: string }).message ?? message;
-  } catch {
-    // It is no JSON: what it says is told as it is.
-  }
-  return `${url} gave no documents (${status}): ${message}`;
 }
