@@ -82,6 +82,23 @@ test("of answers: failures, the slow, and deployments; all of them for who looks
   expect(told("debug")).toHaveLength(10);
 });
 
+test("of a feed its operations tell whether the device is full, and not its answer, which comes before them", () => {
+  const { log, lines } = written("json", "info");
+  let nowMs = 0;
+  const tell = answerLog(log, 1_000, () => nowMs);
+  const feed = (...statuses: readonly number[]): string[] => {
+    tell({ kind: "feed", method: "POST", status: 200, ms: 1 });
+    for (const status of statuses)
+      tell({ kind: "operation", method: "POST", status, ms: 1, ...(status < 400 ? {} : { failure: "operator" }) });
+    nowMs += 20_000;
+    return lines.splice(0).map((line) => JSON.parse(line).message.split(":")[0]);
+  };
+  expect(feed(507)).toEqual(["The device is full"]);
+  expect(feed(507)).toEqual([]);
+  expect(feed(200)).toEqual(["The device takes documents again"]);
+  expect(feed(500)).toEqual(["operation 500"]);
+});
+
 test("a full device is told when it begins, once a minute while it goes on, and when it takes documents again", () => {
   const { log, lines } = written("json", "info");
   let nowMs = 0;

@@ -93,7 +93,6 @@ export interface House {
   readonly surroundings: Surroundings;
   readonly onDefect: DefectListener;
   readonly audit: Audit | undefined;
-  readonly onAnswered: GatewayOptions["onAnswered"];
   readonly traced: GatewayOptions["traced"];
   /** The surroundings of what a caller reaches: made once for each. */
   readonly contexts: WeakMap<Authority, GatewayContext>;
@@ -121,7 +120,7 @@ export function houseOf(options: GatewayOptions): House {
     secret: options.secret ?? (() => undefined),
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     models: new AskedModels(options.reranker),
-    counters: new RequestCounters(),
+    counters: new RequestCounters(options.onAnswered),
     slowSearches: new SlowSearches(limits, options.cluster.secret),
     stageTimes: options.stageTimes ?? new Map(),
     containerPort: options.containerPort ?? (() => 8080),
@@ -135,7 +134,6 @@ export function houseOf(options: GatewayOptions): House {
     surroundings,
     onDefect,
     audit,
-    onAnswered: options.onAnswered,
     traced: options.traced,
     contexts: new WeakMap(),
     inner: new WeakMap(),
@@ -219,14 +217,14 @@ function complete(
   reply: Reply,
   kind: RequestKind,
   shared: Readonly<Record<string, string>> | undefined,
-  { surroundings, onAnswered }: House,
+  { surroundings: { counters } }: House,
   { arrivedMs, method }: CallHead,
 ): Reply {
   const { status, body, close, cause, code } = reply;
   const failure = status < 400 ? undefined : ownerOf(reply, kind);
-  surroundings.counters.count(kind, status, arrivedMs);
-  if (failure === "operator" && code !== undefined) surroundings.counters.fail(code);
-  onAnswered?.({
+  counters.count(kind, status, arrivedMs);
+  if (failure === "operator" && code !== undefined) counters.fail(code);
+  counters.onAnswered?.({
     kind,
     method: METHODS.has(method) ? method : "other",
     status,

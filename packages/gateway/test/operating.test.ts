@@ -1,6 +1,6 @@
 import type { Outcome } from "@brooklet/partition";
 import { expect, test } from "vitest";
-import { createGateway, DEFAULT_LIMITS } from "../src/index.ts";
+import { type Answered, createGateway, DEFAULT_LIMITS } from "../src/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
 const URL = "http://localhost";
@@ -129,7 +129,7 @@ test("failures that are the operator's matter are counted by their codes, those 
 });
 
 test.each(["application/jsonl", "application/json"])(
-  "operations of a feed that fail are counted likewise: %s",
+  "operations of a feed that fail are counted likewise, and the first that comes to something is told: %s",
   async (accept) => {
     const cluster = fakeCluster();
     cluster.feed = async function* () {
@@ -138,14 +138,24 @@ test.each(["application/jsonl", "application/json"])(
         { status: 400, code: "INVALID_DOCUMENT" },
         { status: 507, code: "INSUFFICIENT_STORAGE" },
       ];
-      yield [...outcomes, { status: 500, code: "STORE_CORRUPT" }].map((outcome, number) => ({
+      yield [...outcomes, { status: 500, code: "STORE_CORRUPT" }, { status: 200 }].map((outcome, number) => ({
         ...{ number, id: "" },
         outcome: outcome as Outcome,
       }));
     };
-    const gateway = createGateway({ cluster });
+    const answers: [kind: string, status: number, failure?: string][] = [];
+    const onAnswered = ({ kind, status, failure }: Answered): void =>
+      void answers.push([kind, status, failure] as [string, number, string]);
+    const gateway = createGateway({ cluster, onAnswered });
     const headers = { accept, "content-type": "application/json" };
     await (await gateway.fetch(`${URL}/brooklet/v1/feed`, { method: "POST", headers, body: "{}" })).text();
+    expect(answers.filter(([kind]) => kind === "operation")).toEqual([
+      ["operation", 200, undefined],
+      ["operation", 400, "caller"],
+      ["operation", 507, "caller"],
+      ["operation", 500, "operator"],
+    ]);
+    expect(answers).toContainEqual(["feed", 200, undefined]);
     const told = await (await gateway.fetch(`${URL}/metrics`)).text();
     expect(told).toContain('brooklet_failures_total{code="STORE_CORRUPT"} 1');
     // Without what made it, that is a group that has as much as it may have.

@@ -44,9 +44,9 @@ export function answerLog(
   };
 }
 
-/** Whether a document was stored: what only removes is done on a full device, too. */
+/** Whether a document was stored, also by a feed: what only removes is done on a full device, too. */
 function isPut({ kind, method, status }: Answered): boolean {
-  return kind === "document" && status < 300 && (method === "POST" || method === "PUT");
+  return (kind === "document" || kind === "operation") && status < 300 && (method === "POST" || method === "PUT");
 }
 
 /** A device that refuses what grows. */

@@ -3,11 +3,12 @@
 import { type ErrorCode, Histogram } from "@brooklet/wire";
 
 /** The kinds of request that are told apart. */
-export type RequestKind = "document" | "search" | "deploy" | "other";
+export type RequestKind = "document" | "feed" | "search" | "deploy" | "other";
 
-/** What is told of an answer: nothing that stands in it, or in what was asked. */
+/** What is told of an answer, or of operations of a feed: nothing that stands in it, or in what was asked. */
 export interface Answered {
-  readonly kind: RequestKind;
+  /** `operation`: one of a feed, the first of it that came to this. The feed itself is answered before it is done. */
+  readonly kind: RequestKind | "operation";
   readonly method: string;
   readonly status: number;
   /** From when the request came. */
@@ -16,7 +17,7 @@ export interface Answered {
   readonly failure?: "caller" | "operator";
 }
 
-const KINDS: readonly RequestKind[] = ["document", "search", "deploy", "other"];
+const KINDS: readonly RequestKind[] = ["document", "feed", "search", "deploy", "other"];
 
 /** Failures that are told before there is one: of a number that appears with the first, nobody sees that it grew. */
 const TOLD_ALWAYS: readonly ErrorCode[] = [
@@ -30,15 +31,27 @@ const TOLD_ALWAYS: readonly ErrorCode[] = [
 
 /** Answers since the start. */
 export class RequestCounters {
+  /** Who is told of each answer. */
+  readonly onAnswered: ((answered: Answered) => void) | undefined;
   readonly startedAtMs: number = Date.now();
   /** By kind, then by the first digit of the status. */
-  readonly #counts: Readonly<Record<RequestKind, number[]>> = { document: [], search: [], deploy: [], other: [] };
+  readonly #counts: Readonly<Record<RequestKind, number[]>> = {
+    document: [],
+    feed: [],
+    search: [],
+    deploy: [],
+    other: [],
+  };
 
   /** How long answers of each kind took, from when the request came. */
   readonly durations: ReadonlyMap<RequestKind, Histogram> = new Map(KINDS.map((kind) => [kind, new Histogram()]));
 
   /** Failures that are the operator's matter, by their codes. */
   readonly failures: Map<string, number> = new Map(TOLD_ALWAYS.map((code) => [code, 0]));
+
+  constructor(onAnswered?: (answered: Answered) => void) {
+    this.onAnswered = onAnswered;
+  }
 
   /** Counts a failure that is the operator's matter. */
   fail(code: string): void {

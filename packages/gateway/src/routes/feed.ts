@@ -48,6 +48,9 @@ interface Summary {
 class Tally {
   readonly summary: Summary = { operations: 0, applied: 0, failed: 0, ignored: 0 };
   readonly #counters: RequestCounters;
+  readonly #beganMs = performance.now();
+  /** What operations came to that was told of: codes, and nothing for what is stored. */
+  readonly #told = new Set<string | undefined>();
   #isBegun = false;
 
   constructor(counters: RequestCounters) {
@@ -57,11 +60,19 @@ class Tally {
   count({ outcome }: FedOperation): void {
     this.summary.operations += 1;
     const { status, code } = outcome;
-    if (code !== undefined && isOperators({ status, code, hasCause: causeOf(outcome) !== undefined }))
-      this.#counters.fail(code);
+    const isOurs = code !== undefined && isOperators({ status, code, hasCause: causeOf(outcome) !== undefined });
+    if (isOurs) this.#counters.fail(code);
+    if (!this.#told.has(code)) this.#tell(status, code, isOurs);
     const came = outcome.status !== 200 ? "failed" : outcome.ignoredOperation === true ? "ignored" : "applied";
     this.summary[came] += 1;
     if (came === "applied" || outcome.outcome === "unknown") this.#isBegun = true;
+  }
+
+  #tell(status: number, code: string | undefined, isOurs: boolean): void {
+    this.#told.add(code);
+    const failure = code === undefined ? {} : ({ failure: isOurs ? "operator" : "caller" } as const);
+    const ms = performance.now() - this.#beganMs;
+    this.#counters.onAnswered?.({ kind: "operation", method: "POST", status, ms, ...failure });
   }
 
   /** Why a feed broke off. As a whole it is not to be called undone if some of it was done, whatever the reason. */

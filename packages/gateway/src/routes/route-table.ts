@@ -38,7 +38,7 @@ export function routesOf(
     all.push([path, { kind, admitted, answer }]);
   };
   mount("/document/v1/*", "holders", "document", (call, context) => answerDocument(call, context, onDefect));
-  mount("/brooklet/v1/feed", "holders", "document", async (call, context) =>
+  mount("/brooklet/v1/feed", "holders", "feed", async (call, context) =>
     (await ownRoutes()).answerFeed(call, context, onDefect),
   );
   mount("/brooklet/v1/groups", "admins", "document", async (call, context) =>
