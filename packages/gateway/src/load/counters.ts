@@ -35,13 +35,7 @@ export class RequestCounters {
   readonly onAnswered: ((answered: Answered) => void) | undefined;
   readonly startedAtMs: number = Date.now();
   /** By kind, then by the first digit of the status. */
-  readonly #counts: Readonly<Record<RequestKind, number[]>> = {
-    document: [],
-    feed: [],
-    search: [],
-    deploy: [],
-    other: [],
-  };
+  readonly #counts: ReadonlyMap<RequestKind, number[]> = new Map(KINDS.map((kind) => [kind, []]));
 
   /** How long answers of each kind took, from when the request came. */
   readonly durations: ReadonlyMap<RequestKind, Histogram> = new Map(KINDS.map((kind) => [kind, new Histogram()]));
@@ -61,7 +55,7 @@ export class RequestCounters {
   /** Counts one answer. */
   count(kind: RequestKind, status: number, arrivedMs?: number): void {
     if (arrivedMs !== undefined) this.durations.get(kind)?.add((performance.now() - arrivedMs) / 1_000);
-    const counts = this.#counts[kind];
+    const counts = this.#counts.get(kind) ?? [];
     const digit = Math.floor(status / 100);
     counts[digit] = (counts[digit] ?? 0) + 1;
   }
@@ -69,7 +63,7 @@ export class RequestCounters {
   /** Name and count, by name. */
   entries(): readonly (readonly [name: string, count: number])[] {
     const named = KINDS.flatMap((kind) =>
-      Array.from(this.#counts[kind], (count, digit) => [`${kind}.${digit}xx`, count ?? 0] as const),
+      Array.from(this.#counts.get(kind) ?? [], (count, digit) => [`${kind}.${digit}xx`, count ?? 0] as const),
     );
     return named.filter(([, count]) => count > 0).sort(([left], [right]) => (left < right ? -1 : 1));
   }
