@@ -138,7 +138,7 @@ fn column<'a>(header: &'a Header, spec: &ColumnSpec) -> Result<&'a ColumnHeader,
     header.column(spec).ok_or_else(|| Rejection::corrupt("a segment without ids or source"))
 }
 
-fn read_source(
+pub(crate) fn read_source(
     header: &Header,
     ordinal: u32,
     keep: &dyn Fn(&str) -> bool,

@@ -179,6 +179,11 @@ impl ColumnSpec {
         ColumnSpec { field: String::new(), kind: ColumnKind::Times }
     }
 
+    /// The field of the document that the values are in: of a part the one that it is of.
+    pub(crate) fn document_field(&self) -> &str {
+        self.field.split('.').next().unwrap_or_default()
+    }
+
     /// Whether the field's value is found here and nowhere else.
     #[must_use]
     pub fn replaces_source(&self) -> bool {
@@ -325,9 +330,9 @@ fn is_key_of_map(of: &DataType, part: &Field) -> bool {
 /// Changes when [`columns`] does: a segment with another fingerprint is rewritten before it is searched. Times do not
 /// count: no search looks at them, and the segments of earlier releases have none.
 #[must_use]
-pub fn fingerprint(specs: &[ColumnSpec]) -> u64 {
+pub fn fingerprint<'a>(specs: impl IntoIterator<Item = &'a ColumnSpec>) -> u64 {
     let mut writer = Writer::new();
-    let counted = specs.iter().filter(|spec| spec.kind != ColumnKind::Times);
+    let counted = specs.into_iter().filter(|spec| spec.kind != ColumnKind::Times);
     counted.for_each(|spec| spec.write(&mut writer));
     brooklet_kernel::checksum(0, &writer.finish())
 }

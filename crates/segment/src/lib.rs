@@ -15,6 +15,7 @@ mod builder;
 mod document;
 mod halt;
 mod header;
+mod lacking;
 mod manifest;
 mod operation;
 mod outline;
@@ -30,6 +31,7 @@ pub use builder::SegmentBuilder;
 pub use document::{BlockSource, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows};
 pub use halt::{Gaps, Halt, gather};
 pub use header::Header;
+pub use lacking::answers_as_rewritten;
 pub use manifest::{
     Change, Manifest, NewSegment, PartitionName, PartitionVersion, StoredSegment, read_liveness, write_liveness,
 };

@@ -16,6 +16,8 @@ pub struct StoredSchema {
     pub columns: Vec<ColumnSpec>,
     /// A segment with another is rewritten before it is searched.
     pub fingerprint: u64,
+    /// Number of the deployment that last changed which values are read; 0: none did.
+    retyped: u32,
     types: HashMap<String, DataType>,
 }
 
@@ -23,14 +25,8 @@ impl StoredSchema {
     /// The stored form of a schema.
     #[must_use]
     pub fn new(schema: &Schema) -> StoredSchema {
-        let columns = columns(schema);
-        let fingerprint = match schema.retyped {
-            0 => fingerprint(&columns),
-            // Values that were read may not be any more, whatever the columns are.
-            retyped => brooklet_kernel::checksum(u64::from(retyped), &fingerprint(&columns).to_le_bytes()),
-        };
         let types = schema.fields.iter().map(|field| (field.name.clone(), field.data_type.clone())).collect();
-        StoredSchema { name: schema.stored_as().into_owned(), columns, fingerprint, types }
+        StoredSchema::written(&schema.stored_as(), columns(schema), schema.retyped, types)
     }
 
     /// That of removed documents, by the name their segments have ([`crate::removed_of`]).
@@ -42,8 +38,22 @@ impl StoredSchema {
     /// Some columns, under a name.
     #[must_use]
     pub fn of_columns(name: &str, columns: Vec<ColumnSpec>) -> StoredSchema {
-        let fingerprint = fingerprint(&columns);
-        StoredSchema { name: name.to_owned(), columns, fingerprint, types: HashMap::new() }
+        StoredSchema::written(name, columns, 0, HashMap::new())
+    }
+
+    fn written(name: &str, columns: Vec<ColumnSpec>, retyped: u32, types: HashMap<String, DataType>) -> StoredSchema {
+        let mut stored = StoredSchema { name: name.to_owned(), columns, fingerprint: 0, retyped, types };
+        stored.fingerprint = stored.fingerprint_of(&stored.columns);
+        stored
+    }
+
+    /// What a segment with these columns has for its fingerprint, if the values in it are those that are read now.
+    pub(crate) fn fingerprint_of<'a>(&self, columns: impl IntoIterator<Item = &'a ColumnSpec>) -> u64 {
+        match self.retyped {
+            0 => fingerprint(columns),
+            // Values that were read may not be any more, whatever the columns are.
+            retyped => brooklet_kernel::checksum(u64::from(retyped), &fingerprint(columns).to_le_bytes()),
+        }
     }
 
     /// Gives the values of a document the names under which they are read, or not: some may have been written for another

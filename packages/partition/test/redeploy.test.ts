@@ -93,7 +93,12 @@ test("an added attribute counts for every stored document in the first search", 
   expect(hits.map(({ fields }) => fields["size"])).toEqual([4, 3, 2, 1, 0]);
 });
 
-test("a search of many groups has what a deployment left to be rewritten committed together", async () => {
+/** Many groups of one folded document, and how many transactions there were and how many documents are found. */
+async function manyGroups(groups: number): Promise<{
+  readonly opened: Opened;
+  readonly taken: (work: () => Promise<unknown>) => Promise<number>;
+  readonly count: (condition: string) => Promise<number>;
+}> {
   let transactions = 0;
   const counted = (): SqlConnection => {
     const sql = openSql();
@@ -103,27 +108,66 @@ test("a search of many groups has what a deployment left to be rewritten committ
     };
     return { ...sql, transaction };
   };
-  const { cluster } = openCore("", undefined, { storage: memoryStorage(counted) });
+  const opened = openCore("", undefined, { storage: memoryStorage(counted) });
+  const { cluster } = opened;
   await cluster.deploy(packageOf({ note: note(FIRST) }));
-  const groups = Array.from({ length: 2 * TOGETHER_PARTITIONS }, (_, at) => `user${at}`);
-  for (const [at, group] of groups.entries()) await putNote(cluster, group, "n", { title: "Red note", size: at });
-  await cluster.deploy(packageOf({ note: note({ ...FIRST, size: NUMBER }) }));
-  transactions = 0;
-  const yql = "select * from note where size > 1";
-  const properties = Object.entries({ yql, "streaming.selection": "true", hits: "1", timeout: "60s" });
-  const { status, body } = await searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
-  expect([status, JSON.parse(new TextDecoder().decode(body))]).toMatchObject([
-    200,
-    { root: { fields: { totalCount: groups.length - 2 } } },
-  ]);
-  expect(transactions).toBeLessThanOrEqual(groups.length / TOGETHER_PARTITIONS + 1);
+  for (let at = 0; at < groups; at += 1) {
+    await putNote(cluster, `user${at}`, "n", { title: "Red note", size: at });
+    await cluster.maintain(`g:user${at}`);
+  }
+  const taken = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = transactions;
+    await work();
+    return transactions - before;
+  };
+  const count = async (condition: string): Promise<number> => {
+    const yql = `select * from note where ${condition}`;
+    const properties = Object.entries({ yql, "streaming.selection": "true", hits: "1", timeout: "60s" });
+    const { status, body } = await searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
+    expect(status).toBe(200);
+    return JSON.parse(new TextDecoder().decode(body)).root.fields.totalCount;
+  };
+  return { opened, taken, count };
+}
+
+test("a search of many groups has what a deployment left to be rewritten committed together", async () => {
+  const groups = 2 * TOGETHER_PARTITIONS;
+  const { opened, taken, count } = await manyGroups(groups);
+  await opened.cluster.deploy(packageOf({ note: note({ ...FIRST, size: NUMBER }) }));
+  const transactions = await taken(async () => expect(await count("size > 1")).toBe(groups - 2));
+  expect(transactions).toBeGreaterThan(0);
+  expect(transactions).toBeLessThanOrEqual(groups / TOGETHER_PARTITIONS + 1);
+});
+
+test("a search of many groups waits for nothing where a deployment left nothing that it would find", async () => {
+  const { opened, taken, count } = await manyGroups(5);
+  const { cluster } = opened;
+  const profile = "rank-profile largest { first-phase { expression: bm25(title) } }";
+  const deployed = [
+    note(FIRST, profile),
+    note({ ...FIRST, colour: EXACT }, profile),
+    note({ ...FIRST, colour: EXACT }),
+  ];
+  for (const schema of deployed) {
+    await cluster.deploy(packageOf({ note: schema }));
+    expect(await taken(async () => expect(await count('title contains "red"')).toBe(5))).toBe(0);
+  }
+  expect(await count('colour contains "blue"')).toBe(0);
+  await putNote(cluster, "user1", "n", { title: "Red note", colour: "blue" });
+  expect(await taken(async () => expect(await count('colour contains "blue"')).toBe(1))).toBe(0);
+  // What is written anew is no other answer.
+  for (let at = 0; at < 5; at += 1) await cluster.maintain(`g:user${at}`);
+  expect([await count('colour contains "blue"'), await count('title contains "red"')]).toEqual([1, 5]);
 });
 
 test("a search that ends before a deployment's rest is rewritten is told to its caller, and to nobody else", async () => {
   const { cluster, problems } = openCore("", undefined, { storage: memoryStorage(openSql) });
   const groups = Array.from({ length: 100 }, (_, at) => `user${at}`);
   await cluster.deploy(packageOf({ note: note(FIRST) }));
-  for (const [at, group] of groups.entries()) await putNote(cluster, group, "n", { title: "Red note", size: at });
+  for (const [at, group] of groups.entries()) {
+    await putNote(cluster, group, "n", { title: "Red note", size: at });
+    await cluster.maintain(`g:${group}`);
+  }
   let [late, size] = [0, NUMBER_SHOWN];
   // How long it takes is the machine's: each begins with everything to be rewritten, and some come to an end in it.
   for (let timeoutMs = 2; timeoutMs < 60_000; timeoutMs *= 2) {

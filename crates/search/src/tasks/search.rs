@@ -158,11 +158,14 @@ impl Search {
             // Time passes when every document is looked at.
             Ok(true) => (Stage::Select(running), Ok(None)),
             Ok(false) => (Stage::Select(running), Ok(Some(Want::Pause))),
-            Err(Halt::Rejected(rejection)) if rejection.code != Code::StoreCorrupt => {
-                (Stage::Refused(rejection), Ok(None))
-            }
+            Err(Halt::Rejected(rejection)) if !self.is_hosts(&rejection) => (Stage::Refused(rejection), Ok(None)),
             Err(halt) => (Stage::Select(running), Err(halt)),
         }
+    }
+
+    /// Whether a partition cannot be searched for what its host has to know: it is damaged; or, of several, to be rewritten first.
+    fn is_hosts(&self, rejection: &Rejection) -> bool {
+        rejection.code == Code::StoreCorrupt || (rejection.code == Code::Internal && self.outcome == Outcome::Partial)
     }
 
     fn seek(&mut self, mut running: Running, plan: &Rc<Plan>) -> Step {

@@ -17,6 +17,7 @@ mod grouping_values;
 mod history;
 mod host;
 mod incarnations;
+mod lacking_columns;
 mod long_values;
 mod marks;
 mod matched_elements;

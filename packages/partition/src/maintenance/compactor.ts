@@ -134,8 +134,9 @@ export class Compactor {
 
 /** Bytes of the segments that a change makes. */
 export function bytesOf(change: Change | undefined): number {
-  const blocks = change?.newSegments.flatMap((segment) => segment.blocks) ?? [];
-  return blocks.reduce((sum, block) => sum + block.length, 0);
+  let bytes = 0;
+  for (const { blocks } of change?.newSegments ?? []) for (const block of blocks) bytes += block.length;
+  return bytes;
 }
 
 /** Whether a partition is all as the application wants it. If one was deployed meanwhile it is not, and stays marked so. */

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::{Format, shown_id};
-use brooklet_segment::{Gaps, Halt, read_id};
+use brooklet_segment::{Gaps, Halt, StoredSchema, answers_as_rewritten, read_id};
 use brooklet_task::{Code, Rejection};
 
 use crate::explain::{ExplainedDocument, Explainer};
@@ -21,6 +21,10 @@ use crate::tasks::grouped::NamedSummarizer;
 use crate::tasks::query::Query;
 use crate::tasks::run::Run;
 use crate::tasks::selecting::Selecting;
+
+/// Bytes of source of the documents in segments of an earlier deployment up to which they are looked at before a search: where they
+/// have more, they are rewritten before it.
+const LOOKED_AT_BYTES: usize = 64 << 10;
 
 /// The runs over the schemas of a plan, in its order, as far as they are begun.
 pub(crate) struct Running {
@@ -50,15 +54,15 @@ impl Running {
     }
 
     /// The views of a schema's documents.
-    fn views(&self, plan: &Plan, schema: usize) -> Result<Vec<View>, Rejection> {
+    fn views(&self, plan: &Plan, schema: usize, reads: &mut Reads) -> Result<Vec<View>, Halt> {
         let of = &plan.schemas[schema].schema;
         let (name, stored_as) = (&of.schema.name, &of.stored.name);
         let views = self.partition.views.iter().filter(|view| view.segment.header.schema == *stored_as);
         let views: Vec<View> = views.cloned().collect();
-        // The host rewrites such segments before it searches; answering from them could miss matches.
-        if views.iter().any(|view| view.segment.header.fingerprint != of.stored.fingerprint) {
+        // The host rewrites such segments then, and searches anew; answering from them could miss matches.
+        if !answer_as_rewritten(&views, &of.stored, reads)? {
             let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
-            return Err(Rejection::new(Code::Internal, message));
+            return Err(Rejection::new(Code::Internal, message).into());
         }
         Ok(views)
     }
@@ -75,12 +79,13 @@ impl Running {
         let schema = self.runs.len();
         let selection = query.scope.as_ref().ok().and_then(|scope| scope.selection.as_ref());
         let views = match self.selecting.take() {
-            None if selection.is_none() && plan.period.is_always() => self.views(plan, schema)?,
+            None if selection.is_none() && plan.period.is_always() => self.views(plan, schema, reads)?,
             begun => {
                 let mut selecting = match begun {
                     Some(selecting) => selecting,
                     None => {
-                        let (name, views) = (&plan.schemas[schema].schema.schema.name, self.views(plan, schema)?);
+                        let (name, views) =
+                            (&plan.schemas[schema].schema.schema.name, self.views(plan, schema, reads)?);
                         Selecting::new(selection, plan.period, key, name, views, query.now)
                     }
                 };
@@ -262,6 +267,22 @@ impl Running {
     pub(super) fn explanation(&mut self, plan: &Plan, hits: &Hits, reads: &mut Reads) -> Result<Tree, Halt> {
         self.about.explanation(plan, hits, &self.runs, &mut self.explainers, reads)
     }
+}
+
+/// Whether views answer as they would if their segments were written anew for the schema.
+fn answer_as_rewritten(views: &[View], stored: &StoredSchema, reads: &mut Reads) -> Result<bool, Halt> {
+    let older = || views.iter().filter(|view| view.segment.header.fingerprint != stored.fingerprint);
+    if older().map(|view| view.segment.header.source_bytes()).sum::<usize>() > LOOKED_AT_BYTES {
+        return Ok(false);
+    }
+    let mut gaps = Gaps::default();
+    for View { segment, alive } in older() {
+        let answers = answers_as_rewritten(&segment.header, stored, alive, &mut reads.segment(segment));
+        if gaps.note(answers)? == Some(false) {
+            return Ok(false);
+        }
+    }
+    gaps.check().map(|()| true)
 }
 
 /// Hits that are not shown yet.
