@@ -6,6 +6,7 @@ use crate::random::{Random, config};
 use brooklet_schema::Application;
 use brooklet_search::Deployed;
 use std::rc::Rc;
+use std::sync::Arc;
 
 const KEY: &str = "g:a";
 const OLD: &str = "field title type string { indexing: summary | index }
@@ -221,6 +222,22 @@ fn what_has_values_of_columns_that_it_lacks_is_not_searched() {
     assert_eq!(status(&shown), 200);
     shown.compact(KEY, 2);
     assert_eq!(status(&shown), 200);
+}
+
+/// Values that were written for another type of their field are not read any more, whatever columns there are.
+#[test]
+fn what_has_values_of_another_type_is_not_searched() {
+    let mut host = Host::with_schema("d", &format!("schema d {{ document d {{ {OLD} }} }}"));
+    host.put("id:n:d:g=a:1", r#"{"size":1}"#).unwrap();
+    host.compact(KEY, 1);
+    let mut application = host.deployed.application.clone();
+    Arc::make_mut(&mut application.schemas[0]).retyped = 2;
+    host.deployed = Rc::new(Deployed::compile(application).unwrap());
+    host.forget();
+    let status = |host: &Host| host.search(KEY, &[("yql", "select * from d where size = 1")]).status;
+    assert_eq!(status(&host), 500);
+    host.compact(KEY, 2);
+    assert_eq!(status(&host), 200);
 }
 
 /// A column that the schema has no more may be one that another took the place of.
