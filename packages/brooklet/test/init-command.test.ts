@@ -54,7 +54,7 @@ async function made(template: string): Promise<string> {
   expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain("node_modules/");
   const { name, dependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   expect([name, dependencies.brooklet]).toEqual(["mine", manifest.version]);
-  const told = await run(process.execPath, [join(MODULES, "typescript/bin/tsc")], { cwd: folder }).catch(
+  const told = await run(process.execPath, [join(MODULES, "tsc/bin/tsc")], { cwd: folder }).catch(
     (error: { readonly stdout: string }) => error,
   );
   expect(told.stdout).toBe("");
