@@ -1,8 +1,9 @@
 /** Programs that a stranger would write first: those of every README, run and type-checked where they were installed. */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { promisify } from "node:util";
 import { root } from "./packages.mjs";
 
 /** A file of a program, by its name. */
@@ -40,27 +41,53 @@ export function compilerOptions(resolution: Resolution): object {
   };
 }
 
-/** The compiler's complaints about programs in a project; empty if there are none. */
-export function typeProblems(project: string, programs: readonly Program[], resolution: Resolution): string {
+/**
+ * Prints what a compiler says of a configuration: of the files of a project and of the declarations of this house. Those of others are theirs to
+ * mend, and looking through them takes longer than all else.
+ */
+const CHECK = `const [compiler, config] = process.argv.slice(1);
+const ts = require(compiler);
+const { options, fileNames, errors } = ts.getParsedCommandLineOfConfigFile(config, {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (error) => { throw new Error(error.messageText); } });
+const program = ts.createProgram(fileNames, options);
+const others = /[/]node_modules[/](?!brooklet[/]|@brooklet[/]|.*[/]node_modules[/])/;
+const files = program.getSourceFiles().filter(({ fileName }) => !others.test(fileName));
+const problems = files.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]);
+console.log(JSON.stringify({
+  version: ts.version,
+  declarations: files.filter(({ isDeclarationFile }) => isDeclarationFile).length,
+  ofNode: files.filter(({ isDeclarationFile, text }) => isDeclarationFile && /from "node:|import\\("node:|NodeJS\\.|: Buffer\\b/.test(text)).map(({ fileName }) => fileName),
+  problems: [...errors, ...program.getOptionsDiagnostics(), ...program.getGlobalDiagnostics(), ...problems].map(({ file, messageText }) =>
+    (file === undefined ? "" : file.fileName.split("/").at(-1) + ": ") + ts.flattenDiagnosticMessageText(messageText, " ")),
+}));`;
+
+/** What a compiler said. */
+export interface Checked {
+  readonly version: string;
+  readonly declarations: number;
+  /** Those of them that need the types of Node. */
+  readonly ofNode: readonly string[];
+  readonly problems: readonly string[];
+}
+
+/** What a compiler, by where it is, says of a configuration of a project. */
+export async function checked(project: string, compiler: string, config: string): Promise<Checked> {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--eval", CHECK, compiler, config], { cwd: project });
+  return JSON.parse(stdout) as Checked;
+}
+
+/** The complaints of a project's compiler about programs in it; empty if there are none. */
+export async function typeProblems(
+  project: string,
+  programs: readonly Program[],
+  resolution: Resolution,
+): Promise<readonly string[]> {
   for (const [name, text] of programs) writeFileSync(join(project, name), text);
   const config = `tsconfig.${resolution}.json`;
   const files = programs.map(([name]) => name);
   writeFileSync(join(project, config), JSON.stringify({ compilerOptions: compilerOptions(resolution), files }));
-  try {
-    execFileSync(process.execPath, [join(project, "node_modules/typescript/bin/tsc"), "--project", config], {
-      cwd: project,
-      encoding: "utf8",
-    });
-    return "";
-  } catch (error) {
-    return ofThisHouse((error as { readonly stdout: string }).stdout);
-  }
-}
-
-/** Complaints without those of other people's declarations, which are theirs to mend; each is a line and the indented ones after it. */
-function ofThisHouse(printed: string): string {
-  const complaints = printed.split(/\n(?=\S)/);
-  return complaints.filter((text) => !/^node_modules\/(?!brooklet|@brooklet)/.test(text)).join("\n");
+  const { declarations, problems } = await checked(project, join(project, "node_modules/typescript"), config);
+  // A house that was passed over has no complaints.
+  return declarations > 0 ? problems : ["no declaration of this house was looked at"];
 }
 
 /** The JavaScript of a program, as TypeScript's own stripping makes it. */

@@ -3,15 +3,12 @@
  * checks the programs of the READMEs, and all declarations of this house that they and the entries for servers reach. What
  * other people's declarations need of a compiler is theirs to say. Version 6.0 is that of installed.test.ts.
  */
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
-import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { emptyProject, npm } from "./install.ts";
 import { publishedPackages } from "./packages.mjs";
-import { compilerOptions, programOf, type Resolution } from "./programs.ts";
+import { type Checked, checked, compilerOptions, programOf, type Resolution } from "./programs.ts";
 
 const project = inject("project");
 const compilers = join(inject("scratch"), "compilers");
@@ -38,39 +35,12 @@ const PROGRAMS: Readonly<Record<string, string>> = {
       .map(({ folder }) => [`of-${folder.replace("/", "-")}.ts`, programOf(`${folder}/README.md`)]),
   ),
 };
-/** Prints what a compiler says of one configuration: of the project's files and of the declarations of this house. */
-const CHECK = `const [compiler, config] = process.argv.slice(1);
-const ts = require(compiler);
-const { options, fileNames, errors } = ts.getParsedCommandLineOfConfigFile(config, {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (error) => { throw new Error(error.messageText); } });
-const program = ts.createProgram(fileNames, options);
-const others = /[/]node_modules[/](?!brooklet[/]|@brooklet[/])/;
-const files = program.getSourceFiles().filter(({ fileName }) => !others.test(fileName));
-const problems = files.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]);
-console.log(JSON.stringify({
-  version: ts.version,
-  declarations: files.filter(({ isDeclarationFile }) => isDeclarationFile).length,
-  ofNode: files.filter(({ isDeclarationFile, text }) => isDeclarationFile && /from "node:|import\\("node:|NodeJS\\.|: Buffer\\b/.test(text)).map(({ fileName }) => fileName),
-  problems: [...errors, ...program.getOptionsDiagnostics(), ...problems].map(({ file, messageText }) =>
-    (file === undefined ? "" : file.fileName.split("/").at(-1) + ": ") + ts.flattenDiagnosticMessageText(messageText, " ")),
-}));`;
-
-interface Checked {
-  readonly version: string;
-  readonly declarations: number;
-  /** Those of them that need the types of Node. */
-  readonly ofNode: readonly string[];
-  readonly problems: readonly string[];
-}
-
 async function check(version: string, resolution: Resolution): Promise<Checked> {
-  const words = [
-    "--eval",
-    CHECK,
+  return await checked(
+    project,
     join(compilers, "node_modules", `typescript-${version}`),
     `tsconfig.of-${resolution}.json`,
-  ];
-  const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: project });
-  return JSON.parse(stdout) as Checked;
+  );
 }
 
 beforeAll(() => {
