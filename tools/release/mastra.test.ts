@@ -9,9 +9,9 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { addSqliteBinary, emptyProject, npm } from "./install.ts";
-import { compilerOptions } from "./programs.ts";
+import { COMPILER, compilerOptions } from "./programs.ts";
 
-const COMPANIONS = ["@mastra/core@1.71.0", "zod@4", "typescript@6.0.3", "@types/node@20"];
+const COMPANIONS = ["@mastra/core@1.71.0", "zod@4", "@types/node@20"];
 const project = join(inject("scratch"), "mastra");
 const run = promisify(execFile);
 
@@ -62,8 +62,7 @@ async function compile(...files: readonly string[]): Promise<string> {
     files,
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify(config));
-  const compiler = join(project, "node_modules/typescript/bin/tsc");
-  return await run(process.execPath, [compiler, "--project", project], { cwd: project }).then(
+  return await run(process.execPath, [COMPILER, "--project", project], { cwd: project }).then(
     ({ stdout }) => stdout,
     (error: { readonly stdout: string }) => error.stdout,
   );

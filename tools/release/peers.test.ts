@@ -117,8 +117,8 @@ test.each<readonly [library: string, beside: readonly string[], program: string,
   // Exactly this release, and not a later one that its range would let in.
   const project = emptyProject(folder);
   const install = ["install", "--save-exact", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund"];
-  npm(project, ...install, library, ...beside, "typescript@5.9", "@types/node@20");
-  npm(project, ...install, ...inject("tarballs").map(({ path }) => path));
+  const tarballs = inject("tarballs").map(({ path }) => path);
+  npm(project, ...install, library, ...beside, "typescript@5.9", "@types/node@20", ...tarballs);
   addSqliteBinary(join(project, "node_modules/better-sqlite3"));
   writeFileSync(join(project, "program.ts"), program);
   // What other people's declarations need is theirs to say.

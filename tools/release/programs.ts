@@ -6,6 +6,9 @@ import process from "node:process";
 import { promisify } from "node:util";
 import { root } from "./packages.mjs";
 
+/** The compiler that builds this repository, for programs that are about something else than the compiler: it takes a sixth of what others take. */
+export const COMPILER: string = join(root, "node_modules/tsc/bin/tsc");
+
 /** A file of a program, by its name. */
 export type Program = readonly [name: string, text: string];
 
