@@ -48,10 +48,25 @@ function run(file: string, ...words: readonly string[]): string {
   return execFileSync(process.execPath, [file, ...words], { encoding: "utf8", stdio: "pipe" }).trim();
 }
 
-describe.each(Object.entries(bundlers))("a server bundled by %s", (name, bundle) => {
+/** The servers that were bundled, by what bundled them: several tests look at one. */
+const servers = new Map<string, Promise<string>>();
+
+/** Where a server is that was bundled in one of the ways. */
+function server(name: string): Promise<string> {
+  const made = servers.get(name) ?? bundled(name);
+  servers.set(name, made);
+  return made;
+}
+
+async function bundled(name: string): Promise<string> {
+  const { entry, out } = place(name, SERVER);
+  await bundlers[name]?.(entry, out, project);
+  return out;
+}
+
+describe.each(Object.keys(bundlers))("a server bundled by %s", (name) => {
   test("runs in memory, and in worker threads", async () => {
-    const { entry, out } = place(name, SERVER);
-    await bundle(entry, out, project);
+    const out = await server(name);
     expect(run(join(out, "main.js"))).toBe(FOUND);
     expect(run(join(out, "main.js"), join(out, "../data"))).toBe(FOUND);
   });
@@ -61,27 +76,24 @@ describe("a server bundled by esbuild", () => {
   test.each(Object.entries(runtimes()))(
     "runs in %s, in memory and in worker threads",
     async (name, [program, ...words]) => {
-      const { entry, out } = place(`for ${name}`, SERVER);
-      await bundlers["esbuild"]?.(entry, out, project);
+      const out = await server("esbuild");
       const start = [...words, join(out, "main.js")];
       expect(execFileSync(program, start, { encoding: "utf8", stdio: "pipe" }).trim()).toBe(FOUND);
-      const overThreads = [...start, join(out, "../data")];
+      const overThreads = [...start, join(out, `../data-${name}`)];
       expect(execFileSync(program, overThreads, { encoding: "utf8", stdio: "pipe" }).trim()).toBe(FOUND);
     },
   );
 });
 
 test("webpack takes the core's module along, once", async () => {
-  const { entry, out } = place("webpack asset", SERVER);
-  await withWebpack(entry, out, MODULES);
+  const out = await server("webpack to ECMAScript modules");
   const modules = readdirSync(out).filter((name) => name.endsWith(".wasm"));
   expect(modules).toHaveLength(1);
   expect(statSync(join(out, modules[0] ?? "")).size).toBeGreaterThan(1_000_000);
 });
 
 test("a bundle elsewhere says which file it lacks, and runs with that beside it", async () => {
-  const { entry, out } = place("alone", SERVER);
-  await bundlers["esbuild"]?.(entry, out, project);
+  const out = await server("esbuild");
   const alone = join(inject("scratch"), "alone");
   cpSync(out, alone, { recursive: true });
   for (const name of ["better-sqlite3", "bindings", "file-uri-to-path"])

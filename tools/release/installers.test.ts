@@ -52,7 +52,8 @@ const bun = (folder: string, ...words: readonly string[]): string =>
 /** A project of Yarn with this linker, installed. */
 function yarnProject(linker: "node-modules" | "pnp"): string {
   const folder = emptyProject(join(scratch, `yarn-${linker}`), { ...BROOKLET, resolutions: tarballs });
-  const settings = [`nodeLinker: ${linker}`, "enableScripts: false", "enableGlobalCache: false"];
+  const ofCache = ["enableGlobalCache: false", `cacheFolder: ${JSON.stringify(join(scratch, "yarn-cache"))}`];
+  const settings = [`nodeLinker: ${linker}`, "enableScripts: false", ...ofCache];
   writeFileSync(join(folder, ".yarnrc.yml"), settings.join("\n"));
   // The lock file makes it a project of its own; a continuous build would refuse to write into it.
   writeFileSync(join(folder, "yarn.lock"), "");
