@@ -63,7 +63,7 @@ export const MODULES = {
 export async function withWebpack(
   entry: string,
   out: string,
-  { output = {}, experiments = {}, target = "node20" }: webpack.Configuration,
+  { output = {}, experiments = {}, target = "node20", optimization = {} }: webpack.Configuration,
   isOne = false,
 ): Promise<void> {
   const files = { path: out, filename: "[name].js", ...output };
@@ -73,6 +73,7 @@ export async function withWebpack(
     entry: { main: entry },
     output: files,
     experiments,
+    optimization,
     plugins: isOne ? [new webpack.optimize.LimitChunkCountPlugin({ maxChunks: 1 })] : [],
   });
   await new Promise<void>((resolve, reject) => {
