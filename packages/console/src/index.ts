@@ -36,21 +36,25 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 const files = new Map<string, ConsoleFile>();
 let folder: string | undefined;
 
-/** Where the files of the page are: beside this script, or, where it stands in a bundle, in the installed package. */
+/**
+ * Where the files of the page are: beside this script, or, where it stands in a bundle, in the installed package. What esbuild bundles as CommonJS
+ * has no address of a module; that of webpack is where this script was then, and the bundle may run elsewhere, where the program knows what there is.
+ */
 function folderOfPage(): string {
-  // What esbuild bundles as CommonJS has no address of a module.
-  const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const address = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const own = import.meta.filename ?? address;
   const beside = join(dirname(own), "page");
   if (existsSync(join(beside, "index.html"))) return beside;
   // Taken so that no bundler looks for what is found when it runs.
   const { createRequire } = process.getBuiltinModule("node:module");
-  const require = createRequire(own);
-  const ways = [() => require, () => createRequire(require.resolve("brooklet"))];
-  for (const way of ways) {
-    try {
-      return join(dirname(way().resolve("@brooklet/console/package.json")), "dist", "page");
-    } catch {
-      // The next way may find it.
+  for (const from of [own, address, process.argv[1] ?? own]) {
+    const ways = [() => createRequire(from), () => createRequire(createRequire(from).resolve("brooklet"))];
+    for (const way of ways) {
+      try {
+        return join(dirname(way().resolve("@brooklet/console/package.json")), "dist", "page");
+      } catch {
+        // The next way may find it.
+      }
     }
   }
   throw new Error("The page of the console is not there: keep @brooklet/console installed beside the bundle");

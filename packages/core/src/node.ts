@@ -80,10 +80,11 @@ function stagesOf(path: URL | string): Stages | undefined {
 function moduleFile(): URL | string {
   const ours = import.meta.url === undefined ? undefined : new URL("../wasm/core_bg.wasm", import.meta.url);
   if (ours !== undefined && existsSync(ours)) return ours;
-  const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const address = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const own = import.meta.filename ?? address;
   const beside = join(dirname(own), FILE);
   if (existsSync(beside)) return beside;
-  const installed = installedFile(own);
+  const installed = installedFile([own, address]);
   if (installed !== undefined) return installed;
   const place = ours === undefined ? "installed" : `at ${ours.href}`;
   throw new Error(`${FILE} is neither ${place} nor beside this script: copy it from @brooklet/core/core.wasm`);
@@ -93,11 +94,11 @@ function moduleFile(): URL | string {
  * Where the module is installed; some installers show a project this package by way of the one that needs it alone. webpack writes into a bundle
  * where this script was then, and the bundle may run elsewhere: there the program that runs knows what is installed.
  */
-function installedFile(own: string): string | undefined {
+function installedFile(scripts: readonly string[]): string | undefined {
   // Taken so that no bundler looks for what is found when it runs.
   const { createRequire } = process.getBuiltinModule("node:module");
   const [, program = ""] = process.argv;
-  for (const from of [own, program]) {
+  for (const from of [...scripts, program]) {
     const ways = [() => createRequire(from), () => createRequire(createRequire(from).resolve("brooklet"))];
     for (const way of ways) {
       try {

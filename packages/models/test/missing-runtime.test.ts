@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writ
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import type * as Installed from "../src/node.ts";
@@ -34,6 +35,12 @@ async function installed(
   const project = mkdtempSync(join(tmpdir(), "brooklet-runtime-"));
   onTestFinished(() => rmSync(project, { recursive: true, force: true }));
   const modules = join(realpathSync(project), "node_modules");
+  // What runs is a program of that project: what a bundle elsewhere does not find is looked for from there.
+  const [, program = ""] = process.argv;
+  process.argv[1] = join(project, "main.js");
+  onTestFinished(() => {
+    process.argv[1] = program;
+  });
   const own = join(modules, "@brooklet/models");
   for (const part of ["dist", "package.json"])
     cpSync(fileURLToPath(new URL(`../${part}`, import.meta.url)), join(own, part), { recursive: true });

@@ -5,6 +5,7 @@
 import { type BetterSqlite3, betterSqlite3, type NodeSqlite, nodeSqlite, type SqlConnection } from "@brooklet/store";
 import Inside from "better-sqlite3";
 import inside from "better-sqlite3/package.json" with { type: "json" };
+import { requireOf } from "../require.ts";
 
 /** A library of SQLite that works here. */
 interface Library {
@@ -49,27 +50,6 @@ function loadLibrary(): Library {
       notice: `SQLite is Node's own: better-sqlite3 cannot be loaded (${reasonOf(cause)})`,
     };
   }
-}
-
-/**
- * The `require` that finds what is installed: that of this script, or else that of the program that runs. webpack writes into a bundle where this
- * script was then, and the bundle may run elsewhere, as a standalone copy of Next.js does. Taken so that no bundler takes the library
- * along: its binary would not be found there. What esbuild bundles as CommonJS has no address of a module, and the name of its file instead.
- */
-export function requireOf(name: string): NodeJS.Require {
-  const { createRequire } = process.getBuiltinModule("node:module");
-  const here = createRequire(import.meta.url ?? __filename);
-  const [, program = ""] = process.argv;
-  for (const way of [() => here, () => createRequire(program)]) {
-    try {
-      const found = way();
-      found.resolve(name);
-      return found;
-    } catch {
-      // The next way may find it.
-    }
-  }
-  return here;
 }
 
 /** The library as it is installed: another release than the one inside, or elsewhere, where it looks for its binary itself. */

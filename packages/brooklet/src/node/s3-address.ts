@@ -1,6 +1,7 @@
 /** The bucket that an address names, with the credentials that the environment has, or else those of a role. */
 import process from "node:process";
 import { type Environment, type S3ObjectStore, type S3Role, s3OptionsOf } from "@brooklet/object-store";
+import { requireOf } from "../require.ts";
 import { s3 } from "./s3.ts";
 
 /** AWS's library that finds credentials: of a container, an instance, a profile, a web identity. */
@@ -31,9 +32,8 @@ export function s3At(address: string, environment: Environment = process.env): S
 
 /** Nothing: the library is not installed. */
 function roleOfProcess(): S3Role | undefined {
-  const require = process.getBuiltinModule("node:module").createRequire(import.meta.url ?? __filename);
   try {
-    const { fromNodeProviderChain } = require(LIBRARY) as { fromNodeProviderChain(): S3Role["credentials"] };
+    const { fromNodeProviderChain } = requireOf(LIBRARY)(LIBRARY) as { fromNodeProviderChain(): S3Role["credentials"] };
     return { credentials: fromNodeProviderChain() };
   } catch (error) {
     if ((error as { readonly code?: string }).code === "MODULE_NOT_FOUND") return undefined;

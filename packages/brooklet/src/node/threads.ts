@@ -16,7 +16,8 @@ import {
   MODELS_FOLDER,
   type SharedReserve,
 } from "@brooklet/store/node";
-import { openDatabase, requireOf } from "./database.ts";
+import { requireOf } from "../require.ts";
+import { openDatabase } from "./database.ts";
 import { NOT_ENCRYPTED } from "./encryption-key.ts";
 import {
   CACHE_BYTES,
@@ -142,8 +143,9 @@ function startBucketThread(data: BucketThreadData): BucketThread {
  * follows an imported `Worker` all the same, and bundles whatever its script may be.
  */
 function threadScript(): string {
-  // What esbuild bundles as CommonJS has no address of a module.
-  const own = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  // What esbuild bundles as CommonJS has no address of a module; that of webpack is where this script was then.
+  const address = import.meta.url === undefined ? __filename : fileURLToPath(import.meta.url);
+  const own = import.meta.filename ?? address;
   const beside = join(dirname(own), "bucket-thread.js");
   if (existsSync(beside)) return beside;
   const name = "brooklet/bucket-thread";

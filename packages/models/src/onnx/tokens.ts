@@ -1,11 +1,10 @@
 /** Text → token ids, as the tokenizer of a model says, cut to what the model takes. */
 import { readFileSync } from "node:fs";
-import process from "node:process";
 import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
 import { beginningOf, cutOf, type Description } from "./beginning.ts";
 import { FirstPieces, type PieceModel } from "./first-pieces.ts";
-import { noTokenizers, ownFile, TOKENIZERS } from "./runtime.ts";
+import { noTokenizers, requireOf, TOKENIZERS } from "./runtime.ts";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
@@ -111,8 +110,7 @@ export class Tokens {
 /** The library's class, loaded when a model needs it: it is an optional package, which no bundler may look for either. */
 function tokenizerClass(): typeof Tokenizer {
   try {
-    const require = process.getBuiltinModule("node:module").createRequire(ownFile());
-    return (require(TOKENIZERS) as { readonly Tokenizer: typeof Tokenizer }).Tokenizer;
+    return (requireOf(TOKENIZERS)(TOKENIZERS) as { readonly Tokenizer: typeof Tokenizer }).Tokenizer;
   } catch (cause) {
     throw new ServiceError("BAD_REQUEST", noTokenizers(), { cause });
   }
