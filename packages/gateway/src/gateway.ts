@@ -32,7 +32,7 @@ export interface GatewayBindings {
 
 /** A gateway. */
 export interface Gateway {
-  /** The routes. Mounted elsewhere, they see paths as that platform's `Request` has them: with `..` collapsed. */
+  /** The routes, from the root on: at a path of another application it is `fetch` that is mounted. There they see paths as that platform's `Request` has them: with `..` collapsed. */
   readonly app: Hono<{ Bindings: GatewayBindings }>;
   /**
    * Answers like the platform's `fetch`, in process. A URL given as text is taken as it stands: `..`, also written
