@@ -1,5 +1,5 @@
 /**
- * Projects that have an early release of a library which an entry of `brooklet` is for: the packages are installed beside it, the entry
+ * Projects that have an early release of a library which an entry of `brooklet` is for, or one that is newer than the workspace's: the packages are installed beside it, the entry
  * serves it, and types fit. What a peer's range leaves out, npm installs nothing beside, also where nobody uses the entry. The releases
  * of the workspace are tried by the tests of packages/adapters, those of vitest by vitest-versions.test.ts.
  */
@@ -104,12 +104,27 @@ console.log(JSON.stringify(root.textContent));
 process.exit(0);
 `;
 
+/** A server of the protocol as an agent of OpenAI's library is given it. */
+const AGENTS = `import { Agent, getAllMcpTools, MCPServerStreamableHttp } from "@openai/agents";
+import { listenMcp } from "brooklet/mcp";
+${MAIL}const { url } = await listenMcp({ client: db, group: "alice", schema: mail }, 0);
+const server = new MCPServerStreamableHttp({ url, name: "mail" });
+await server.connect();
+const agent = new Agent({ name: "assistant", mcpServers: [server] });
+const tools = (await getAllMcpTools([server])).map(({ name }) => name).join(" ");
+const found = await server.callTool("search", { query: "invoice" });
+console.log(JSON.stringify([tools, /m1/.test(JSON.stringify(found)), agent.mcpServers.length]));
+process.exit(0);
+`;
+
 const FOUND = [["m1"], 3, 1, "Error: nobody waits", ["m1", "m2"]];
 const ASSISTED = ["search get retrieve remember forget", true, true];
 
 test.each<readonly [library: string, beside: readonly string[], program: string, said: unknown]>([
   ["@langchain/core@0.3.0", [], LANGCHAIN, FOUND],
   ["@langchain/core@1.0.0", [], LANGCHAIN, FOUND],
+  ["@langchain/core@1.4.0", [], LANGCHAIN, FOUND],
+  ["@openai/agents@0.20.0", ["@modelcontextprotocol/sdk@1.32.2", "zod@4"], AGENTS, ["search get retrieve", true, 1]],
   ["@modelcontextprotocol/sdk@1.25.0", [], MCP, [...ASSISTED, ...ASSISTED, "search get retrieve", true, true]],
   ["react@17.0.0", ["react-dom@17.0.0", "@types/react@17", "@types/react-dom@17", "happy-dom@20"], REACT, "Lunch"],
 ])("%s is beside the packages, and is served", async (library, beside, program, said) => {

@@ -93,6 +93,22 @@ export async function typeProblems(
   return declarations > 0 ? problems : ["no declaration of this house was looked at"];
 }
 
+/** What the command of a compiler says of a configuration in a project; empty if that is nothing. */
+export function complaintsOf(project: string, compiler: string, config: string): string {
+  try {
+    execFileSync(process.execPath, [compiler, "--project", config], { cwd: project, encoding: "utf8" });
+    return "";
+  } catch (error) {
+    return ofThisHouse((error as { readonly stdout: string }).stdout);
+  }
+}
+
+/** Complaints without those of other people's declarations, which are theirs to mend; each is a line and the indented ones after it. */
+function ofThisHouse(printed: string): string {
+  const complaints = printed.split(/\n(?=\S)/);
+  return complaints.filter((text) => !/^node_modules\/(?!brooklet|@brooklet)/.test(text)).join("\n");
+}
+
 /** The JavaScript of a program, as TypeScript's own stripping makes it. */
 export function stripped(project: string, text: string): string {
   const script = `const ts = require("typescript");

@@ -1,14 +1,23 @@
 /**
  * The declarations of the tarballs under every TypeScript from 5.4 on: each is installed from the registry (or npm's cache) and
  * checks the programs of the READMEs, and all declarations of this house that they and the entries for servers reach. What
- * other people's declarations need of a compiler is theirs to say. Version 6.0 is that of installed.test.ts.
+ * other people's declarations need of a compiler is theirs to say. Version 6.0 is that of installed.test.ts. Version 7.0, the one of this
+ * repository, has no interface for programs: what its command prints is read.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { emptyProject, npm } from "./install.ts";
 import { publishedPackages } from "./packages.mjs";
-import { type Checked, checked, compilerOptions, programOf, type Resolution } from "./programs.ts";
+import {
+  type Checked,
+  COMPILER,
+  checked,
+  compilerOptions,
+  complaintsOf,
+  programOf,
+  type Resolution,
+} from "./programs.ts";
 
 const project = inject("project");
 const compilers = join(inject("scratch"), "compilers");
@@ -64,4 +73,10 @@ describe.each(VERSIONS)("TypeScript %s", (version) => {
       expect(problems).toEqual([expect.stringMatching(/^of-wrong\.ts: .*number/)]);
     }
   });
+});
+
+test.each(RESOLUTIONS)("TypeScript 7.0 takes the programs under %s, and refuses the wrong one", (resolution) => {
+  expect(complaintsOf(project, COMPILER, `tsconfig.of-${resolution}.json`)).toMatch(
+    /^of-wrong\.ts\(.*number[^\n]*\s*$/,
+  );
 });
