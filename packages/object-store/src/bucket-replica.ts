@@ -93,23 +93,9 @@ export class BucketReplica implements Replica {
   #capturedSchemas = 0;
   #nextDirectory: Directory | undefined;
   #removing: Promise<void> = Promise.resolve();
-  /** Files that were asked to be stored and are not yet, and those that were asked for more than once: the same may come again, however late. */
-  readonly #storing = new Set<string>();
-  readonly #repeated = new Set<string>();
-  /** Those of them that were removed. */
-  readonly #gone = new Set<string>();
 
   constructor(options: BucketReplicaOptions) {
-    const { files } = options;
-    const put: ObjectFiles["put"] = async (name, bytes) => {
-      if (this.#storing.has(name)) this.#repeated.add(name);
-      this.#storing.add(name);
-      await files.put(name, bytes);
-      this.#storing.delete(name);
-    };
-    const { read, remove, names } = files;
-    const asked = { read: read.bind(files), remove: remove.bind(files), names: names.bind(files) };
-    this.#options = { ...options, files: { ...asked, put } };
+    this.#options = options;
   }
 
   /** The database; throws if nothing was begun. */
@@ -394,14 +380,8 @@ export class BucketReplica implements Replica {
     for (const name of this.#removable) {
       // What a snapshot of the store names goes with it.
       if (!kept.has(name)) await again(() => files.remove(name));
-      if (this.#repeated.delete(name)) this.#gone.add(name);
       this.#removable.delete(name);
     }
-  }
-
-  /** Whether a file of this process was removed, and may have come again since. */
-  isGone(name: string): boolean {
-    return this.#gone.has(name);
   }
 
   /** Forgets everything, and lets go of the database. */

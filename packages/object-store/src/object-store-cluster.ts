@@ -273,14 +273,12 @@ export class ObjectStoreCluster implements Cluster {
     for (const [number, { log, replica }] of this.#buckets) {
       if (this.#closing !== undefined) break;
       const prefix = `file/${number}/`;
-      const own = `${prefix}${this.#writer}-`;
       await replica.removeLeft();
       removed += await removeStrayFiles({
         files: store.files,
         log,
         replica,
         prefix,
-        own,
         held: () => this.#held.of(number),
         again,
       });

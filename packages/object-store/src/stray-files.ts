@@ -1,8 +1,9 @@
 /**
- * Files of a bucket that nothing names: a server that was killed stored them, and never what would have named them. What is there when
- * it is looked may still come to be named by its writer, if that one owns the bucket; so the owner looks, stores a snapshot,
- * and has it proven that it owned the bucket all the while: who wrote it before cannot name anything any more, neither in the log nor in
- * a snapshot of its own.
+ * Files of a bucket that nothing names: a server that was killed, or lost the bucket, stored them, and never what would have named them;
+ * or they came when their server had given them up. What is there when it is looked may still come to be named by its writer, if that one
+ * owns the bucket; so the owner looks, stores a snapshot, and has it proven that it owned the bucket all the while: who wrote it before
+ * cannot name anything any more, neither in the log nor in a snapshot of its own. What the owner itself stored before it looked was
+ * submitted before that snapshot was taken, or is of one before it: it is named by then, or never will be.
  */
 import type { BucketLog } from "./bucket-log.ts";
 import type { BucketReplica } from "./bucket-replica.ts";
@@ -14,9 +15,8 @@ export interface StrayFilesOptions {
   readonly files: ObjectFiles;
   readonly log: BucketLog;
   readonly replica: BucketReplica;
-  /** What the names of the bucket's files begin with, and those of this process's own. */
+  /** What the names of the bucket's files begin with. */
   readonly prefix: string;
-  readonly own: string;
   /** Files of the bucket that snapshots of the store name; nothing: that is not known. */
   readonly held: () => Promise<ReadonlySet<string> | undefined>;
   readonly again: Again;
@@ -28,15 +28,14 @@ export async function removeStrayFiles({
   log,
   replica,
   prefix,
-  own,
   held,
   again,
 }: StrayFilesOptions): Promise<number> {
   const { epoch } = log;
   if (!log.isOwner) return 0;
-  // What is under way here is named by and by, and removed where it turns out to be of no use; a request that is late may bring it again.
-  const isFinal = (name: string): boolean => !name.startsWith(own) || replica.isGone(name);
-  const found = (await namesBelow(files, prefix, again)).filter(isFinal);
+  const there = await namesBelow(files, prefix, again);
+  const known = await replica.named();
+  const found = there.filter((name) => !known.has(name));
   if (found.length === 0) return 0;
   await log.collect();
   const named = await replica.named();

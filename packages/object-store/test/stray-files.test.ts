@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStoreCluster } from "../src/object-store-cluster.ts";
+import { S3Error } from "../src/s3.ts";
 import { NOTE, openCluster, packageOf, put, search } from "./setting.ts";
 
 const GROUPS = 6;
@@ -97,4 +98,41 @@ test("a file that was removed, and comes again by a request that was late, goes 
   memory.files.set(name, bytes);
   expect(await cluster.removeStrayFiles()).toBe(1);
   expect(memory.files.has(name)).toBe(false);
+});
+
+test.each([
+  ["a segment", 1],
+  ["a page of a snapshot", 2],
+])("a file of %s that its server gave up, and that comes late, goes though that server lives", async (_, skipped) => {
+  const memory = new ObjectMemory();
+  const store = memoryObjectStore(memory);
+  let late: readonly [name: string, bytes: Uint8Array] | undefined;
+  let left = Number.POSITIVE_INFINITY;
+  const faulty: typeof store.files.put = async (name, bytes) => {
+    left -= 1;
+    if (left === 0) late = [name, bytes.slice()];
+    if (left === 0) throw new Error("no answer");
+    // Its keys have ended meanwhile, and are given anew.
+    if (left === -1) throw new S3Error("answered 403: <Error><Code>ExpiredToken</Code></Error>", 403);
+    await store.files.put(name, bytes);
+  };
+  const { cluster } = await openCluster({ ...store, files: { ...store.files, put: faulty } }, { buckets: 1 });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await fill(cluster, 1);
+  left = skipped;
+  await put(cluster, "g0", "another", { title: "note", seen: 1 });
+  await cluster.maintain("g:g0").catch(() => undefined);
+  await cluster.erase("g:g5").catch(() => undefined);
+  if (late === undefined) throw new Error("nothing was stored");
+  const [name, bytes] = late;
+  expect(memory.files.has(name)).toBe(false);
+  const before = await counted(cluster);
+  await cluster.maintain("g:g0");
+  memory.files.set(name, bytes);
+  expect(await cluster.removeStrayFiles()).toBeGreaterThanOrEqual(1);
+  expect(memory.files.has(name)).toBe(false);
+  expect(await cluster.removeStrayFiles()).toBe(0);
+  expect(await counted(cluster)).toEqual(before);
+  const { cluster: other } = await openCluster(memoryObjectStore(memory));
+  expect(await counted(other)).toEqual(before);
 });
