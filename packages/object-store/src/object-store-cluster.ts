@@ -24,14 +24,17 @@ import { deployOn, makeRounds, makeTurns, type Settling, settle, writtenByAll } 
 import { type LoggedPartitions, partitionsOf } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
 import {
+  beforeOf,
   begunInTime,
   certain,
   closeBucket,
   closeInTime,
+  isInvalid,
   isOutdated,
   meaningOf,
   Refusals,
   stepInTime,
+  toldOf,
   unlessFenced,
 } from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
@@ -235,12 +238,12 @@ export class ObjectStoreCluster implements Cluster {
   };
 
   /** One after the other here, and of several gateways one at a time. */
-  deploy: Cluster["deploy"] = (...asked) => this.#deploying(() => this.#deploy(...asked));
+  deploy: Cluster["deploy"] = (...asked) => toldOf(this.#deploying(() => this.#deploy(...asked)));
 
   checkDeployment: Cluster["checkDeployment"] = (applicationPackage) =>
-    this.#look().then(() => this.#inner.checkDeployment(applicationPackage));
+    toldOf(this.#look().then(() => this.#inner.checkDeployment(applicationPackage)));
 
-  applicationNumber: Cluster["applicationNumber"] = () => this.#look().then(() => this.#number);
+  applicationNumber: Cluster["applicationNumber"] = () => toldOf(this.#look().then(() => this.#number));
 
   async #deploy(applicationPackage: Uint8Array, base?: number): Promise<DeployReport> {
     const deploy = (on?: number): Promise<DeployReport> => this.#inner.deploy(applicationPackage, on);
@@ -362,13 +365,7 @@ export class ObjectStoreCluster implements Cluster {
     for (const { log } of shared) if (!log.isOwner) await log[wanted]();
     const held = await this.#hold(shared, keys);
     try {
-      const before = shared.map(({ log }) => ({
-        log,
-        epoch: log.epoch,
-        won: log.won,
-        submitted: log.submitted,
-        followed: log.followed,
-      }));
+      const [before, number] = [shared.map(beforeOf), this.#number];
       try {
         const result = await work();
         const unwritten = before.filter(({ log, submitted }) => kind !== "write" || log.submitted === submitted);
@@ -377,6 +374,9 @@ export class ObjectStoreCluster implements Cluster {
         for (const { log } of shared) await log.confirmed();
         await Promise.all(proofs);
         if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied");
+        // What is wrong here may be right by what another gateway has deployed.
+        const isBehind = isInvalid(result) && ((await this.#takeNewest())?.number ?? 0) !== number;
+        if (isBehind && unwritten.length > 0) throw new Fenced("not_applied");
         // Who owns a bucket no more may have refused for that alone, or by an application that is none any more.
         if (kind === "write" && unwritten.some(({ log }) => !log.isOwner)) throw new Fenced("not_applied");
         // What another wrote until this was asked was not here yet when it was read.

@@ -1,14 +1,25 @@
 /** What a caller is told where a bucket was taken over, or the store took too long: above all, whether anything was done; and how a cluster is closed. */
 import { ServiceError } from "@brooklet/core";
-import type { GateKind } from "@brooklet/partition";
+import { type GateKind, serviceError } from "@brooklet/partition";
 import { StoreError } from "@brooklet/store";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
 import { type BucketReplica, Outdated } from "./bucket-replica.ts";
 import type { ObjectFiles } from "./object-store.ts";
 import { type Again, RefusedError } from "./store-records.ts";
 
+/** A log as it was before work was begun. */
+export interface Before extends Pick<BucketLog, "epoch" | "won" | "submitted" | "followed"> {
+  readonly log: BucketLog;
+}
+
+/** The log of a bucket as it is now. */
+export function beforeOf({ log }: { readonly log: BucketLog }): Before {
+  const { epoch, won, submitted, followed } = log;
+  return { log, epoch, won, submitted, followed };
+}
+
 /** What is certain of work in which a bucket was taken over, or refused: nothing, if something of this gateway was won since it began. */
-export function certain(error: unknown, before: readonly { readonly log: BucketLog; readonly won: number }[]): Error {
+export function certain(error: unknown, before: readonly Before[]): Error {
   if (error instanceof RefusedError) return error;
   const isUnknown = error instanceof Fenced && error.outcome === "unknown";
   return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
@@ -84,6 +95,22 @@ export function meaningOf(error: unknown): unknown {
     return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
   }
   return error;
+}
+
+/** What comes of the work of an operator, who is told in words what a failure of the store means. */
+export async function toldOf<Result>(work: Promise<Result>): Promise<Result> {
+  return await work.catch((error: unknown) => {
+    const meaning = meaningOf(error);
+    if (!(meaning instanceof StoreError)) throw meaning;
+    const { code, status, number, message: said } = serviceError(meaning);
+    const message = meaning instanceof RefusedError ? meaning.message : said;
+    throw new ServiceError({ code, status, number, message, cause: meaning });
+  });
+}
+
+/** Whether what comes of an operation is that it is wrong, by the application that is served. */
+export function isInvalid(result: unknown): boolean {
+  return typeof result === "object" && result !== null && (result as { readonly status?: unknown }).status === 400;
 }
 
 /** What a store refuses, until it takes what is written to it. */

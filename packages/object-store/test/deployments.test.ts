@@ -160,3 +160,20 @@ test("a deployment that could not be stored in time is in nobody's way when the 
   await put(cluster, "alice", "1", { title: "a note", seen: [5] });
   expect(await get(cluster, "alice", "1")).toEqual({ title: "a note", seen: [5] });
 });
+
+test("a field that was deployed is there at once, whichever gateway is asked to write it", async () => {
+  const still = { surroundings: { ...nodeSurroundings, every: () => () => undefined } };
+  const memory = new ObjectMemory();
+  const { cluster: one } = await openCluster(memoryObjectStore(memory), still);
+  await one.deploy(packageOf({ note: NOTE }));
+  const { cluster: two, problems } = await openCluster(memoryObjectStore(memory), still);
+  await put(two, "alice", "1", { title: "note", seen: 1 });
+  await one.deploy(
+    packageOf({ note: NOTE.replace("field seen", "field tag type int { indexing: summary } field seen") }),
+  );
+  expect(await put(two, "alice", "1", { title: "note", seen: 1, tag: 5 })).toBe(200);
+  expect(await get(one, "alice", "1")).toMatchObject({ tag: 5 });
+  // What is wrong by both is refused.
+  await expect(put(two, "alice", "1", { other: 5 })).rejects.toMatchObject({ status: 400, outcome: "not_applied" });
+  expect(problems).toEqual([]);
+});

@@ -100,3 +100,15 @@ test("a write whose answer was lost before it was refused is not known to be don
   delete state.code;
   expect(await get(cluster, "alice", "1")).toEqual({ title: "second", seen: 2 });
 });
+
+test("a deployment that is refused by the store is told as every other request", async () => {
+  const { cluster, state } = await refusable();
+  state.code = "ExpiredToken";
+  const other = packageOf({
+    note: NOTE.replace("field seen", "field more type int { indexing: attribute } field seen"),
+  });
+  const refused = { code: "STORE_FAILED", status: 500, message: expect.stringContaining("refuses what it is asked") };
+  await expect(cluster.deploy(other)).rejects.toMatchObject(refused);
+  await expect(cluster.checkDeployment(other)).rejects.toMatchObject(refused);
+  await expect(cluster.applicationNumber()).rejects.toMatchObject(refused);
+});
