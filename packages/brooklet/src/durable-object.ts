@@ -118,6 +118,8 @@ interface Opened {
   readonly core: DeployedCore;
   readonly objects: OwnObjects;
   users: number;
+  /** Something is not stored that was. */
+  isLost: boolean;
   /** Close the databases that are open of it. */
   readonly ends: Set<(reason?: BrookletError) => Promise<void>>;
 }
@@ -126,18 +128,44 @@ const opened = new WeakMap<ObjectStorage, Opened>();
 
 function opening(storage: ObjectStorage, onProblem: (problem: unknown) => void): Opened {
   let known = opened.get(storage);
-  if (known === undefined || known.objects.isGone) {
+  if (known === undefined || known.isLost || known.objects.isGone) {
     // What is open of what was deleted would write over what comes now.
     void endAll(known);
-    const connection = durableObject(storage);
+    const made = (): Opened => now;
+    const connection = withoutLoss(durableObject(storage), () => {
+      made().isLost = true;
+      void endAll(made(), new BrookletError("CLOSED", LOST));
+    });
     refuseForeign(connection);
     const core = cores.open();
     const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
-    known = { core, objects, users: 0, ends: new Set() };
+    const now: Opened = { core, objects, users: 0, isLost: false, ends: new Set() };
+    known = now;
     opened.set(storage, known);
   }
   known.users += 1;
   return known;
+}
+
+const LOST =
+  "Tables of the database are gone that were there: a transaction() that awaited its calls was rolled back, or deleteAll() was called; open it again";
+
+/** Tells where a table of ours is not there any more, and with it what is in memory is not true. */
+function withoutLoss(connection: SqlConnection, onLost: () => void): SqlConnection {
+  const demand = <Result>(work: () => Result): Result => {
+    try {
+      return work();
+    } catch (error) {
+      if (!/no such table: brooklet_/.test(String(error))) throw error;
+      onLost();
+      throw new StoreError("closed", LOST, error);
+    }
+  };
+  return {
+    ...connection,
+    all: (statement, ...bindings) => demand(() => connection.all(statement, ...bindings)),
+    run: (statement, ...bindings) => demand(() => connection.run(statement, ...bindings)),
+  };
 }
 
 /** What its owner made with a name of ours. SQLite tells names of tables apart by no capitals, and all of ours are strict. */

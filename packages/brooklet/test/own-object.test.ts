@@ -1,4 +1,5 @@
 /** A database in an object, over a stand-in of its storage: opened more than once, and again where that failed. */
+import Database from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { BrookletError, int, openIn, schema, text, timestamp } from "../src/durable-object.ts";
 import { StandInStorage } from "./object-storage.ts";
@@ -172,6 +173,30 @@ test("an object whose owner deleted all that is stored is opened anew, with noth
   const third = await openIn(storage, { schemas: [note] });
   await third.group("me").put(note, "3", { body: "red", n: 3 });
   expect([await second.group("me").count(note), await third.group("me").count(note)]).toEqual([2, 2]);
+  await Promise.all([second.close(), third.close()]);
+});
+
+test("an object whose first write was rolled back by its owner says so, and is opened anew without it", async () => {
+  const sqlite = new Database(":memory:");
+  const storage = new StandInStorage(sqlite);
+  const first = await openIn(storage, { schemas: [note] });
+  const beside = await openIn(storage, { schemas: [note] });
+  sqlite.exec("BEGIN");
+  await first.group("me").put(note, "1", { body: "red", n: 1 });
+  sqlite.exec("ROLLBACK");
+  const lost = { code: "CLOSED", outcome: "not_applied", message: expect.stringContaining("was rolled back") };
+  await expect(first.group("me").put(note, "2", { body: "red", n: 2 })).rejects.toMatchObject(lost);
+  await expect(first.group("me").get(note, "1")).rejects.toMatchObject(lost);
+  await expect(beside.group("me").count(note)).rejects.toMatchObject(lost);
+  const second = await openIn(storage, { schemas: [note] });
+  expect(await second.group("me").get(note, "1")).toBeUndefined();
+  await second.group("me").put(note, "2", { body: "red", n: 2 });
+  await Promise.all([first.close(), beside.close()]);
+  const third = await openIn(storage, { schemas: [note] });
+  expect([await second.group("me").count(note), await third.group("me").count(note)]).toEqual([1, 1]);
+  const names: string[] = [];
+  for await (const name of third.groups()) names.push(name);
+  expect(names).toEqual(["me"]);
   await Promise.all([second.close(), third.close()]);
 });
 
