@@ -90,9 +90,14 @@ export class Servers {
     await Promise.all(this.relays.map((_, index) => this.begin(index)));
   }
 
+  /** Those that run. */
+  get running(): readonly Gateway[] {
+    return this.#gateways.filter((gateway) => gateway !== undefined);
+  }
+
   /** One that runs, or did a moment ago. */
   any(random: Random): Gateway {
-    const there = this.#gateways.filter((gateway) => gateway !== undefined);
+    const there = this.running;
     return there[random(there.length)] as Gateway;
   }
 
@@ -119,6 +124,22 @@ export class Servers {
   }
 }
 
+/** What lies between a server and the store: a relay is one. */
+export interface Line {
+  cut(): void;
+  hold(): void;
+  mend(): void;
+  abandon(): Late;
+}
+
+/** Servers that something may befall. */
+export interface Troubled {
+  readonly relays: readonly Line[];
+  signal(index: number, name: "SIGSTOP" | "SIGCONT"): void;
+  kill(index: number): Promise<void>;
+  begin(index: number): Promise<void>;
+}
+
 /** Of 16 that go wrong so many are of each kind. */
 const KINDS = [
   "kills",
@@ -143,8 +164,8 @@ const KINDS = [
 export class Trouble {
   readonly #random: Random;
   readonly #pace: Pace;
-  readonly #servers: Servers;
-  readonly #store: Running;
+  readonly #servers: Troubled;
+  readonly #store: Pick<Running, "kill" | "start">;
   readonly #fork: () => Promise<void>;
   readonly #late: { readonly at: number; readonly life: number; readonly late: Late }[] = [];
   #life = 0;
@@ -165,7 +186,13 @@ export class Trouble {
     lateLives: 0,
   };
 
-  constructor(random: Random, pace: Pace, servers: Servers, store: Running, fork: () => Promise<void>) {
+  constructor(
+    random: Random,
+    pace: Pace,
+    servers: Troubled,
+    store: Pick<Running, "kill" | "start">,
+    fork: () => Promise<void>,
+  ) {
     this.#random = random;
     this.#pace = pace;
     this.#servers = servers;
@@ -199,7 +226,7 @@ export class Trouble {
   async #happen(kind: (typeof KINDS)[number]): Promise<void> {
     this.reached[kind] += 1;
     const index = this.#random(this.#servers.relays.length);
-    const relay = this.#servers.relays[index] as Relay;
+    const relay = this.#servers.relays[index] as Line;
     if (kind === "forks") return await this.#fork();
     if (kind === "storeKills") {
       await this.#store.kill();
@@ -227,13 +254,13 @@ export class Trouble {
     relay.mend();
   }
 
-  async #holdSome(relay: Relay): Promise<void> {
+  async #holdSome(relay: Line): Promise<void> {
     relay.hold();
     await this.#soon(10);
   }
 
   /** What is held arrives when others have gone on, perhaps when all servers are others. */
-  #abandon(relay: Relay): void {
+  #abandon(relay: Line): void {
     this.#late.push({ at: this.#pace.steps + this.#random(100), life: this.#life, late: relay.abandon() });
   }
 

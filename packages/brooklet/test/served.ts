@@ -98,12 +98,13 @@ export interface Answered {
 /** Sends a request; rejects if it is not answered. */
 export type Asking = (method: string, path: string, body?: unknown, headers?: OutgoingHttpHeaders) => Promise<Answered>;
 
-/** A client of the server at `port`, with connections of its own; idle ones keep no process alive. A body that is no text is sent as JSON. */
+/** A client of the server at `port`, with connections of its own; idle ones keep no process alive. A body that is neither text nor bytes is sent as JSON. */
 export function asking(port: number): Asking {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   return (method, path, body, headers = {}) =>
     new Promise((resolve, reject) => {
-      const content = body === undefined || typeof body === "string" ? body : JSON.stringify(body);
+      const isPlain = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+      const content = isPlain ? body : JSON.stringify(body);
       const type = content === undefined ? {} : { "content-type": "application/json" };
       const options = { host: "127.0.0.1", port, agent, method, path, headers: { ...type, ...headers } };
       const request = sendRequest(options, (incoming) => {
