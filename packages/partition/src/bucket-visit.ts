@@ -5,7 +5,7 @@
  */
 
 import { type Engine, type PageFormat, type PartitionPage, Reader, WANTS_EMBEDDINGS } from "@brooklet/core";
-import type { Bucket } from "@brooklet/store";
+import { type Bucket, concatenate } from "@brooklet/store";
 import type { Gone } from "./cancellation.ts";
 import { clock } from "./clock.ts";
 import type {
@@ -450,17 +450,6 @@ function idsOf(page: PartitionPage): string[] {
 /** Pages of a visit as one body. */
 export function joinedBodies(parts: readonly Uint8Array[], format: Visit["format"]): Uint8Array {
   const separator = format === "json" || format === "tail" ? COMMA : NOTHING;
-  const [first] = parts;
-  if (parts.length <= 1) return first ?? NOTHING;
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, separator.length * (parts.length - 1)));
-  let at = 0;
-  for (const part of parts) {
-    if (at > 0) {
-      whole.set(separator, at);
-      at += separator.length;
-    }
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
+  const [first = NOTHING, ...others] = parts;
+  return others.length === 0 ? first : concatenate([first, ...others.flatMap((part) => [separator, part])]);
 }

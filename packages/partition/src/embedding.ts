@@ -11,6 +11,7 @@ import {
   ServiceError,
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
+import { concatenate } from "@brooklet/store";
 import { afterDamaged, isFailure, MassCount } from "./bucket-visit.ts";
 import type {
   Caller,
@@ -194,16 +195,6 @@ async function updateEmbedded(
     await turn;
   }
   return await apply(false);
-}
-
-function concatenate(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
 }
 
 /**

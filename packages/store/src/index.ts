@@ -21,6 +21,7 @@ export {
   replacePartition,
   storedPartition,
 } from "./one-partition-store.ts";
+export { concatenate } from "./packed-row.ts";
 export {
   allSegments,
   type NextNumbers,

@@ -5,10 +5,10 @@
  *
  * The table has a number and bytes: 0 is what is known of the partition, together with the operations that were its first write until
  * they are folded, then come the other operations of the tail, the segments (a header with the liveness it began with, and the
- * liveness once that has changed), and the blocks of the segments.
+ * liveness once that has changed), and the blocks of the segments, each with what is too long of its header behind them.
  */
 import { type About, encodeAbout, FORMAT, readHead } from "./one-partition-head.ts";
-import { countOfRow, type PackedRow, packRows, unpackRow } from "./packed-row.ts";
+import { concatenate, countOfRow, type PackedRow, packRows, unpackRow } from "./packed-row.ts";
 import type { PartitionStoreOptions } from "./partition-store.ts";
 import {
   type BlockReceiver,
@@ -31,6 +31,8 @@ import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
 /** Bytes of a row of several things: the more, the fewer rows are written, and the more is read for one of them. */
 const ROW_BYTES: number = 128 << 10;
+/** What a row of a segment has of its header: platforms take values of two megabytes, and long words make it longer. */
+const HEADER_BYTES: number = 1 << 20;
 /** The only partition has this number. */
 const NUMBER = 1;
 const ABOUT = 0;
@@ -384,11 +386,19 @@ export class OnePartitionStore implements Partitions {
   #segments(): StoredSegment[] {
     const rows = this.#rows(SEGMENTS, BLOCKS - 1);
     const changed = new Map(rows.filter(({ id }) => id % 2 === 1).map(({ id, bytes }) => [id, bytes]));
-    return headersIn(rows).map(({ number, header, liveness: atFirst }) => {
+    return headersIn(rows).map(({ number, header, more, liveness: atFirst }) => {
       const liveness = changed.get(livenessId(number)) ?? atFirst;
       if (liveness === undefined) throw new StoreError("damaged", `the liveness of segment ${number} is missing`);
-      return { number, header, liveness };
+      return { number, header: more === 0 ? header : this.#whole(number, header, more), liveness };
     });
+  }
+
+  /** A header with what of it stands behind the blocks of its segment. */
+  #whole(segment: number, begin: Uint8Array, more: number): Uint8Array {
+    const end = blockId(segment + 1, 0);
+    const rows = this.#rows(end - more, end - 1);
+    if (rows.length !== more) throw missing(end - more);
+    return concatenate([begin, ...rows.flatMap(({ bytes }) => unpackRow(bytes))]);
   }
 
   #headers(): readonly HeaderRow[] {
@@ -398,9 +408,14 @@ export class OnePartitionStore implements Partitions {
   #addSegment({ number, schema, header, liveness, blocks }: StoredChange["newSegments"][number]): void {
     if (blocks.length > BLOCKS_PER_SEGMENT) throw new RangeError(`a segment of ${blocks.length} blocks`);
     // The liveness has a row of its own once it changes: until then that would be a row more to write, and one to remove.
-    const things = [new TextEncoder().encode(schema), header, liveness];
-    for (const row of packRows(headerId(number), things, Number.POSITIVE_INFINITY))
-      this.#sql.run(this.#statements.write, row.first, row.bytes);
+    const things = [new TextEncoder().encode(schema), header.subarray(0, HEADER_BYTES), liveness];
+    const more: Uint8Array[] = [];
+    for (let at = HEADER_BYTES; at < header.length; at += HEADER_BYTES)
+      more.push(header.subarray(at, at + HEADER_BYTES));
+    if (more.length > 0) things.push(Uint8Array.of(more.length));
+    const rows = packRows(headerId(number), things, Number.POSITIVE_INFINITY);
+    rows.push(...packRows(blockId(number + 1, 0) - more.length, more, 0));
+    for (const row of rows) this.#sql.run(this.#statements.write, row.first, row.bytes);
     for (const row of packRows(blockId(number, 0), blocks, ROW_BYTES))
       this.#sql.run(this.#statements.write, row.first, row.bytes);
   }
@@ -431,6 +446,8 @@ interface HeaderRow {
   readonly number: number;
   readonly schema: string;
   readonly header: Uint8Array;
+  /** How many rows have the rest of it. */
+  readonly more: number;
   /** As it was when the segment was written. */
   readonly liveness: Uint8Array | undefined;
 }
@@ -440,9 +457,10 @@ function headersIn(rows: readonly Row[]): readonly HeaderRow[] {
   return rows
     .filter(({ id }) => id % 2 === 0)
     .map(({ id, bytes }) => {
-      const [schema, header, liveness] = unpackRow(bytes);
+      const [schema, header, liveness, more] = unpackRow(bytes);
       if (schema === undefined || header === undefined) throw new StoreError("damaged", "a segment without its header");
-      return { number: (id - SEGMENTS) / 2, schema: new TextDecoder().decode(schema), header, liveness };
+      const number = (id - SEGMENTS) / 2;
+      return { number, schema: new TextDecoder().decode(schema), header, more: more?.[0] ?? 0, liveness };
     });
 }
 

@@ -29,17 +29,21 @@ export function packRows(first: number, things: readonly Uint8Array[], rowBytes:
 }
 
 function pack(things: readonly Uint8Array[]): Uint8Array {
-  const lengthsBytes = (things.length + 1) * LENGTH_BYTES;
-  const packed = new Uint8Array(things.reduce((sum, { length }) => sum + length, lengthsBytes));
-  const view = new DataView(packed.buffer);
-  view.setUint32(0, things.length, true);
-  let at = lengthsBytes;
-  things.forEach((thing, index) => {
-    view.setUint32((index + 1) * LENGTH_BYTES, thing.length, true);
-    packed.set(thing, at);
-    at += thing.length;
-  });
-  return packed;
+  const lengths = new DataView(new ArrayBuffer((things.length + 1) * LENGTH_BYTES));
+  lengths.setUint32(0, things.length, true);
+  things.forEach(({ length }, index) => void lengths.setUint32((index + 1) * LENGTH_BYTES, length, true));
+  return concatenate([new Uint8Array(lengths.buffer), ...things]);
+}
+
+/** Byte strings behind each other. */
+export function concatenate(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** How many things are in a row, of which at least the first four bytes are given. */
