@@ -67,6 +67,13 @@ export function startModules(modules: WorkerOptions, bindings: readonly string[]
   return new Miniflare(options);
 }
 
+/** Starts a Worker of a test twice, each in an isolate of its own, before the same objects. It has to be disposed of. */
+export function startBoth(modules: WorkerOptions, options: WorkerdOptions & { readonly second: string }): Miniflare {
+  const { workers, ...others } = workerdOptions(options);
+  const both = workers.map((one: WorkerOptions) => ({ ...one, ...modules }) as WorkerOptions);
+  return new Miniflare({ ...others, workers: [...both, door(["GROUP", "DIRECTORY", "REGISTRY"], classOf, FIRST)] });
+}
+
 /** The object of a binding that has a name. What it answers with is what JSON has, or bytes. */
 export function objectOf<Calls extends object>(workerd: Miniflare, binding: string, name: string): Calls {
   const call = async (verb: string, values: readonly unknown[]): Promise<unknown> => {

@@ -41,6 +41,7 @@ const KINDS = {
   tag: 3,
   deploy: 2,
   erase: 1,
+  fill: 4,
 } as const;
 type Kind = keyof typeof KINDS;
 
@@ -81,6 +82,12 @@ const MARK = /m\d+q/;
 /** What a failure of a server that has not itself to blame may be. */
 const FAILURES = ["UNAVAILABLE", "TIMED_OUT", "STORE_FAILED", "CLOSED", "OVERLOADED"];
 
+/** How a world is. */
+export interface WorldOptions {
+  /** Groups get so many documents that nobody touches, each of so many bytes, from time to time: large groups are split. */
+  readonly ballast?: { readonly documents: number; readonly bytes: number };
+}
+
 /** What clients know. */
 export class World {
   readonly #random: Random;
@@ -111,6 +118,7 @@ export class World {
     tag: 0,
     deploy: 0,
     erase: 0,
+    fill: 0,
     refused: 0,
     erased: 0,
     deployed: 0,
@@ -120,8 +128,13 @@ export class World {
     forks: 0,
   };
 
+  readonly #options: WorldOptions;
+  /** Documents of ballast that are there, by group. */
+  readonly #ballast = new Map<string, ReadonlySet<string>>();
+
   /** `any` gives whom to ask next. */
-  constructor(random: Random, any: () => Asking) {
+  constructor(random: Random, any: () => Asking, options: WorldOptions = {}) {
+    this.#options = options;
     this.#random = random;
     this.#any = any;
     for (const group of GROUPS)
@@ -129,6 +142,12 @@ export class World {
         this.#histories.set(idOf(group, name), new DocumentHistory());
         this.#states.set(idOf(group, name), [ABSENT]);
       }
+  }
+
+  /** Deploys the first application. */
+  async deployFirst(files: ReadonlyMap<string, string>): Promise<void> {
+    const answer = await this.#ask("POST", DEPLOY, zipped(files), [200], ZIP);
+    expect("text" in answer, JSON.stringify(answer)).toBe(true);
   }
 
   /** Documents that nobody touches later. */
@@ -139,7 +158,8 @@ export class World {
 
   /** One operation of one client. */
   async step(): Promise<void> {
-    const kinds = Object.entries(KINDS) as [Kind, number][];
+    const { ballast } = this.#options;
+    const kinds = (Object.entries(KINDS) as [Kind, number][]).filter(([of]) => of !== "fill" || ballast !== undefined);
     let chance = this.#random(kinds.reduce((sum, [, share]) => sum + share, 0));
     const [kind] = kinds.find(([, share]) => {
       chance -= share;
@@ -155,6 +175,7 @@ export class World {
       tag: () => this.#tag(),
       deploy: () => this.#deploy(),
       erase: () => this.#erase(this.#of(GROUPS)),
+      fill: () => this.#fill(this.#of(GROUPS)),
     };
     if ((await done[kind]()) !== false) this.counts[kind] += 1;
   }
@@ -265,7 +286,10 @@ export class World {
     const slices = this.#random(3) === 0 ? 1 + this.#random(3) : 0;
     const more = ["", "&includeRemoves=true", "&concurrency=3", "&stream=true"][this.#random(4)] ?? "";
     const where = group === undefined ? "?cluster=all" : `test/note/group/${group}?`;
-    const path = `/document/v1/${where}&timeout=20s&wantedDocumentCount=${1 + this.#random(12)}${more}`;
+    const { ballast } = this.#options;
+    const wanted = ballast === undefined ? 1 + this.#random(12) : 50 + this.#random(ballast.documents);
+    const path = `/document/v1/${where}&timeout=20s&wantedDocumentCount=${wanted}${more}`;
+    const there = (group === undefined ? GROUPS : [group]).map((of) => [of, this.#ballast.get(of)] as const);
     const begun = this.#now();
     const found: string[] = [];
     for (let slice = 0; slice < Math.max(slices, 1); slice += 1) {
@@ -278,6 +302,14 @@ export class World {
     const twice = found.filter((id, at) => found.indexOf(id) !== at && isSame(id));
     expect(twice, `documents seen twice by ${path}`).toEqual([]);
     const still = found.filter((id) => id.startsWith(idOf(STILL, "")));
+    const all = new Set(found);
+    for (const [of, ids = []] of there) {
+      if (this.#isErased(of, begun)) continue;
+      expect(
+        [...ids].filter((id) => !all.has(id)),
+        `ballast that ${path} lacks`,
+      ).toEqual([]);
+    }
     if (group === undefined || group === STILL) expect(still, path).toHaveLength(STILL_COUNT);
     // What a visit does not show was not there at some moment of it.
     for (const id of this.#idsOf(group === undefined ? GROUPS : [group]))
@@ -359,6 +391,7 @@ export class World {
       for (const id of this.#idsOf([group])) this.#record(id, { about, outcomes }, begun);
     };
     this.#erased.set(group, Number.POSITIVE_INFINITY);
+    this.#ballast.delete(group);
     const answer = await this.#ask("DELETE", `/brooklet/v1/groups/${group}`, undefined, [200]);
     if ("text" in answer) {
       record(true);
@@ -372,6 +405,21 @@ export class World {
     this.counts.unanswered += 1;
     this.#unanswered.push(() => record(false));
     return false;
+  }
+
+  /** A group becomes large, by documents that nobody touches. */
+  async #fill(group: string): Promise<boolean> {
+    const { documents, bytes } = this.#options.ballast as NonNullable<WorldOptions["ballast"]>;
+    const begun = this.#now();
+    const ids = Array.from({ length: documents }, (_, at) => idOf(group, `ballast${at}`));
+    const text = (): string => Array.from({ length: bytes >> 3 }, () => this.#random(2 ** 31).toString(36)).join("-");
+    const lines = ids.map((id) => JSON.stringify({ put: id, fields: { n: -1_000, mark: text() } }));
+    const answer = await this.#ask("POST", "/brooklet/v1/feed", lines.join("\n"), [200]);
+    if (!("text" in answer)) return false;
+    const { applied } = JSON.parse(answer.text) as { readonly applied?: number };
+    if (applied !== documents || this.#isErased(group, begun)) return false;
+    this.#ballast.set(group, new Set(ids));
+    return true;
   }
 
   /** An application with other fields. */
@@ -460,6 +508,7 @@ export class World {
     for (const group of GROUPS) {
       const begun = this.#now();
       await this.#surely("DELETE", `/brooklet/v1/groups/${group}`);
+      this.#ballast.delete(group);
       const operation = { about: "erased", outcomes: () => [ABSENT] };
       for (const id of this.#idsOf([group])) this.#record(id, operation, begun);
     }
