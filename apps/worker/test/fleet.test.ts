@@ -113,7 +113,7 @@ class Edge {
 }
 
 test(`two isolates before objects that end, and are split (seed ${SEED})`, {
-  timeout: 300_000 + STEPS * 1_500,
+  timeout: 600_000 + STEPS * 1_500,
 }, async () => {
   const random = randomFrom(SEED);
   const edge = new Edge();

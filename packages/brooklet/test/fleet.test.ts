@@ -44,7 +44,7 @@ const LIFE_STEPS = 150;
 const FAULT_STEPS = 15;
 const SKEW_MS = 4 * 60_000;
 const CLOCK = new URL("skewed-clock.mjs", import.meta.url).href;
-const timeout = 300_000 + STEPS * 200;
+const timeout = 600_000 + STEPS * 200;
 
 /** Servers, and what is known of their store. */
 interface Fleet {
