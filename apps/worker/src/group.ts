@@ -46,8 +46,10 @@ export class Group extends DurableObject<Env> implements GroupCalls {
   }
 
   get #group(): GroupObject {
-    if (this.#named === undefined) throw new Error("the object of a group was called without its name");
-    return this.#named;
+    if (this.#named !== undefined) return this.#named;
+    // An alarm woke it that did not tell its name. It ends, and whoever calls again has one made that is told.
+    this.ctx.abort("the object of a group was woken without its name");
+    throw new Error();
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {

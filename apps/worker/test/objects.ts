@@ -17,10 +17,12 @@ const DOOR = "objects";
 const HOST = "127.0.0.1";
 const SCRIPT = `export default {
   async fetch(request, env) {
-    const { binding, name, verb, values } = await request.json();
+    const { binding, name, isNameless, verb, values } = await request.json();
     const objects = env[binding];
+    const named = objects.idFromName(name);
+    const id = isNameless ? objects.idFromString(String(named)) : named;
     try {
-      const result = await objects.get(objects.idFromName(name))[verb](...values);
+      const result = await objects.get(id)[verb](...values);
       return Response.json(result instanceof Uint8Array ? { bytes: [...result] } : { result });
     } catch (error) {
       return Response.json({ failure: String(error) });
@@ -74,11 +76,16 @@ export function startBoth(modules: WorkerOptions, options: WorkerdOptions & { re
   return new Miniflare({ ...others, workers: [...both, door(["GROUP", "DIRECTORY", "REGISTRY"], classOf, FIRST)] });
 }
 
-/** The object of a binding that has a name. What it answers with is what JSON has, or bytes. */
-export function objectOf<Calls extends object>(workerd: Miniflare, binding: string, name: string): Calls {
+/** The object of a binding that has a name, which it may not be told. What it answers with is what JSON has, or bytes. */
+export function objectOf<Calls extends object>(
+  workerd: Miniflare,
+  binding: string,
+  name: string,
+  isNameless = false,
+): Calls {
   const call = async (verb: string, values: readonly unknown[]): Promise<unknown> => {
     const url = await workerd.unsafeGetDirectURL(DOOR);
-    const { result, bytes, failure } = await told(url, JSON.stringify({ binding, name, verb, values }));
+    const { result, bytes, failure } = await told(url, JSON.stringify({ binding, name, isNameless, verb, values }));
     if (failure !== undefined) throw new Error(failure);
     return bytes === undefined ? result : Uint8Array.from(bytes);
   };

@@ -84,3 +84,13 @@ test("what was acknowledged is there when an object is put out of memory again a
   expect(acknowledged.length).toBeGreaterThan((WRITERS * WRITES) / 2);
   expect((await reader.search(note, { text: "balloon", limit: 0 })).totalCount).toBe(stored.length);
 });
+
+test("an object that was woken without its name is made anew for whoever calls it by that", async () => {
+  const url = (await workerd.ready).origin;
+  const client = await connect({ url, schemas: [note] });
+  const group = client.group("woken");
+  await objectOf<{ coreBytes(): Promise<number> }>(workerd, "GROUP", "g:woken", true).coreBytes();
+  expect(await group.get(note, "1")).toBeUndefined();
+  await group.put(note, "1", { title: "red", n: 1 });
+  expect(await group.count(note)).toBe(1);
+});
