@@ -165,17 +165,15 @@ class Queue {
     this.#room?.();
   }
 
-  #add(bytes: Uint8Array): void {
-    this.#waiting.push({ number: this.#count, bytes, refusals: 0, isUnsure: false });
-    this.#waitingBytes += bytes.length + LINE_END.length;
-    this.#count += 1;
-  }
-
   async #read(input: AsyncIterable<Uint8Array>): Promise<void> {
     try {
       for await (const objects of splitBytes(input)) {
         if (this.#isOver) break;
-        for (const bytes of objects) this.#add(bytes);
+        for (const bytes of objects) {
+          this.#waiting.push({ number: this.#count, bytes, refusals: 0, isUnsure: false });
+          this.#waitingBytes += bytes.length + LINE_END.length;
+          this.#count += 1;
+        }
         this.#wake?.();
         while (this.#waitingBytes >= MOST_BYTES && !this.#isOver) {
           await new Promise<void>((resolve) => {
@@ -232,7 +230,8 @@ class FeedBatch {
       if (!this.isWhole) throw new Error("the answer broke off");
     } catch (error) {
       if (error instanceof UsageError) throw error;
-      this.#refuse(isNeverOpen(error) ? neverOpen(this.#server.url, error) : error);
+      const { code } = Object((error as Error).cause) as { readonly code?: unknown };
+      this.#refuse(NEVER_OPEN.has(code) ? neverOpen(this.#server.url, error) : error);
     } finally {
       ending.abort();
     }
@@ -363,10 +362,6 @@ function unknownOutcome(url: string, cause: unknown): Outcome {
 
 /** What Node says of a connection over which nothing was sent. */
 const NEVER_OPEN: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
-
-function isNeverOpen(error: unknown): boolean {
-  return NEVER_OPEN.has((error as { readonly cause?: { readonly code?: unknown } }).cause?.code);
-}
 
 /** A connection that was not made: nothing was sent, so that it is as if the server had refused it for the moment. */
 function neverOpen(url: string, cause: unknown): BrookletError {
