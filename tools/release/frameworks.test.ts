@@ -15,7 +15,7 @@ import { programOf, run } from "./programs.ts";
 
 const scratch = inject("scratch");
 const project = join(scratch, "frameworks");
-const LIBRARIES = ["express@5", "fastify@5", "@hono/node-server@2", "nitropack@2", "h3@1"];
+const LIBRARIES = ["express@5.3.0", "fastify@5.12.8", "@hono/node-server@2.1.9", "nitropack@2.13.6", "h3@1.15.11"];
 const READY_MS = 60_000;
 /** Puts, gets, searches and feeds over HTTP, with an id that no path may collapse, wherever the gateway is. */
 const MOUNTED = `${programOf("packages/gateway/README.md").split("const answer =")[0]}

@@ -80,7 +80,7 @@ const idOf = (group: string, name: string): string => `id:test:note:g=${group}:$
 const pathOf = (group: string, name: string): string => `/document/v1/test/note/group/${group}/${name}`;
 const MARK = /m\d+q/;
 /** What a failure of a server that has not itself to blame may be. */
-const FAILURES = ["UNAVAILABLE", "TIMED_OUT", "STORE_FAILED", "CLOSED", "OVERLOADED"];
+const FAILURES = ["UNAVAILABLE", "TIMED_OUT", "STORE_FAILED", "CLOSED", "OVERLOADED", "TAIL_FULL"];
 
 /** How a world is. */
 export interface WorldOptions {
