@@ -3,8 +3,8 @@
  * than anybody waits, cut off, have clocks that are minutes apart; requests are late, lost, done twice, refused; the store is killed. Over a
  * store in memory with servers of this process, which is fast, and over an S3 service and PostgreSQL with processes.
  *
- * BROOKLET_FLEET_STEPS asks for more operations (200 of each store), BROOKLET_FLEET_SERVERS for more servers (3), BROOKLET_SEED repeats
- * choices.
+ * BROOKLET_FLEET_STEPS asks for more operations (200 of each store), BROOKLET_FLEET_SERVERS for more servers (3), BROOKLET_SEED makes
+ * other choices than those of each run.
  */
 import { join } from "node:path";
 import process from "node:process";
@@ -37,7 +37,7 @@ import { type Asking, asking, folder, serveWith, writeFiles } from "./served.ts"
 
 const STEPS = Number(process.env["BROOKLET_FLEET_STEPS"] ?? 200);
 const SERVERS = Number(process.env["BROOKLET_FLEET_SERVERS"] ?? 3);
-const SEED = Number(process.env["BROOKLET_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+const SEED = Number(process.env["BROOKLET_SEED"] ?? 20_261_130);
 const CLIENTS = 6;
 /** Steps between two starts of all servers, and between two that go wrong, more or less. */
 const LIFE_STEPS = 150;
