@@ -30,8 +30,8 @@ export function keyHeader({ key }: Server): { readonly authorization?: string } 
 /** Times that a server is asked that is there and answers nothing for now. */
 const TRIES = 8;
 const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
-/** What a server, or a proxy before one that is restarted, answers for now. */
-const FOR_NOW: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Statuses of what another request may not have; of 502 and 504, which proxies say for a server that is restarted, it is not known what was done. */
+export const FOR_NOW: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
  * Asks for what may be asked twice, and once more after a while where that is refused for now. `isThere`: the server has answered before, so that where

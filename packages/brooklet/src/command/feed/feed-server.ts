@@ -6,7 +6,7 @@
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { askedWaitMs, type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
-import { ASKED_MS_MAX, type FeedTarget, keyHeader, messageOf, reasonOf } from "../server.ts";
+import { ASKED_MS_MAX, type FeedTarget, FOR_NOW, keyHeader, messageOf, reasonOf } from "../server.ts";
 import { ServerFailure, UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -25,8 +25,6 @@ const REFUSALS = 10;
 const SILENT_BATCHES = 3;
 /** The status of what is too long for the server, or for what stands before it. */
 const TOO_LONG = 413;
-/** Statuses of a whole request that another may not have: of the last two, which proxies say for a server that is restarted, it is not known what was done. */
-const FOR_NOW: ReadonlySet<number> = new Set([429, 503, 502, 504]);
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
 /** Why a server is given up whose answers end as they should. */
@@ -282,6 +280,8 @@ class FeedBatch {
     const { status = 500, code, message, outcome = "unknown" } = error;
     if (!FOR_NOW.has(status) && status !== TOO_LONG) throw error;
     this.isTooLong = status === TOO_LONG && this.#sent.length > 1;
+    // Of what alone is too long it is known what came of it.
+    this.hasTold ||= status === TOO_LONG && !this.isTooLong;
     this.#refusal = { status, code, message, outcome };
   }
 
@@ -335,7 +335,8 @@ async function* linesOf({ status, headers, body }: Response): AsyncGenerator<Fee
     else rest = [...texts, rest].join("\n");
   }
   if (status === 200) return;
-  const { code = "UNEXPECTED_ANSWER", message = `status ${status}, ${messageOf(rest)}`, ...told } = readFailure(rest);
+  const assumed = status === TOO_LONG ? "TOO_LARGE" : "UNEXPECTED_ANSWER";
+  const { code = assumed, message = `status ${status}, ${messageOf(rest)}`, ...told } = readFailure(rest);
   // Who refuses as too much did nothing; a 503 that does not say it is a proxy's, which may have lost an answer.
   const { outcome = status === 429 || status === TOO_LONG ? "not_applied" : "unknown" } = told;
   const retryAfterMs = askedWaitMs(headers);
