@@ -293,14 +293,17 @@ describe("a feed in bulk", () => {
     };
     const operations: Operation[] = [
       ...Array.from({ length: 30 }, (_, at) => ({ id: `${at}`, update: { count: { increment: 1 } } })),
-      { id: "long", fields: { body: "x".repeat(500) } },
+      { id: "long", fields: { body: "x".repeat(5_000) } },
+      { id: "longer", fields: { body: "x".repeat(9_000) } },
       { id: "last", fields: { body: "y" } },
     ];
     const outcomes = await outcomesOf(behindProxy, operations);
-    expect(outcomes.filter(({ ok }) => !ok)).toMatchObject([
+    const refused = outcomes.filter(({ ok }) => !ok).sort((left, right) => left.id.localeCompare(right.id));
+    expect(refused).toMatchObject([
       { id: "long", error: { status: 413, outcome: "not_applied" } },
+      { id: "longer", error: { status: 413, outcome: "not_applied" } },
     ]);
-    expect(outcomes).toHaveLength(32);
+    expect(outcomes).toHaveLength(33);
     const numbers = Array.from({ length: 30 }, (_, at) => `${at}`);
     expect([...state.done].sort()).toEqual([...numbers, "last"].sort());
     expect(lengths.length).toBeLessThan(25);

@@ -32,6 +32,8 @@ interface Batch {
   readonly json: JsonBytes;
   readonly waiting: Waiting[];
   readonly begins: number[];
+  /** It takes no further operation. */
+  isFull: boolean;
 }
 
 /** An operation that is sent again, with its line. */
@@ -116,28 +118,33 @@ export class BulkSender {
       this.#timer = undefined;
       this.#flush();
     });
-    if (this.#isFull(this.#batches[0])) this.#flush();
-  }
-
-  #isFull(batch: Batch | undefined): boolean {
-    return batch !== undefined && (batch.waiting.length >= BATCH_OPERATIONS || batch.json.length >= this.#room);
+    if (this.#batches[0]?.isFull) this.#flush();
   }
 
   #add(waiting: Waiting, write: (json: JsonBytes) => void): void {
     let batch = this.#batches.at(-1);
-    if (batch === undefined || this.#isFull(batch)) {
-      batch = { json: this.#spare.pop() ?? new JsonBytes(), waiting: [], begins: [] };
+    if (batch?.isFull !== false) {
+      batch = { json: this.#spare.pop() ?? new JsonBytes(), waiting: [], begins: [], isFull: false };
       this.#batches.push(batch);
     }
-    const begin = batch.json.length;
+    const { json, begins } = batch;
+    const begin = json.length;
     try {
-      write(batch.json);
+      write(json);
     } catch (reason) {
-      batch.json.cut(begin);
+      json.cut(begin);
       throw reason;
     }
-    batch.waiting.push(waiting);
-    batch.begins.push(begin);
+    batch.isFull = json.length >= this.#room || begins.length >= BATCH_OPERATIONS;
+    if (batch.isFull && begin > 0) {
+      // It is the first of another: where there is less room than it needs it is refused alone.
+      const line = json.bytes.slice(begin);
+      json.cut(begin);
+      this.#add(waiting, (next) => next.raw(line));
+    } else {
+      batch.waiting.push(waiting);
+      begins.push(begin);
+    }
   }
 
   #flush(): void {
@@ -165,7 +172,7 @@ export class BulkSender {
       told[at] = 1;
       if (BrookletError.is(error) && (isTooLong || this.#isWorthAnother(waiting, error))) {
         waiting.isUnsure ||= error.outcome === "unknown";
-        again.push({ waiting, line: lineOf(batch, at) });
+        again.push({ waiting, line: batch.json.bytes.slice(batch.begins[at], batch.begins[at + 1]) });
         askedMs = error.retryAfterMs;
         return;
       }
@@ -185,7 +192,7 @@ export class BulkSender {
         this.#isThere = true;
         waiting.settlement.done(line.ignoredOperation);
       });
-      failOthers(unexpectedAnswer("the server did not tell what came of the operation"));
+      failOthers(unexpectedAnswer("the server told nothing of it"));
       // Whoever was sent it has read all of it.
       batch.json.cut();
       if (this.#spare.length < REQUESTS) this.#spare.push(batch.json);
@@ -193,7 +200,7 @@ export class BulkSender {
       // Proxies take a megabyte where nobody set their limit.
       const { status, outcome } = error as Partial<BrookletError>;
       isTooLong = status === 413 && outcome === "not_applied" && batch.waiting.length > 1;
-      if (isTooLong) this.#room = batch.json.length / 2;
+      if (isTooLong) this.#room = Math.min(this.#room, batch.json.length / 2);
       failOthers(error);
     }
     if (again.length > 0) void this.#later(again, askedMs);
@@ -243,17 +250,12 @@ export class BulkSender {
         }
       }
     } catch (cause) {
-      if (signal?.aborted === true) throw signal.reason;
-      throw BrookletError.is(cause) ? cause : unreachable(url, cause);
+      signal?.throwIfAborted();
+      throw unreachable(url, cause);
     }
     if (summary === undefined) throw unreachable(url, new Error("the answer broke off"));
     if (summary.message !== undefined) throw errorOf({ outcome: "unknown", ...summary });
   }
-}
-
-/** A copy of the line of an operation. */
-function lineOf({ json, begins }: Batch, at: number): UnsharedBytes {
-  return json.bytes.slice(begins[at], begins[at + 1]);
 }
 
 /** The same failure of what may have been done by an earlier try; the failure itself may be that of others, too. */
