@@ -4,11 +4,11 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, expect, inject, test } from "vitest";
+import { freePort } from "./free-port.ts";
 import { addSqliteBinary, emptyProject, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 import { programOf, run } from "./programs.ts";
@@ -116,13 +116,4 @@ async function answerOf(url: string): Promise<unknown> {
       if (Date.now() > until) throw error;
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -4,11 +4,11 @@
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { expect, inject, test } from "vitest";
 import { type Fence, fencesOf, isExpected } from "../../apps/site/samples/fences.mjs";
+import { freePort } from "./free-port.ts";
 import { addSqliteBinary, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 
@@ -17,15 +17,6 @@ const MARK = "next fence";
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 /** Node reads TypeScript from here on; before, the page says what to take. */
 const READS_TYPESCRIPT = major > 22 || (major === 22 && minor >= 18);
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return String(address.port);
-}
 
 /** Runs a script with all it starts in the background; what it printed, by fence. */
 async function typed(script: string, folder: string): Promise<readonly string[]> {
@@ -58,7 +49,7 @@ test.skipIf(process.platform === "win32")(
     for (const { file, code } of fences) if (file !== undefined) writeFileSync(join(folder, file), code);
     const commands: readonly Fence[] = fences.filter(({ language, kind }) => language === "sh" && kind === "run");
     expect(commands.length).toBeGreaterThan(3);
-    const port = await freePort();
+    const port = String(await freePort());
     const lines = commands.map(({ code }) => {
       const own = code.replaceAll("8080", port);
       return `${READS_TYPESCRIPT ? own : own.replaceAll(/\bnode (\w+\.ts)/g, "npx tsx $1")}\necho '${MARK}'`;

@@ -6,12 +6,12 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
+import { freePort } from "./free-port.ts";
 import { addSqliteBinary, emptyProject, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 
@@ -45,15 +45,6 @@ async function build(): Promise<void> {
     const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
     throw new Error(`${BUNDLER}: ${stdout}${stderr}`);
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }
 
 /**

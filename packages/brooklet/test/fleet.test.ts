@@ -8,16 +8,8 @@
  */
 import { join } from "node:path";
 import process from "node:process";
-import { describe, expect, test } from "vitest";
-import {
-  freePort,
-  postgresFolder,
-  REQUIRED,
-  type Running,
-  startPostgres,
-  startS3,
-  versitygw,
-} from "../../object-store/test/servers.ts";
+import { expect, test } from "vitest";
+import { freePort, type Running } from "../../object-store/test/servers.ts";
 import { openCluster } from "../../object-store/test/setting.ts";
 import { storeAt } from "../src/command/store.ts";
 import { serve } from "../src/index.ts";
@@ -32,6 +24,7 @@ import {
 import { MemoryServers, SharedMemory } from "./fleet-memory.ts";
 import { filesWith, GROUPS, marksIn, World } from "./fleet-world.ts";
 import { randomFrom } from "./history-documents.ts";
+import { type Reached, testReached } from "./object-store-reached.ts";
 import { Pace, Servers, Trouble, type Troubled } from "./object-store-trouble.ts";
 import { type Asking, asking, folder, serveWith, writeFiles } from "./served.ts";
 
@@ -144,12 +137,6 @@ test(`a store in memory and ${SERVERS} servers of this process (seed ${SEED})`, 
   expect(servers.defects()).toEqual([]);
 });
 
-interface Reached {
-  readonly store: Running;
-  readonly port: number;
-  readonly at: (port: number) => { readonly address: string; readonly environment: Readonly<Record<string, string>> };
-}
-
 /** Processes over a real store. */
 async function runProcesses({ store, port, at }: Reached): Promise<void> {
   const application = writeFiles(join(folder(), "application"), filesWith([]));
@@ -173,40 +160,4 @@ async function runProcesses({ store, port, at }: Reached): Promise<void> {
   }
 }
 
-describe.skipIf(!REQUIRED && versitygw() === undefined)("S3", () => {
-  test(`processes, ${SERVERS} of them (seed ${SEED})`, { timeout }, async () => {
-    const server = await startS3();
-    try {
-      const { bucket, accessKeyId, secretAccessKey, endpoint = "" } = server.options;
-      await runProcesses({
-        store: server,
-        port: Number(new URL(endpoint).port),
-        at: (port) => ({
-          address: `s3://${bucket}/fleet`,
-          environment: {
-            AWS_ACCESS_KEY_ID: accessKeyId,
-            AWS_SECRET_ACCESS_KEY: secretAccessKey,
-            AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
-          },
-        }),
-      });
-    } finally {
-      await server.stop();
-    }
-  });
-});
-
-describe.skipIf(!REQUIRED && postgresFolder() === undefined)("PostgreSQL", () => {
-  test(`processes, ${SERVERS} of them (seed ${SEED})`, { timeout }, async () => {
-    const server = await startPostgres();
-    try {
-      await runProcesses({
-        store: server,
-        port: server.connection.port ?? 0,
-        at: (port) => ({ address: `postgres://tester@127.0.0.1:${port}/postgres`, environment: {} }),
-      });
-    } finally {
-      await server.stop();
-    }
-  });
-});
+testReached(`processes, ${SERVERS} of them (seed ${SEED})`, { folder: "fleet", timeout }, runProcesses);

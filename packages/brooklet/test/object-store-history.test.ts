@@ -9,21 +9,14 @@
  */
 import { join } from "node:path";
 import process from "node:process";
-import { describe, expect, test } from "vitest";
-import {
-  freePort,
-  postgresFolder,
-  REQUIRED,
-  type Running,
-  startPostgres,
-  startS3,
-  versitygw,
-} from "../../object-store/test/servers.ts";
+import { expect } from "vitest";
+import { freePort } from "../../object-store/test/servers.ts";
 import { storeAt } from "../src/command/store.ts";
 import { serve } from "../src/index.ts";
 import { forkStore, memoryObjectStore, removeSnapshot, takeSnapshot } from "../src/object-store.ts";
 import { ABSENT, type Random, randomFrom, randomWrite, seen, stateOf, written } from "./history-documents.ts";
 import { DocumentHistory, type State } from "./linearizable.ts";
+import { type Reached, testReached } from "./object-store-reached.ts";
 import { type Gateway, Pace, Servers, STEPS_MEANWHILE, Trouble } from "./object-store-trouble.ts";
 import { type Asking, applicationFiles, asking, folder, serveWith, writeFiles } from "./served.ts";
 
@@ -197,13 +190,6 @@ function pathOf(document: string): string {
   return `/document/v1/test/note/group/${group}/${name}`;
 }
 
-/** A store, and how a server reaches it by a port of this machine: an address and variables. */
-interface Reached {
-  readonly store: Running;
-  readonly port: number;
-  readonly at: (port: number) => { readonly address: string; readonly environment: Readonly<Record<string, string>> };
-}
-
 async function history({ store, port, at }: Reached): Promise<void> {
   const random = randomFrom(SEED);
   const application = writeFiles(join(folder(), "application"), files);
@@ -254,40 +240,8 @@ async function history({ store, port, at }: Reached): Promise<void> {
 
 const timeout = 600_000 + STEPS * 120;
 
-describe.skipIf(!REQUIRED && versitygw() === undefined)("S3", () => {
-  test(`what clients of ${SERVERS} servers saw has an order that explains it (seed ${SEED})`, { timeout }, async () => {
-    const server = await startS3();
-    try {
-      const { bucket, accessKeyId, secretAccessKey, endpoint = "" } = server.options;
-      await history({
-        store: server,
-        port: Number(new URL(endpoint).port),
-        at: (port) => ({
-          address: `s3://${bucket}/history`,
-          environment: {
-            AWS_ACCESS_KEY_ID: accessKeyId,
-            AWS_SECRET_ACCESS_KEY: secretAccessKey,
-            AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}`,
-          },
-        }),
-      });
-    } finally {
-      await server.stop();
-    }
-  });
-});
-
-describe.skipIf(!REQUIRED && postgresFolder() === undefined)("PostgreSQL", () => {
-  test(`what clients of ${SERVERS} servers saw has an order that explains it (seed ${SEED})`, { timeout }, async () => {
-    const server = await startPostgres();
-    try {
-      await history({
-        store: server,
-        port: server.connection.port ?? 0,
-        at: (port) => ({ address: `postgres://tester@127.0.0.1:${port}/postgres`, environment: {} }),
-      });
-    } finally {
-      await server.stop();
-    }
-  });
-});
+testReached(
+  `what clients of ${SERVERS} servers saw has an order that explains it (seed ${SEED})`,
+  { folder: "history", timeout },
+  history,
+);

@@ -2,8 +2,7 @@
  * The blocks of a bucket's segments that are in the database of this process: brought when a partition is used, and let go of when there are
  * too many, those of partitions first that were not used for long. What is not in its file yet is nowhere else, and stays.
  */
-import { removeBlocks, type SqlConnection, StoreError, segmentsOf, writeBlocks } from "@brooklet/store";
-import { concatenate } from "./log-object.ts";
+import { concatenate, removeBlocks, type SqlConnection, StoreError, segmentsOf, writeBlocks } from "@brooklet/store";
 import type { ObjectFiles } from "./object-store.ts";
 import type { SegmentFile } from "./record.ts";
 import { bytesOf, cut, readSegmentFile } from "./segment-file.ts";

@@ -78,14 +78,3 @@ export function damagedError(why: string, cause?: unknown): StoreError {
 async function digestOf(bytes: UnsharedBytes): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
-
-/** Byte strings, one after the other. */
-export function concatenate(blocks: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(blocks.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const block of blocks) {
-    bytes.set(block, at);
-    at += block.length;
-  }
-  return bytes;
-}
