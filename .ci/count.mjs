@@ -1,11 +1,14 @@
 /**
  * Counts what a step of `.ci/run` printed: `node count.mjs KIND CODE LOG`. KIND `exit` counts the step itself, `tests`
  * adds up the totals of cargo's and vitest's tests, `tally` takes the last line `N passed, N failed`. `excerpt` prints
- * what one wants to read of a failure, `sum` adds up counts given on standard input and ends with 1 if anything failed.
+ * what one wants to read of a failure, `failures` the lines alone that name what failed, `sum` adds up counts given on
+ * standard input and ends with 1 if anything failed.
  */
 import { readFileSync } from "node:fs";
 
 const EXCERPT_LINES = 80;
+/** Lines of a step that are said once more at the end: of a long log often nothing else is kept. */
+const FAILURE_LINES = 16;
 /** Lines that tell what failed. */
 const TELLING = /\bFAIL|^error|Unhandled|panicked at|AssertionError|\.\.\. FAILED|✗|×/;
 /** What a line tells more of stands after it, further to the right: so many lines of that. */
@@ -54,6 +57,12 @@ function excerpt() {
   return [...telling.slice(0, EXCERPT_LINES), "…", ...lines.slice(-EXCERPT_LINES)].join("\n");
 }
 
+/** The lines that name what failed, each once. */
+function failures() {
+  const lines = text.split("\n").filter((line) => TELLING.test(line));
+  return [...new Set(lines)].slice(0, FAILURE_LINES).join("\n");
+}
+
 if (kind === "sum") {
   const counts = [...readFileSync(0, "utf8").matchAll(COUNT)];
   const [passed, failed] = [1, 2].map((part) => counts.reduce((sum, found) => sum + Number(found[part]), 0));
@@ -61,6 +70,8 @@ if (kind === "sum") {
   process.exitCode = failed === 0 && counts.length > 0 ? 0 : 1;
 } else if (kind === "excerpt") {
   console.log(excerpt());
+} else if (kind === "failures") {
+  console.log(failures());
 } else {
   console.log(count().join(" passed, ").concat(" failed"));
 }

@@ -7,6 +7,7 @@ import { chat, type LanguageModel } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
 import type { Passage } from "./passage.ts";
 import { type ChatMessage, promptMessages } from "./prompt.ts";
+import { membersThere } from "./retrieve.ts";
 
 /** A passage that the answer cites. */
 export interface Citation {
@@ -73,17 +74,12 @@ export async function* answer(
   options: AnswerOptions,
 ): AsyncGenerator<AnswerPart> {
   const { model, history, instructions, signal } = options;
-  const messages = promptMessages({
-    question,
-    passages,
-    ...(history === undefined ? {} : { history }),
-    ...(instructions === undefined ? {} : { instructions }),
-  });
+  const messages = promptMessages({ question, passages, ...membersThere({ history, instructions }) });
   yield { type: "passages", text: "", citations: [], passages, question };
   const text = new AnswerText(storedPassages(passages, options));
   const cited: number[] = [];
   let reason = "";
-  for await (const event of chat(model, { messages, ...(signal === undefined ? {} : { signal }) })) {
+  for await (const event of chat(model, { messages, ...membersThere({ signal }) })) {
     if (event.type === "token") yield* parts(await text.push(event.text), passages, cited);
     else if (event.type === "toolCall") yield removalPart("toolCall", event.name);
     else reason = event.reason;
@@ -167,7 +163,7 @@ export async function rewrittenQuestion(
     { role: "user", content: question },
   ];
   let rewritten = "";
-  for await (const event of chat(model, { messages, ...(signal === undefined ? {} : { signal }) })) {
+  for await (const event of chat(model, { messages, ...membersThere({ signal }) })) {
     if (event.type === "token") rewritten += event.text;
     // What breaks off in the middle is another question, and the call of a tool is none.
     if (event.type === "toolCall" || (event.type === "finish" && CUT.has(event.reason))) return question;

@@ -4,6 +4,7 @@
  */
 import { type ChatEndpoint, type ChatEvent, chat } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
+import { membersThere } from "./retrieve.ts";
 
 /** An event of a generation. Its type is its name in the stream. */
 export type GenerationEvent =
@@ -118,7 +119,7 @@ async function* tokensOf(generation: Generation, times: Times): AsyncGenerator<s
   const request = {
     messages: [{ role: "user", content: prompt }],
     stream,
-    ...(signal === undefined ? {} : { signal }),
+    ...membersThere({ signal }),
   } as const;
   for await (const event of watched(chat(model, request))) {
     if (event.type !== "token") continue;

@@ -48,6 +48,7 @@ export {
 } from "./retrieval.ts";
 export {
   type FoundTexts,
+  membersThere,
   type Reranker,
   type RetrievalOptions,
   type RetrievalSearch,

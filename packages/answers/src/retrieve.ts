@@ -246,7 +246,7 @@ class Gathering {
     const rankings = this.#searches.map(({ search: { name, weight }, hits }) => ({
       name,
       hits,
-      ...(weight === undefined ? {} : { weight }),
+      ...membersThere({ weight }),
     }));
     return fuse(rankings, this.#fusion);
   }
@@ -462,12 +462,12 @@ function passageOf(candidate: Candidate, range: Range): Passage {
     share,
     ranks: document.ranks,
     relevances: document.relevances,
-    ...(rerank === undefined ? {} : { rerank }),
+    ...membersThere({ rerank }),
   };
   return {
     documentId: document.documentId,
     field: stored.field,
-    ...(stored.element === undefined ? {} : { element: stored.element }),
+    ...membersThere({ element: stored.element }),
     start: range.start,
     end: range.end,
     text: stored.text.slice(range.start, range.end),

@@ -109,11 +109,17 @@ interface Part {
   readonly isElement: boolean;
 }
 
+/** The field that a change names. */
+export function fieldNamed({ fields }: AnySchema, name: string, refuse: (reason: string) => Error): Field {
+  const field = memberOf(fields, name) as Field | undefined;
+  if (field === undefined) throw refuse(`there is no field '${name}'${suggestion(name, Object.keys(fields))}`);
+  return field;
+}
+
 /** The part of a field that a path names. */
 function partOf(schema: AnySchema, path: string, refuse: (reason: string) => Error): Part {
   const [name = ""] = /^\w*/.exec(path) ?? [];
-  const field = memberOf(schema.fields, name) as Field | undefined;
-  if (field === undefined) throw refuse(`there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
+  const field = fieldNamed(schema, name, refuse);
   if (field.definition.made !== undefined) throw refuse("the server makes it of other fields");
   let part: Part = { codec: field.codec, isElement: false };
   let rest = path.slice(name.length);

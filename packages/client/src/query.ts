@@ -23,7 +23,7 @@ import { CONSISTENCY } from "./request-options.ts";
 import { mapValues } from "./schema/codec.ts";
 import { inputsOf } from "./schema/profile.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { type AnySchema, noField } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
 import { type Numbers, plainRow, rowValue } from "./schema/tensor.ts";
 import type {
@@ -411,10 +411,6 @@ function namingStrangers(schema: AnySchema): object {
 function fieldIn(schema: AnySchema, name: string): string {
   if (Object.hasOwn(schema.fields, name)) return name;
   throw noField(schema, name);
-}
-
-function noField({ name, fields }: AnySchema, given: string): Error {
-  return invalidArgument(`schema ${name} has no field '${given}'${suggestion(String(given), Object.keys(fields))}`);
 }
 
 function sortKey(schema: AnySchema, order: string | SortOrder): string {

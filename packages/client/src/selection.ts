@@ -2,7 +2,6 @@
  * What a stored document has to fulfil for a write to happen, in Vespa's document selection language. A selection is
  * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
  */
-import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { Condition } from "./condition.ts";
 import { demandKind, excerpt, invalidArgument } from "./error.ts";
@@ -11,7 +10,7 @@ import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
 import type { IntegerConditions, MapConditions, OrderConditions } from "./schema/field-condition.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { type AnySchema, noField } from "./schema/schema.ts";
 import { Selection, selectionLiteral } from "./selection-clause.ts";
 
 /** What any field offers. */
@@ -262,7 +261,7 @@ function fieldSelections(schema: AnySchema, place: string): object {
   return new Proxy(Object.fromEntries(named), {
     get(fields, name, receiver): unknown {
       if (typeof name !== "string" || name in fields) return Reflect.get(fields, name, receiver);
-      throw invalidArgument(`schema ${schema.name} has no field '${name}'${suggestion(name, Object.keys(fields))}`);
+      throw noField(schema, name);
     },
   });
 }

@@ -1,9 +1,7 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
 
-import { suggestion } from "@brooklet/wire";
 import { invalidArgument } from "./error.ts";
-import { calculationOf, checkPaths, encodePaths, isObject, operationOf } from "./path-change.ts";
-import { memberOf } from "./schema/check.ts";
+import { calculationOf, checkPaths, encodePaths, fieldNamed, isObject, operationOf } from "./path-change.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -58,8 +56,7 @@ export function encodeUpdate(
   const encoded: Record<string, object> = {};
   for (const [name, change] of Object.entries(changes)) {
     if (change === undefined) continue;
-    const field = memberOf(schema.fields, name) as Field | undefined;
-    if (field === undefined) throw refuse(`there is no field '${name}'${suggestion(name, Object.keys(schema.fields))}`);
+    const field = fieldNamed(schema, name, refuse);
     const operation = operationOf(change);
     if (operation === undefined) throw refuse(`'${name}' needs one operation, such as { assign: … }`);
     encoded[name] = { [operation[0]]: operandOf(operation, field, (reason) => refuse(`${name}: ${reason}`)) };

@@ -133,7 +133,7 @@ describe("facets", () => {
 
   test("that cannot be are refused before anything is sent", () => {
     const write = (facets: object) => () => query(mail, { facets: facets as never });
-    expect(write({ a: facet("sende") })).toThrow("has no field 'sende' to make a facet of; did you mean 'sender'?");
+    expect(write({ a: facet("sende") })).toThrow("has no field 'sende'; did you mean 'sender'?");
     expect(write({ a: facet("sender", { top: 0 }) })).toThrow("top is 0: give a positive integer");
     expect(write({ a: facet("sender", { orderBy: "sum desc" }) })).toThrow("cannot be ordered by its sum");
     expect(write({ a: ranges("size", [1]) })).toThrow("at least two edges");

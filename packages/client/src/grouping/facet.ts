@@ -1,10 +1,9 @@
 /** Facets: how often each value of a field, each month, or each range of numbers is among what a search matches. */
-import { suggestion } from "@brooklet/wire";
 import { demandKind, invalidArgument, type Kind, refuseUnknown } from "../error.ts";
 import type { DataType } from "../schema/data-type.ts";
 import type { FieldMap } from "../schema/field.ts";
 import type { NameWith } from "../schema/infer.ts";
-import type { AnySchema } from "../schema/schema.ts";
+import { type AnySchema, noField } from "../schema/schema.ts";
 import { CODE, type FacetCode } from "./grouped.ts";
 import { type GroupValueOf, listOf, readerOf, readValue, type WireGroup } from "./grouping.ts";
 import { buckets, identifier, readNumber } from "./grouping-expression.ts";
@@ -220,10 +219,7 @@ function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number): string
 function demandField(schema: AnySchema, name: string, isNumber: boolean): void {
   demandKind("the field of a facet", name, "a text");
   const type = schema.fields[name]?.definition.type;
-  if (type === undefined) {
-    const hint = suggestion(name, Object.keys(schema.fields));
-    throw invalidArgument(`schema ${schema.name} has no field '${name}' to make a facet of${hint}`);
-  }
+  if (type === undefined) throw noField(schema, name);
   if (isNumber && !isNumeric(type)) throw invalidArgument(`a facet needs numbers, which '${name}' has none of`);
 }
 

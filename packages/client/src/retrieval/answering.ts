@@ -5,6 +5,7 @@ import {
   ChatError,
   type ChatMessage,
   type LanguageModel,
+  membersThere,
   type Retrieved,
   recentMessages,
   rewrittenQuestion,
@@ -41,7 +42,7 @@ export async function groupRetrieval(
 }
 
 function readOf({ signal }: RequestOptions): RequestOptions {
-  return signal === undefined ? {} : { signal };
+  return membersThere({ signal });
 }
 
 const ROLES: readonly ChatMessage["role"][] = ["system", "user", "assistant"];
@@ -84,8 +85,7 @@ export async function* answerParts(
       history,
       isStored: async ({ documentId }) =>
         (await storedFields(place, schema, documentId, readOf(options))) !== undefined,
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(signal === undefined ? {} : { signal }),
+      ...membersThere({ instructions, signal }),
     });
   } catch (error) {
     throw ChatError.is(error) ? failureOfModel(error) : error;

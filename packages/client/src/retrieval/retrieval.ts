@@ -1,6 +1,7 @@
 /** Retrieval as the SDK says it: what is asked is checked against the schema, and handed to the one retrieval there is. */
 import {
   ChatError,
+  membersThere,
   type RetrievalOptions,
   type RetrievalRequest,
   type RetrievalSource,
@@ -94,9 +95,11 @@ export async function retrievePassages(
     if (side !== undefined && side !== false) demandKind(name, side, "an object");
   const request: RetrievalRequest = {
     ...others,
-    ...(where === undefined ? {} : { filter: filterText(schema, where) }),
-    ...(text === undefined ? {} : { text: text === false ? text : checkedSide(schema, text) }),
-    ...(near === undefined ? {} : { near: near === false ? near : checkedNear(schema, near) }),
+    ...membersThere({
+      filter: where === undefined ? where : filterText(schema, where),
+      text: text && checkedSide(schema, text),
+      near: near && checkedNear(schema, near),
+    }),
   };
   try {
     return await retrieve(searchedSchema(schema), question, request, source);

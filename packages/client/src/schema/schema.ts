@@ -156,6 +156,11 @@ export function demandSchema(given: AnySchema): void {
     throw invalidArgument("the first argument is the schema of the documents, as `schema()` makes it");
 }
 
+/** The error that names what is no field of a schema. */
+export function noField({ name, fields }: AnySchema, given: string): Error {
+  return invalidArgument(`schema ${name} has no field '${given}'${suggestion(String(given), Object.keys(fields))}`);
+}
+
 /** Whether values of a schema are integers that a number would round. */
 export function hasBigints({ fields }: AnySchema): boolean {
   return Object.values(fields).some(({ definition }) => hasPart(definition, ({ isExact }) => isExact === true));
