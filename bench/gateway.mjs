@@ -5,12 +5,12 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { freePort } from "../tools/free-port.mjs";
 import { packageOf, servicesOf } from "./application.mjs";
 import { median } from "./goals/figures.mjs";
 
@@ -119,13 +119,4 @@ async function ready() {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error("the gateway does not start");
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }

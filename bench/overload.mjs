@@ -9,11 +9,11 @@
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../tools/free-port.mjs";
 import { servicesOf } from "./application.mjs";
 import { median } from "./goals/figures.mjs";
 import { OpenLoop } from "./open-loop.mjs";
@@ -187,15 +187,6 @@ async function ready() {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error("the server does not start");
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port: free } = probe.address();
-      probe.close(() => resolve(free));
-    });
-  });
 }
 
 function ms(value) {

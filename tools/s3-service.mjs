@@ -1,11 +1,11 @@
 /** Starts an S3 service over a folder of this machine, for benches and for the acceptance with real clients: versitygw, which `node tools/versitygw.mjs` builds. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
-import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
+import { freePort } from "./free-port.mjs";
 
 const START_ATTEMPTS = 100;
 const ATTEMPT_MS = 100;
@@ -43,17 +43,4 @@ export async function startS3Service(folder) {
       else throw error;
     }
   }
-}
-
-/**
- * A port that nobody listens at.
- * @returns {Promise<number>}
- */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(address)));
-    });
-  });
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeAll, expect, inject, test } from "vitest";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../free-port.mjs";
 import { addSqliteBinary, emptyProject, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 import { programOf, run } from "./programs.ts";

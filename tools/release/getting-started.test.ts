@@ -8,7 +8,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { expect, inject, test } from "vitest";
 import { type Fence, fencesOf, isExpected } from "../../apps/site/samples/fences.mjs";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../free-port.mjs";
 import { addSqliteBinary, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 

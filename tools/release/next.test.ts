@@ -11,7 +11,7 @@ import process from "node:process";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, inject, test } from "vitest";
-import { freePort } from "./free-port.ts";
+import { freePort } from "../free-port.mjs";
 import { addSqliteBinary, emptyProject, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 

@@ -1,12 +1,12 @@
 /** Runs the samples of a page, in the order they stand, and tells what each printed. */
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
+import { freePort } from "../../../tools/free-port.mjs";
 import { MARK } from "./mark.mjs";
 import { moduleOf } from "./module.mjs";
 
@@ -22,9 +22,6 @@ const CACHE = join(root, "packages/brooklet/node_modules/.cache/samples");
 const TIMEOUT_MS = 100_000;
 /** Ports that documents name; each run takes others for them. */
 const PORTS = ["8080", "19071"];
-/** Where ports are taken from, and those that pages have. */
-const [PORT_MIN, PORT_END] = [20_000, 32_000];
-const taken = new Set();
 /** What would install, send or ask something of others than this machine. */
 const FOREIGN = ["npm", "docker", "wrangler", "aws", "systemctl", "claude", "vespa"];
 
@@ -219,28 +216,6 @@ async function withPorts(script) {
     text = text.replaceAll(new RegExp(`\\b${port}\\b`, "g"), String(await freePort()));
   }
   return text;
-}
-
-/**
- * A port that nobody listens at, and that no connection is given: those have higher numbers. Of them one of another page could be it,
- * until the server of this one begins, seconds later.
- *
- * @returns {Promise<number>}
- */
-async function freePort() {
-  for (;;) {
-    const port = PORT_MIN + Math.floor(Math.random() * (PORT_END - PORT_MIN));
-    const server = createServer();
-    const isFree = await new Promise((settle) => {
-      server.once("error", () => settle(false));
-      server.listen(port, "127.0.0.1", () => settle(true));
-    });
-    if (!isFree) continue;
-    await new Promise((settle) => server.close(settle));
-    if (taken.has(port)) continue;
-    taken.add(port);
-    return port;
-  }
 }
 
 /**

@@ -6,6 +6,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { Miniflare } from "miniflare";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import { IDLE_MS, startFront } from "../src/node/front.ts";
 
 interface Answered {
@@ -107,10 +108,7 @@ describe.each(Object.entries(CLIENTS))("asked over %s", (_, client) => {
 });
 
 test("a runtime that is not there is told in the same way", async () => {
-  const gone = net.createServer();
-  await new Promise<void>((listening) => gone.listen(0, "127.0.0.1", listening));
-  const { port } = gone.address() as net.AddressInfo;
-  await new Promise((closed) => gone.close(closed));
+  const port = await freePort();
   for (const client of Object.values(CLIENTS)) {
     const put = await before(`http://127.0.0.1:${port}`, client);
     expect(await put()).toMatchObject({ status: 503, type: "application/json" });

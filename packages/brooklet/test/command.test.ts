@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { applicationFiles } from "@brooklet/client/application";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import { runCommandLine } from "../src/command/program.ts";
 import { connect, type RunningService, schema, serve, text } from "../src/index.ts";
 
@@ -285,10 +285,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
   });
 
   test("an unreachable server is named", async () => {
-    const probe = net.createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => probe.once("listening", resolve));
-    const { port } = probe.address() as net.AddressInfo;
-    await new Promise((resolve) => probe.close(resolve));
+    const port = await freePort();
     const gone = connect({ url: `http://127.0.0.1:${port}`, retry: { attempts: 1 } })
       .group("a")
       .remove(note, "1");

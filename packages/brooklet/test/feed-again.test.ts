@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { FedOperation } from "@brooklet/partition";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import { feedServer } from "../src/command/feed/feed-server.ts";
 
 const SOON = { firstWaitMs: 1, longestWaitMs: 2 };
@@ -204,11 +205,7 @@ describe("a feed in bulk", () => {
 
   test("waits for a server that is away, to which nothing was sent, and gives up after ten times", async () => {
     const lines = [put("1"), `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`];
-    // Nobody is there when it has closed.
-    const before = createServer().listen(0, "127.0.0.1");
-    await once(before, "listening");
-    const { port } = before.address() as AddressInfo;
-    before.close();
+    const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     let [failures, comesAfter] = [0, Number.POSITIVE_INFINITY];
     const waits = {

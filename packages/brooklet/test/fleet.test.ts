@@ -9,7 +9,8 @@
 import { join } from "node:path";
 import process from "node:process";
 import { expect, test } from "vitest";
-import { freePort, type Running } from "../../object-store/test/servers.ts";
+import { freePort } from "../../../tools/free-port.mjs";
+import type { Running } from "../../object-store/test/servers.ts";
 import { openCluster } from "../../object-store/test/setting.ts";
 import { storeAt } from "../src/command/store.ts";
 import { serve } from "../src/index.ts";

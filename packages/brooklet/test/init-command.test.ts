@@ -4,13 +4,13 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { TEMPLATES } from "create-brooklet";
 import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import manifest from "../package.json" with { type: "json" };
 import { runCommandLine } from "../src/command/program.ts";
 
@@ -199,13 +199,3 @@ test("what cannot be made changes nothing", async () => {
     warned: expect.stringContaining("Allowed choices are node, hono, next, worker, mail, chat-memory"),
   });
 });
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
-}

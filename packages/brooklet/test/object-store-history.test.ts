@@ -10,7 +10,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { expect } from "vitest";
-import { freePort } from "../../object-store/test/servers.ts";
+import { freePort } from "../../../tools/free-port.mjs";
 import { storeAt } from "../src/command/store.ts";
 import { serve } from "../src/index.ts";
 import { forkStore, memoryObjectStore, removeSnapshot, takeSnapshot } from "../src/object-store.ts";

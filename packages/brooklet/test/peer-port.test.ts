@@ -6,6 +6,7 @@ import { buffer } from "node:stream/consumers";
 import { serialize } from "node:v8";
 import type { PeerCall, PeerReply } from "@brooklet/object-store";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import { CALL_BYTES_MAX, listenToPeers, type PeerListener } from "../src/node/peers.ts";
 
 const SECRET = new Uint8Array(32).fill(7);
@@ -45,14 +46,7 @@ async function stranger(
 }
 
 /** An address that nobody listens at. */
-async function freeAddress(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return `http://127.0.0.1:${port}`;
-}
+const freeAddress = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`;
 
 /** A gateway that does what it is asked and notes it. */
 async function gateway(secret = SECRET): Promise<PeerListener & { readonly asked: PeerCall[] }> {

@@ -1,24 +1,14 @@
 /** What a server says may be read by nobody, and its device may be full: it goes on serving. */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import { applicationFiles, asking, folder, serveProcess, writeFiles } from "./served.ts";
 
 const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 const note = `schema note { document note { field title type string { indexing: summary | index } } }`;
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
-}
 
 /** Puts and reads, and has something said: a model's failure, a deployment, and with `--log debug` every answer. */
 async function use(port: number): Promise<void> {

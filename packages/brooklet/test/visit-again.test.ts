@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../../tools/free-port.mjs";
 import { ask, messageOf } from "../src/command/server.ts";
 import { contentClusters, visitLines } from "../src/command/visit.ts";
 
@@ -34,10 +35,7 @@ test("what is refused for now is asked for once more, and told in words where it
 });
 
 test("a server that was never there is told of at once, one that was is waited for", async () => {
-  const before = createServer().listen(0, "127.0.0.1");
-  await once(before, "listening");
-  const nobody = `http://127.0.0.1:${(before.address() as AddressInfo).port}`;
-  await new Promise((resolve) => before.close(resolve));
+  const nobody = `http://127.0.0.1:${await freePort()}`;
   const away = `${nobody} cannot be reached (ECONNREFUSED): is the server running?`;
   const slow = { firstWaitMs: 60_000, longestWaitMs: 60_000 };
   await expect(ask({ url: nobody }, "/", false, slow)).rejects.toThrow(away);

@@ -1,11 +1,11 @@
 /** Real stores for tests: an S3 service over a folder, and a PostgreSQL. Each is started once for a file of tests, and ends with it. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import pg from "pg";
+import { freePort } from "../../../tools/free-port.mjs";
 import type { S3Options } from "../src/s3.ts";
 import type { S3Credentials } from "../src/s3-transport.ts";
 
@@ -13,8 +13,6 @@ import type { S3Credentials } from "../src/s3-transport.ts";
 export const REQUIRED: boolean = process.env["BROOKLET_OBJECT_STORES"] === "required";
 const ACCESS = { accessKeyId: "tester", secretAccessKey: "tester-secret" };
 const BUCKET = "brooklet";
-const PORT_MIN = 12_000;
-const PORT_END = 32_000;
 
 /** The program of the S3 service, if it is installed. */
 export function versitygw(): string | undefined {
@@ -171,22 +169,4 @@ function isStopped(pid: number): boolean {
     return execFileSync("ps", ["-o", "state=", "-p", `${pid}`], { encoding: "utf8" }).startsWith("T");
   const threads = `/proc/${pid}/task`;
   return readdirSync(threads).every((thread) => /\) T /.test(readFileSync(join(threads, thread, "stat"), "utf8")));
-}
-
-/**
- * A port that nobody listens at, and that no connection is given: those have higher numbers on all usual systems. One of those could be
- * taken while the server that listens at it is being started again, even by a connection to itself.
- */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = PORT_MIN + Math.floor(Math.random() * (PORT_END - PORT_MIN));
-    const server = createServer();
-    const isFree = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    if (!isFree) continue;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  }
 }
