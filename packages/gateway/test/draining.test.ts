@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import http from "node:http";
 import http2 from "node:http2";
+import net from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { startServer } from "../src/node/index.ts";
 import { fakeCluster } from "./fake-cluster.ts";
@@ -62,6 +64,23 @@ test("of many clients that ask on and on none loses a request when the server st
   await closed;
   expect(Object.keys(tally).sort()).toEqual(["200", "told"]);
   expect(tally["told"]).toBe(CLIENTS);
+});
+
+test("a request that comes while a server that stops has no turn is answered", async () => {
+  const server = await startServer(fakeCluster(), { port: 0 });
+  const socket = net.connect(server.port, "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const ask = async (): Promise<string> => {
+    socket.write(`GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    return String((await once(socket, "data"))[0]);
+  };
+  expect(await ask()).toMatch(/^HTTP\/1\.1 200 /);
+  const closed = server.close(PATIENCE_MS);
+  const answer = ask();
+  // Both are of this process: for half a second nobody reads what was sent.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+  expect(await answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*connection: close/i);
+  await closed;
 });
 
 test("a client of HTTP/2 hears that it should go before it has to, and what it asks until then is answered", async () => {

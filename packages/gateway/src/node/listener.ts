@@ -45,8 +45,8 @@ const DRAIN_LOOK_MS = 25;
 const READING_GRACE = 0.8;
 /** The part of it in which requests that still come are answered: until none came for a moment, and not for long. */
 const LAST_REQUESTS = 0.2;
-const QUIET_MS = 200;
-const QUIET_MS_MAX = 3_000;
+const QUIET_LOOKS = 8;
+const LOOKS_MAX = 120;
 /** The highest number a stream can have: none is lost that was begun before the client knew. */
 const ANY_STREAM = 2 ** 31 - 1;
 const HEADER_SLACK_BYTES = 16 * 1024;
@@ -144,15 +144,18 @@ export class Listener implements Surroundings {
     clearTimeout(cutting);
   }
 
-  /** Settles when no request came for a moment, or after `mostMs`; at once where nobody is connected. */
+  /**
+   * Settles when no request came for a moment, or after `mostMs`; at once where nobody is connected. The moment is counted in looks: where
+   * this process had no turn for a while, it has not read yet who came meanwhile.
+   */
   async #quiet(mostMs: number): Promise<void> {
-    const begunMs = performance.now();
-    const quietMs = Math.min(QUIET_MS, mostMs);
-    for (;;) {
-      const nowMs = performance.now();
-      const isQuiet = nowMs - Math.max(this.#askedMs, begunMs) >= quietMs;
-      if (isQuiet || this.#byAddress.size === 0 || nowMs - begunMs >= Math.min(QUIET_MS_MAX, mostMs)) return;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(DRAIN_LOOK_MS, quietMs)));
+    const endMs = performance.now() + mostMs;
+    let [looks, quietLooks, askedMs] = [0, 0, this.#askedMs];
+    while (quietLooks < QUIET_LOOKS && looks < LOOKS_MAX && this.#byAddress.size > 0 && performance.now() < endMs) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(DRAIN_LOOK_MS, mostMs)));
+      looks += 1;
+      quietLooks = this.#askedMs === askedMs ? quietLooks + 1 : 0;
+      askedMs = this.#askedMs;
     }
   }
 
