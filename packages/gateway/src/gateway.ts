@@ -155,7 +155,7 @@ function webResponse(call: Call, { status, headers, body, cause }: Reply): Respo
 
 /** A body as a `Response` takes it. */
 function webBody(body: Reply["body"], keeper: Keeper | undefined): UnsharedBytes | string | ReadableStream<Uint8Array> {
-  if (typeof body === "string" || body instanceof Uint8Array) return body as UnsharedBytes | string;
+  if (typeof body === "string" || ArrayBuffer.isView(body)) return body as UnsharedBytes | string;
   if (keeper === undefined) return streamOf(body);
   let end = (): void => undefined;
   keeper.waitUntil(

@@ -155,7 +155,7 @@ export class ReplyAnswer implements LocalAnswer {
   async text(): Promise<string> {
     const body = this.#body;
     if (typeof body === "string") return body;
-    return decoder.decode(body instanceof Uint8Array ? body : await this.#whole());
+    return decoder.decode(ArrayBuffer.isView(body) ? body : await this.#whole());
   }
 
   async arrayBuffer(): Promise<ArrayBuffer> {
@@ -165,7 +165,7 @@ export class ReplyAnswer implements LocalAnswer {
   async #whole(): Promise<Uint8Array> {
     const body = this.#body;
     if (typeof body === "string") return encoder.encode(body);
-    if (body instanceof Uint8Array) return body;
+    if (ArrayBuffer.isView(body)) return body;
     const parts: Uint8Array[] = [];
     for await (const part of body) parts.push(part);
     return concatenate(
@@ -183,7 +183,7 @@ export function localAnswer(reply: Reply): LocalAnswer {
 /** A body as a stream of the Web, which takes the next part when it has room for it. `ended` is told of its end, whatever that was. */
 export function streamOf(body: Reply["body"], ended: () => void = () => undefined): ReadableStream<UnsharedBytes> {
   const whole = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  const parts = whole instanceof Uint8Array ? [whole].values() : whole[Symbol.asyncIterator]();
+  const parts = ArrayBuffer.isView(whole) ? [whole].values() : whole[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
       try {

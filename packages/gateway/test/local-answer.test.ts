@@ -1,8 +1,10 @@
 /** That a request of this process is answered as `fetch` answers it, whatever becomes of it. */
+import { runInNewContext } from "node:vm";
 import type { SearchRequest } from "@brooklet/partition";
 import { CellDigits } from "@brooklet/wire";
 import { describe, expect, test } from "vitest";
 import { createGateway, type LocalRequest } from "../src/index.ts";
+import { localAnswer } from "../src/local-answer.ts";
 import { fakeCluster } from "./fake-cluster.ts";
 
 const URL_OF = "http://localhost:8080";
@@ -158,4 +160,12 @@ test("another host is refused as over HTTP", async () => {
   const { status } = await made().answer(`http://elsewhere${DOCUMENT}`, { method: "GET" });
   expect(status).toBe((await made().fetch(`http://elsewhere${DOCUMENT}`)).status);
   expect(status).toBeGreaterThanOrEqual(400);
+});
+
+test("bytes of a thread are read where a test runner gives its tests globals of their own, as jsdom does", async () => {
+  const body = runInNewContext("new Uint8Array([123, 125])") as Uint8Array;
+  const answer = localAnswer({ status: 200, headers: {}, body });
+  const streamed: Uint8Array[] = [];
+  for await (const part of answer.body ?? []) streamed.push(part);
+  expect([await answer.text(), (await answer.arrayBuffer()).byteLength, streamed]).toEqual(["{}", 2, [body]]);
 });

@@ -80,7 +80,7 @@ export class Credentials {
   remembered(call: CallHead): Known | undefined {
     const given = bearer(call.header("authorization") ?? "");
     const digest = given === undefined ? undefined : this.#digest(given);
-    const known = digest instanceof Uint8Array ? this.#remembered.get(digest.join()) : undefined;
+    const known = ArrayBuffer.isView(digest) ? this.#remembered.get(digest.join()) : undefined;
     if (known === undefined || !holds(known)) return undefined;
     return known.id !== undefined && this.#options.tokens?.isRevoked?.(known.id) === true ? undefined : known;
   }

@@ -75,7 +75,7 @@ export class Http1Call implements NodeCall {
     const { draining, sendClock } = this.#surroundings;
     const isOpen = !out.destroyed && !out.headersSent;
     const ending = close === true || draining ? { connection: "close" } : {};
-    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    if (typeof body !== "string" && !ArrayBuffer.isView(body)) {
       if (isOpen) out.writeHead(status, { ...headers, ...ending });
       // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
       void writeParts(out, body, this, sendClock.partTimeoutMs).then(() => this.#endEarly());

@@ -97,7 +97,7 @@ export class Http2Call implements NodeCall {
   #send({ status, headers, body, close }: Reply): void {
     const stream = this.#stream;
     const isOpen = !stream.destroyed && !stream.closed && !stream.headersSent;
-    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+    if (typeof body !== "string" && !ArrayBuffer.isView(body)) {
       if (isOpen) stream.respond({ ...headers, ":status": status });
       // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
       void writeParts(stream, body, this, this.#surroundings.sendClock.partTimeoutMs).then(() => {
