@@ -135,7 +135,7 @@ describe("without better-sqlite3", () => {
     } else {
       expect(first).toBe("CANNOT_START");
       expect(second).toContain("install better-sqlite3 (npm install better-sqlite3, pnpm add");
-      expect(second).toContain("or use Node 22.13 or later");
+      expect(second).toContain("or use Node 22.23, 24.15 or later");
     }
   });
 });

@@ -20,6 +20,7 @@ export {
   type RestoredDirectory,
   restoreDirectory,
   secretIn,
+  sqliteProblem,
 } from "./node/data-directory.ts";
 export {
   checkDirectory,

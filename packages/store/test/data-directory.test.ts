@@ -138,6 +138,23 @@ test.skipIf(process.platform === "win32")("a bucket is not damaged where no desc
   expect([came.at(0), came.at(-1)]).toEqual(["io", "open"]);
 });
 
+test("an SQLite that is too old is refused, also what another one has made, and nothing is written", () => {
+  const old: typeof openSql = (path) => {
+    const sql = openSql(path);
+    const all: typeof sql.all = (text, ...values) =>
+      text.includes("sqlite_version()") ? ([{ version: "3.51.2" }] as never) : sql.all(text, ...values);
+    return { ...sql, all };
+  };
+  const there = made();
+  const before = digest(first(there));
+  for (const path of [there, join(folder(), "new")])
+    expect(() => DataDirectory.open(path, old, 2)).toThrow(
+      /SQLite 3\.51\.2 is older than 3\.51\.3; .* or use Node 22\.23/,
+    );
+  expect(digest(first(there))).toBe(before);
+  DataDirectory.open(there, openSql).close();
+});
+
 describe("a second process", () => {
   test("is refused while the first lives, and let in when it was killed (E12)", async () => {
     const path = made();

@@ -2,13 +2,13 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { instantiate, loadModule } from "@brooklet/core";
-import { openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
+import { sqliteProblem } from "@brooklet/store/node";
+import { LATER_NODE, openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Releases of Node that every change is tested with. */
 const NODE_TESTED = [20, 22, 24];
 const NODE_OLDEST = [20, 19] as const;
-const SQLITE_OLDEST = [3, 51, 3] as const;
 /** Descriptors that a server with all its connections and files takes. */
 const FILES_WANTED = 2_048;
 /** Before this nobody can have installed it. */
@@ -32,16 +32,11 @@ export function sqliteFinding(): Finding {
   try {
     const sql = openDatabase();
     const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
+    const old = sqliteProblem(sql);
     sql.close();
-    const parts = version.split(".").map(Number);
-    const at = SQLITE_OLDEST.findIndex((part, index) => parts[index] !== part);
-    if (at >= 0 && (parts[at] ?? 0) < (SQLITE_OLDEST[at] ?? 0))
-      return problem(
-        "sqlite",
-        `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}`,
-        "install better-sqlite3 anew",
-      );
     const notice = sqliteNotice();
+    if (old !== undefined)
+      return problem("sqlite", [old, notice].filter(Boolean).join("; "), `${sqliteRemedy()}, ${LATER_NODE}`);
     if (notice !== undefined) return warning("sqlite", `SQLite ${version}; ${notice}`, sqliteRemedy());
     return ok("sqlite", `SQLite ${version}, of better-sqlite3`);
   } catch (error) {

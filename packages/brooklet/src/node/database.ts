@@ -23,6 +23,8 @@ type BetterSqlite3Class = new (path: string, options: object) => BetterSqlite3;
 const { readFileSync } = process.getBuiltinModule("node:fs");
 const BINARY = "better-sqlite3/build/Release/better_sqlite3.node";
 const PACKAGE = "better-sqlite3/package.json";
+/** What helps without it: those whose own SQLite a directory is written by. In memory that of 22.13 does. */
+export const LATER_NODE = "or use Node 22.23, 24.15 or later";
 let library: Library | undefined;
 
 /** Opens or makes a file, or a database in memory. A file that another process has locked is an error at once. */
@@ -96,7 +98,7 @@ function loadNodeSqlite(cause: unknown): NodeModule {
     return silently(() => requireOf("node:sqlite")("node:sqlite") as NodeModule);
   } catch {
     const what = `better-sqlite3 cannot be loaded in Node ${process.versions.node} (${reasonOf(cause)})`;
-    throw new Error(`No SQLite: ${what}; ${sqliteRemedy()}, or use Node 22.13 or later`, { cause });
+    throw new Error(`No SQLite: ${what}; ${sqliteRemedy()}, ${LATER_NODE}`, { cause });
   }
 }
 
@@ -126,7 +128,8 @@ export function sqliteRemedy(): string {
   if (path.split(/[\\/]/).includes(".pnpm")) return `${run} (pnpm approve-builds, then pnpm rebuild better-sqlite3)`;
   if (process.versions["pnp"] !== undefined)
     return `${run} (enableScripts: true in .yarnrc.yml, then yarn rebuild better-sqlite3)`;
-  return `${run} (npm rebuild better-sqlite3; Yarn from 2 on: yarn rebuild better-sqlite3; Bun: bun pm trust better-sqlite3)`;
+  const npm = "npm rebuild better-sqlite3, from npm 12 on after npm install-scripts approve better-sqlite3";
+  return `${run} (${npm}; Yarn from 2 on: yarn rebuild better-sqlite3; Bun: bun pm trust better-sqlite3)`;
 }
 
 /** What a failed load says, without where Node or the library looked. */

@@ -53,6 +53,7 @@ export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
 const DIGEST_BYTES = 32;
 const SQLITE_MAGIC = "SQLite format 3\0";
+/** Before it a log that began anew while another connection wrote could damage the file. */
 const SQLITE_OLDEST = [3, 51, 3] as const;
 
 /** What a directory is made of that is restored. */
@@ -394,11 +395,7 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
   closeSync(openSync(fresh, "wx", 0o600));
   const sql = openSql(fresh);
   try {
-    const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
-    if (older(version, SQLITE_OLDEST)) {
-      const remedy = "use a later release of what brings it: of better-sqlite3, or of Node for Node's own";
-      throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}; ${remedy}`);
-    }
+    refuseSqlite(sql);
     stampFile(sql);
     createTables(
       { ...sql, guard: { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined } },
@@ -440,6 +437,7 @@ function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnect
   if (!isThere(path)) closeSync(openSync(path, "a", 0o600));
   const sql = openSql(path);
   try {
+    refuseSqlite(sql);
     sql.run("BEGIN EXCLUSIVE");
     held.set(sql, directory);
     return sql;
@@ -471,8 +469,19 @@ function digest(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
-function older(version: string, oldest: readonly number[]): boolean {
+/** Refuses an SQLite that has faults, also where another has made what it would write to. */
+function refuseSqlite(sql: SqlConnection): void {
+  const problem = sqliteProblem(sql);
+  if (problem === undefined) return;
+  const remedy = "run the build script of better-sqlite3, or use Node 22.23, 24.15 or later (brooklet doctor says how)";
+  throw new StoreError("refused", `${problem}; ${remedy}`);
+}
+
+/** What keeps a directory from being opened by this SQLite. */
+export function sqliteProblem(sql: SqlConnection): string | undefined {
+  const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
   const parts = version.split(".").map(Number);
-  const different = oldest.findIndex((part, index) => parts[index] !== part);
-  return different !== -1 && (parts[different] ?? 0) < (oldest[different] ?? 0);
+  const different = SQLITE_OLDEST.findIndex((part, index) => parts[index] !== part);
+  const isOld = different !== -1 && (parts[different] ?? 0) < (SQLITE_OLDEST[different] ?? 0);
+  return isOld ? `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}` : undefined;
 }
