@@ -445,7 +445,9 @@ function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnect
     sql.close();
     if (!(error instanceof StoreError && error.kind === "busy")) throw error;
     const isOwn = [...held.values()].includes(directory);
-    const by = isOwn ? "open in this process already: open it once, and share that" : "in use by another process";
+    const by = isOwn
+      ? "open in this process already: open it once, and share that (at globalThis, where modules are loaded anew)"
+      : "in use by another process";
     throw new StoreError("busy", `the data directory ${directory} is ${by}`, error);
   }
 }
