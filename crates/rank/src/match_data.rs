@@ -91,9 +91,10 @@ pub struct QueryTerm {
     pub significance: Option<f64>,
     /// The `documentFrequency` annotation, or a significance model's answer; it wins over `significance`.
     pub document_frequency: Option<DocumentFrequency>,
-    /// How connected the term is to the ranked term before it, 0.1 unless the query tells. Of the first it means
-    /// nothing.
-    pub connectedness: f64,
+    /// The `id` annotation, by which other terms are connected to this one.
+    pub id: Option<i64>,
+    /// The `connectivity` annotation: the id of another term, and how connected this one is to it.
+    pub connectivity: Option<(i64, f64)>,
     /// The `label` annotation.
     pub label: Option<String>,
     /// Unranked terms (`{ranked: false}`) are invisible to every feature and have no number in `term(n)`.
@@ -115,7 +116,8 @@ impl QueryTerm {
             weight: 100,
             significance: None,
             document_frequency: None,
-            connectedness: 0.1,
+            id: None,
+            connectivity: None,
             label: None,
             ranked: true,
             words: 1,

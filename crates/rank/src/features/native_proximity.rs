@@ -111,7 +111,7 @@ impl Field {
             let mut connected: f64 = 1.0;
             for steps in 1..window.min(terms.len() - start) {
                 let (second, second_slot) = &terms[start + steps];
-                connected = connected.min(connectedness(&terms[start + steps - 1].0, second));
+                connected = connected.min(connectedness(Some(&terms[start + steps - 1].0), second));
                 if first.term.weight == 0 && second.term.weight == 0 {
                     continue;
                 }

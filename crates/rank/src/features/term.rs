@@ -23,8 +23,11 @@ impl<const N: usize> Executor for Constant<N> {
 pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(1..=1)?;
     let wanted = call.whole_number(0)?;
-    let values = call.environment.query.ranked_terms().nth(wanted).map_or([0.0; 3], |ranked| {
-        [connectedness_to_previous(&ranked), significance(&ranked, call.environment), f64::from(ranked.term.weight)]
+    let mut terms = call.environment.query.ranked_terms();
+    let before = wanted.checked_sub(1).and_then(|before| terms.nth(before));
+    let values = terms.next().map_or([0.0; 3], |ranked| {
+        let connected = connectedness(before.as_ref(), &ranked);
+        [connected, significance(&ranked, call.environment), f64::from(ranked.term.weight)]
     });
     Ok(call.ready(&["connectedness", "significance", "weight"], Constant(values)))
 }
@@ -38,14 +41,10 @@ pub fn prepare_count(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
 /// Connectedness of terms that the query says nothing of.
 pub const DEFAULT_CONNECTEDNESS: f64 = 0.1;
 
-/// How connected the term is to the ranked term before it in the query.
-pub fn connectedness_to_previous(ranked: &RankedTerm<'_>) -> f64 {
-    if ranked.number == 0 { DEFAULT_CONNECTEDNESS } else { ranked.term.connectedness }
-}
-
-/// How connected two terms are: only neighbours in the query can be more than by default.
-pub fn connectedness(earlier: &RankedTerm<'_>, later: &RankedTerm<'_>) -> f64 {
-    if earlier.number + 1 == later.number { later.term.connectedness } else { DEFAULT_CONNECTEDNESS }
+/// How connected a term is to one before it: as the query says, if it says that of these two.
+pub fn connectedness(earlier: Option<&RankedTerm<'_>>, later: &RankedTerm<'_>) -> f64 {
+    let known = later.term.connectivity.filter(|(id, _)| earlier.is_some_and(|term| term.term.id == Some(*id)));
+    known.map_or(DEFAULT_CONNECTEDNESS, |(_, weight)| weight)
 }
 
 /// How much a match of the term tells, ½ (in every document) to 1 (rare), unless the query sets it.

@@ -68,10 +68,11 @@ fn fixture_of(terms: &[Term]) -> Fixture {
     let mut fixture = schema();
     for (weight, words, significance, frequency, connectedness) in terms {
         fixture = fixture.query(&["title", "tags", "labels", "year"], "a");
-        let term = fixture.terms.last_mut().expect("a term was just added");
+        let last = fixture.terms.len() - 1;
+        fixture.connect(last, *connectedness);
+        let term = &mut fixture.terms[last];
         (term.weight, term.words, term.significance) = (*weight, *words, *significance);
         term.document_frequency = frequency.map(|(frequency, count)| DocumentFrequency { frequency, count });
-        term.connectedness = *connectedness;
     }
     fixture
 }

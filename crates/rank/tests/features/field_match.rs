@@ -280,7 +280,7 @@ fn a_phrase_counts_as_its_words() {
 #[test]
 fn connectedness_makes_distance_matter_more() {
     let mut fixture = Fixture::index(&["title"]).query(&["title"], "a b");
-    fixture.terms[1].connectedness = 0.3;
+    fixture.connect(1, 0.3);
     let absolute = f64::from(0.71f32).powf(0.3 / 0.1) * 0.3;
     assert_close(fixture.value("fieldMatch(title).absoluteProximity", &text("title", "a x b")), absolute, "cubed");
     assert_close(fixture.value("fieldMatch(title).proximity", &text("title", "a x b")), absolute / 0.3, "relative");

@@ -56,6 +56,13 @@ impl Fixture {
         self
     }
 
+    /// Connects a term to the one before it, if there is one.
+    pub fn connect(&mut self, index: usize, weight: f64) {
+        let Some(before) = index.checked_sub(1) else { return };
+        self.terms[before].id = Some(before as i64);
+        self.terms[index].connectivity = Some((before as i64, weight));
+    }
+
     /// A rank property.
     pub fn property(mut self, name: &str, value: &str) -> Fixture {
         self.properties.append(name, value);

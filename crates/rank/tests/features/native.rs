@@ -108,14 +108,28 @@ fn fields_weigh_and_the_fields_a_term_searches_share_it() {
 #[test]
 fn connectedness_is_the_least_between_two_terms_over_their_distance() {
     let mut fixture = Fixture::index(&["title"]).query(&["title"], "a b c");
-    fixture.terms[1].connectedness = 0.4;
-    fixture.terms[2].connectedness = 0.6;
+    fixture.connect(1, 0.4);
+    fixture.connect(2, 0.6);
     let far = (-255.0f64 / 3.0).exp();
     let one_way = (500.0 + 400.0 * far) / 900.0;
     let none = far;
     // Pairs: a-b 0.4 (in the field, next to each other), b-c 0.6 and a-c 0.4/2 (c is not in the field).
     let expected = (0.4 * one_way + 0.6 * none + 0.2 * none) / 1.2;
     assert_close(fixture.value("nativeProximity", &text("title", "a b")), expected, "weighted by connectedness");
+}
+
+#[test]
+fn connected_are_the_two_terms_that_the_query_names() {
+    let mut fixture = Fixture::index(&["title", "body"]).query(&["title"], "a").query(&["body"], "b");
+    fixture = fixture.query(&["title"], "c d");
+    fixture.terms[0].id = Some(7);
+    fixture.terms[2].connectivity = Some((7, 0.5));
+    fixture.terms[3].connectivity = Some((7, 0.9));
+    let far = (-255.0f64 / 3.0).exp();
+    let one_way = (500.0 + 400.0 * far) / 900.0;
+    // Neighbours in the field: a-c are connected, c-d are not, as d is connected to a; a-d go over c.
+    let expected = (0.5 * one_way + 0.1 * far + 0.05 * far) / 0.65;
+    assert_close(fixture.value("nativeProximity(title)", &text("title", "a c")), expected, "by ids");
 }
 
 #[test]

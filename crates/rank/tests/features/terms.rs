@@ -6,8 +6,9 @@ use brooklet_rank::match_data::{Collection, DocumentFrequency, FieldKind};
 #[test]
 fn term_tells_what_the_query_says() {
     let mut fixture = Fixture::index(&["title"]).query(&["title"], "a b c");
-    fixture.terms[0].connectedness = 0.9;
-    fixture.terms[1].connectedness = 0.7;
+    fixture.terms[0].connectivity = Some((1, 0.9));
+    fixture.connect(1, 0.7);
+    fixture.terms[2].connectivity = fixture.terms[1].connectivity;
     fixture.terms[1].weight = 250;
     fixture.terms[1].significance = Some(0.3);
     fixture.terms[2].document_frequency = Some(DocumentFrequency { frequency: 1.0, count: 1_000.0 });
@@ -17,6 +18,7 @@ fn term_tells_what_the_query_says() {
     assert_close(value("term(0).significance"), 1.0, "nothing is known");
     assert_close(value("term(0).weight"), 100.0, "default");
     assert_close(value("term(1)"), 0.7, "the first output is connectedness");
+    assert_close(value("term(2).connectedness"), 0.1, "connected to the first, which is not just before it");
     assert_close(value("term(1).significance"), 0.3, "annotated");
     assert_close(value("term(1).weight"), 250.0, "annotated");
     // One in a thousand: ½ + ½·ln(1000)/ln(1000000)

@@ -234,9 +234,8 @@ impl Binder<'_> {
             .document_frequency
             .map(|of| DocumentFrequency { frequency: of.frequency as f64, count: of.count as f64 })
             .or_else(|| self.modelled_frequency(item));
-        if let Some(connectivity) = annotations.connectivity {
-            term.connectedness = connectivity.weight;
-        }
+        term.id = annotations.id;
+        term.connectivity = annotations.connectivity.map(|to| (to.id, to.weight));
         term.label = annotations.label.clone();
         term.ranked = annotations.ranked && counts;
         term.words = words;

@@ -5,7 +5,7 @@ use brooklet_task::Rejection;
 use crate::features::call::Call;
 use crate::features::field_match::metrics::PairMetrics;
 use crate::features::field_match::parameters::Parameters;
-use crate::features::term::{DEFAULT_CONNECTEDNESS, connectedness_to_previous, significance};
+use crate::features::term::{DEFAULT_CONNECTEDNESS, connectedness, significance};
 use crate::match_data::{FieldId, Slot};
 
 /// A word of the query that searches the field.
@@ -39,7 +39,10 @@ impl Setup {
             total_weight: 0.0,
             total_significance: 0.0,
         };
+        let mut before = None;
         for ranked in call.environment.query.ranked_terms() {
+            let connected = connectedness(before.as_ref(), &ranked);
+            before = Some(ranked);
             let (weight, significance) = (f64::from(ranked.term.weight), significance(&ranked, call.environment));
             let slot = ranked.slot(field);
             let words = if slot.is_some() { ranked.term.words.max(1) } else { 1 };
@@ -47,8 +50,7 @@ impl Setup {
             setup.total_significance += significance * f64::from(words);
             let Some(slot) = slot else { continue };
             for offset in 0..words {
-                let connectedness =
-                    if offset == 0 { connectedness_to_previous(&ranked) } else { DEFAULT_CONNECTEDNESS };
+                let connectedness = if offset == 0 { connected } else { DEFAULT_CONNECTEDNESS };
                 setup.words.push(Word { slot, offset, weight, significance, connectedness });
             }
         }
