@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 export const TEST_RUN = {
   testTimeout: 600_000,
   hookTimeout: 600_000,
-  expect: { poll: { timeout: 60_000 } },
+  expect: { poll: { timeout: 300_000 } },
   // Vitest leaves a processor to others. Of two that is half of the machine, and much of a test is waiting.
   maxWorkers: Math.max(2, availableParallelism() - 1),
   globalSetup: [fileURLToPath(new URL("./temporary-files.ts", import.meta.url))],

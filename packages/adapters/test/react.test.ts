@@ -19,7 +19,7 @@ const React: typeof ReactModule = await import("react");
 const { renderToString } = await import("react-dom/server");
 const { act, cleanup, configure, render, renderHook, waitFor } = await import("@testing-library/react");
 // However busy the machine is: what is waited for comes, or the test's own time is over.
-configure({ asyncUtilTimeout: 30_000 });
+configure({ asyncUtilTimeout: 300_000 });
 const { useSearch } = await import("../src/react.ts");
 
 afterEach(cleanup);

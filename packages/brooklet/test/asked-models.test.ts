@@ -10,7 +10,6 @@ import { asking, folder, writeFiles } from "./served.ts";
 const built = new URL("../dist/serve.js", import.meta.url).href;
 const { serve } = (await import(built)) as typeof import("../src/serve.ts");
 
-const TIMEOUT = { timeout: 60_000 };
 const SCHEMA = `schema mail { document mail { field text type string { indexing: summary | index } }
   fieldset default { fields: text } }`;
 const services = (url: string): string => `<services version="1.0">
@@ -74,7 +73,7 @@ test("a reranker is told with the passages that it has, what it ordered, and how
     { id: "reranker", kind: "reranker", state: "ready", calls: [NOTHING, { ...NOTHING, purpose: "document" }] },
   ]);
   const retrieving = ask("POST", "/brooklet/v1/retrieve", RETRIEVAL);
-  await expect.poll(queries, TIMEOUT).toMatchObject({ ...NOTHING, running: 2 });
+  await expect.poll(queries).toMatchObject({ ...NOTHING, running: 2 });
   opened();
   expect((await retrieving).status).toBe(200);
   expect((await ask("POST", "/brooklet/v1/retrieve", { ...RETRIEVAL, rerank: false })).status).toBe(200);
@@ -113,8 +112,8 @@ test("a language model of a chain is told once it was asked, its failures too, a
   const query = (prompt: string) =>
     ask("GET", `/search/?searchChain=llm&format=sse&streaming.groupname=alice&timeout=60s&query=x&prompt=${prompt}`);
   const answering = query("wait");
-  await expect.poll(queries, TIMEOUT).toMatchObject({ ...NOTHING, running: 1 });
-  await expect.poll(() => waiting !== undefined, TIMEOUT).toBe(true);
+  await expect.poll(queries).toMatchObject({ ...NOTHING, running: 1 });
+  await expect.poll(() => waiting !== undefined).toBe(true);
   waiting?.end(END);
   expect((await answering).text).toContain("Friday");
   expect((await query("refuse")).text).toContain("event: error");
@@ -129,7 +128,7 @@ test("a language model of a chain is told once it was asked, its failures too, a
   await response.body?.getReader().read();
   expect(await queries()).toMatchObject({ running: 1, calls: 2 });
   leaving.abort();
-  await expect.poll(queries, TIMEOUT).toMatchObject({ running: 0, calls: 3 });
+  await expect.poll(queries).toMatchObject({ running: 0, calls: 3 });
   expect(await queries()).toMatchObject({ items: 1, failures: { UNAVAILABLE: 1 } });
   await service.deploy(application);
   expect(await states()).toEqual([]);

@@ -12,7 +12,6 @@ import { keepPicture } from "../../../tools/picture.ts";
 const DOCUMENTS = 100_000;
 /** Lines of a request that feeds. */
 const LINES = 5_000;
-const WAIT = { timeout: 60_000 };
 const KEY = "a-key-of-the-console-that-is-as-long-as-keys-have-to-be";
 
 const put = (group: string, own: string, fields: object): string =>
@@ -95,7 +94,6 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     service = await serve({ port: 0, threads: 1, console: true, limits: { slowSearchMs: 0 } });
     browser = await startBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-    page.setDefaultTimeout(WAIT.timeout);
     page.on("pageerror", ({ message }) => problems.push(message));
     page.on("console", (told) => {
       if (/Content Security Policy/.test(told.text())) problems.push(told.text());
@@ -110,7 +108,7 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
 
   const view = (name: string): Promise<void> => page.getByRole("navigation").getByRole("button", { name }).click();
   const hits = (): Promise<readonly string[]> => page.locator(".hit .title").allInnerTexts();
-  const titles = (wanted: readonly string[]): Promise<void> => expect.poll(hits, WAIT).toEqual(wanted);
+  const titles = (wanted: readonly string[]): Promise<void> => expect.poll(hits).toEqual(wanted);
 
   /** On a desk and on a phone, light and dark. */
   async function picture(name: string): Promise<void> {
@@ -131,7 +129,7 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     await view("Schema");
     await page.getByRole("button", { name: "Deploy" }).click();
     await page.getByText("Deployed.").waitFor();
-    await expect.poll(() => page.locator("pre").first().innerText(), WAIT).toContain("interface Note");
+    await expect.poll(() => page.locator("pre").first().innerText()).toContain("interface Note");
 
     const lines = [
       put("alice", "n1", { title: "Invoice", body: "The deposit", tag: "money" }),
@@ -149,14 +147,14 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     await page.keyboard.press("/");
     await page.keyboard.type("invoice");
     await titles(["Invoice", "Lunch"]);
-    await expect.poll(() => page.locator(".hit mark").allInnerTexts(), WAIT).toContain("invoice");
+    await expect.poll(() => page.locator(".hit mark").allInnerTexts()).toContain("invoice");
     await page.keyboard.press("Escape");
 
     await page.keyboard.press("j");
     await page.keyboard.press("Enter");
     const why = page.getByRole("region", { name: "Why" });
     await why.getByText("It is a hit. It is number 1.").waitFor();
-    await expect.poll(() => why.innerText(), WAIT).toContain("bm25(title) * 2");
+    await expect.poll(() => why.innerText()).toContain("bm25(title) * 2");
     await picture("explained");
     await page.keyboard.press("Escape");
     await page.getByPlaceholder("id of a document").fill("n3");
@@ -166,14 +164,14 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
 
     await page.getByRole("slider", { name: "bm25(title)" }).fill("0");
     await titles(["Lunch", "Invoice"]);
-    await expect.poll(() => page.getByLabel("Ranking").innerText(), WAIT).toContain("0 * bm25(title) + 1 * bm25(body)");
+    await expect.poll(() => page.getByLabel("Ranking").innerText()).toContain("0 * bm25(title) + 1 * bm25(body)");
     await page.getByRole("button", { name: "Back to the profile's order" }).click();
     await titles(["Invoice", "Lunch"]);
 
     await page.getByRole("button", { name: "Trace this search" }).click();
     const trace = page.getByRole("region", { name: "Trace" });
     await expect
-      .poll(() => trace.locator("code").allInnerTexts(), WAIT)
+      .poll(() => trace.locator("code").allInnerTexts())
       .toContainEqual(expect.stringContaining("search to dispatch: query=["));
     const told = (await trace.locator("tbody tr").allInnerTexts()).map((row) => row.split("\t"));
     expect(told.map(([stage = ""]) => stage.split(":")[0])).toEqual([
@@ -192,7 +190,7 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     expect(await violations(page)).toEqual([]);
     await view("Activity");
     const stages = page.getByRole("region", { name: "Stages of queries" });
-    await expect.poll(() => stages.locator("tbody tr").count(), WAIT).toBeGreaterThan(0);
+    await expect.poll(() => stages.locator("tbody tr").count()).toBeGreaterThan(0);
     expect(Number(await stages.locator("tbody td").nth(1).innerText())).toBeGreaterThan(0);
     await view("Search");
     await page.keyboard.press("/");
@@ -203,21 +201,21 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     expect(await trace.locator("code").count()).toBe(0);
 
     const code = page.getByLabel("The same as code");
-    await expect.poll(() => code.innerText(), WAIT).toContain('db.group("alice").search(note, {\n  text: "invoice"');
+    await expect.poll(() => code.innerText()).toContain('db.group("alice").search(note, {\n  text: "invoice"');
     expect(await code.innerText()).toContain("select * from note where userQuery()");
 
     await page.locator(".hit").first().click();
     const history = page.getByRole("region", { name: "History" });
     const done = (of: Locator): Promise<readonly string[]> => of.locator("tbody td:nth-child(2)").allInnerTexts();
     await history.getByRole("button", { name: "History" }).click();
-    await expect.poll(() => history.innerText(), WAIT).toMatch(/curl .*groups\/alice\/tail\?.*selection=id/);
+    await expect.poll(() => history.innerText()).toMatch(/curl .*groups\/alice\/tail\?.*selection=id/);
     await page.getByRole("button", { name: "Edit" }).click();
     const fields = { title: "Paid invoice", body: "The deposit", tag: "money" };
     await page.getByLabel("Fields as JSON").fill(JSON.stringify(fields));
     await page.getByRole("button", { name: "Save" }).click();
-    await expect.poll(hits, WAIT).toContain("Paid invoice");
+    await expect.poll(hits).toContain("Paid invoice");
     // What was fed may be folded by now, and what was saved a moment ago is not.
-    await expect.poll(async () => (await done(history))[0], WAIT).toBe("put");
+    await expect.poll(async () => (await done(history))[0]).toBe("put");
     await page.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("button", { name: "Remove for good" }).click();
     await titles(["Lunch"]);
@@ -226,14 +224,14 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
     await view("Documents");
     const tail = page.getByRole("region", { name: "Written lately" });
     await tail.getByRole("button", { name: "Written lately" }).click();
-    await expect.poll(async () => (await done(tail)).slice(0, 2), WAIT).toEqual(["remove", "put"]);
+    await expect.poll(async () => (await done(tail)).slice(0, 2)).toEqual(["remove", "put"]);
     expect(await tail.locator("tbody td:nth-child(3)").allInnerTexts()).toContain("note n1");
     await picture("tail");
     expect(await violations(page)).toEqual([]);
 
     await view("Activity");
     const slow = page.getByRole("region", { name: "Slow searches" });
-    await expect.poll(() => slow.locator("tbody tr").count(), WAIT).toBeGreaterThan(3);
+    await expect.poll(() => slow.locator("tbody tr").count()).toBeGreaterThan(3);
     const rows = await slow.locator("tbody tr").allInnerTexts();
     expect(rows.some((row) => /search [\d.]+.*select .* from note where userQuery\(\)/s.test(row))).toBe(true);
     expect(rows.join("\n")).not.toMatch(/invoice|alice/);
@@ -255,25 +253,23 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
       const { url } = await database.console();
       await page.goto(url);
       const groups = page.getByRole("complementary").locator("ul").last().getByRole("button");
-      await expect.poll(() => groups.allInnerTexts(), WAIT).toHaveLength(3);
+      await expect.poll(() => groups.allInnerTexts()).toHaveLength(3);
       await page.getByLabel("Name of a group").fill("bobb");
-      await expect
-        .poll(async () => (await groups.allInnerTexts()).map((one) => one.split(/\s/)[0]), WAIT)
-        .toEqual(["bobby"]);
+      await expect.poll(async () => (await groups.allInnerTexts()).map((one) => one.split(/\s/)[0])).toEqual(["bobby"]);
       await page.getByLabel("Name of a group").fill("alice");
       await page.keyboard.press("Enter");
-      await expect.poll(async () => [...(await hits())].sort(), WAIT).toEqual(Object.keys(places));
+      await expect.poll(async () => [...(await hits())].sort()).toEqual(Object.keys(places));
       const tags = page.getByRole("region", { name: "Values of tag" });
-      await expect.poll(() => tags.getByRole("button").allInnerTexts(), WAIT).toEqual(["sea\n3", "land\n1"]);
+      await expect.poll(() => tags.getByRole("button").allInnerTexts()).toEqual(["sea\n3", "land\n1"]);
       await tags.getByRole("button", { name: /^land/ }).click();
       await titles(["Mountain"]);
       await tags.getByRole("button", { name: /^land/ }).waitFor();
       await page.goto(`${url.split("#")[0]}#/search?group=alice&schema=note`);
       await page.reload();
-      await expect.poll(async () => (await hits()).length, WAIT).toBe(4);
+      await expect.poll(async () => (await hits()).length).toBe(4);
       await page.locator(".hit", { hasText: "Harbour" }).click();
       await page.getByRole("button", { name: "Near by place" }).click();
-      await expect.poll(async () => (await hits()).slice(0, 3), WAIT).toEqual(["Harbour", "Lighthouse", "Pier"]);
+      await expect.poll(async () => (await hits()).slice(0, 3)).toEqual(["Harbour", "Lighthouse", "Pier"]);
       expect(await violations(page)).toEqual([]);
       expect(problems).toEqual([]);
     } finally {
@@ -307,14 +303,14 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
       await page.goto(url);
       await view("Activity");
       const models = page.getByRole("region", { name: "Models" });
-      await expect.poll(() => models.locator("tbody").count(), WAIT).toBe(2);
+      await expect.poll(() => models.locator("tbody").count()).toBe(2);
       const [words = "", minilm = ""] = await models.locator("tbody").allInnerTexts();
       expect(words).toMatch(/words\s+embedder · 32 values\s+ready\s+queries\s+1\s+1\s+0, 0/);
       expect(minilm).toMatch(
         /minilm\s+hugging-face-embedder\s+failed\s+there is no file minilm\/model\.onnx in the folder/,
       );
       expect(minilm).toMatch(/documents\s+1\s+0\s+0, 0\s.*BAD_REQUEST 1/s);
-      await expect.poll(() => models.innerText(), WAIT).toMatch(/curl .*\/brooklet\/v1\/models/);
+      await expect.poll(() => models.innerText()).toMatch(/curl .*\/brooklet\/v1\/models/);
       expect(await violations(page)).toEqual([]);
       await models.scrollIntoViewIfNeeded();
       await picture("models");
@@ -407,12 +403,12 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
       try {
         const next = page.getByRole("button", { name: "Next" });
         await next.click();
-        await expect.poll(() => held.length, WAIT).toBe(1);
+        await expect.poll(() => held.length).toBe(1);
         // What follows a page that is not there yet is not known.
         expect(await next.isDisabled()).toBe(true);
         const late = page.waitForResponse((response) => response.url().includes("continuation="));
         await page.getByRole("button", { name: "Before" }).click();
-        await expect.poll(() => next.isDisabled(), WAIT).toBe(false);
+        await expect.poll(() => next.isDisabled()).toBe(false);
         held[0]?.();
         await (await late).finished();
         await page.evaluate(() => new Promise(requestAnimationFrame));
@@ -455,7 +451,7 @@ describe.skipIf(browserPath === undefined)("in a browser", () => {
       await page.emulateMedia({ colorScheme: "dark", media: "print" });
       try {
         await documentsOf("paged");
-        await expect.poll(() => rows().count(), WAIT).toBe(50);
+        await expect.poll(() => rows().count()).toBe(50);
         const [shown, wanted, ground] = await page.evaluate(() => {
           const main = document.querySelector("main");
           return [main?.clientHeight, main?.scrollHeight, getComputedStyle(document.body).backgroundColor];

@@ -28,7 +28,7 @@ const STILL = "still";
 const STILL_COUNT = 12;
 const STILL_STATE = stateOf({ n: -1_000 });
 const TAGS = ["tag1", "tag2"] as const;
-const WAIT_MS = 60_000;
+const WAIT_MS = 300_000;
 const FED = 6;
 /** Of a hundred operations of clients so many are of each kind. */
 const KINDS = {

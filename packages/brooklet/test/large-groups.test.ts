@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { Writer } from "@brooklet/core";
 import { type Cluster, searchOnce, type VisitPosition } from "@brooklet/partition";
 import type { ThreadCluster } from "@brooklet/partition/threads";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { backUp } from "../src/backup/backup.ts";
 import { BackupObjects } from "../src/backup/objects.ts";
 import { folderTarget } from "../src/backup/target.ts";
@@ -198,8 +198,7 @@ test("a database that is opened with shardBytes splits what is large while it is
   // What has been split is copied with its shards.
   const objects = new BackupObjects(folderTarget(folder()), undefined);
   const copied = () => backUp({ directory: path, objects, openSql: openDatabase, isSealed: sealing() });
-  const several = { timeout: MINUTE_MS, interval: 500 };
-  await vi.waitFor(async () => expect((await copied()).shards).toBeGreaterThan(1), several);
+  await expect.poll(async () => (await copied()).shards, { interval: 500 }).toBeGreaterThan(1);
   expect(await found()).toEqual(first);
   expect(await group.count(note)).toBe(documents.length);
   // It is one group that is asked already: what would help is said.

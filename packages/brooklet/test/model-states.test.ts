@@ -10,7 +10,6 @@ import { asking, folder, writeFiles } from "./served.ts";
 const built = new URL("../dist/serve.js", import.meta.url).href;
 const { serve } = (await import(built)) as typeof import("../src/serve.ts");
 
-const TIMEOUT = { timeout: 60_000 };
 const component = (id: string, model: string): string => `<component id="${id}" type="hugging-face-embedder">
   <transformer-model path="${model}"/><tokenizer-model path="words.txt"/></component>`;
 const services = (...components: readonly string[]): string => `<services version="1.0">
@@ -59,7 +58,7 @@ async function served(threads: number, text: string, models: readonly string[]) 
 test.each([0, 1])("what queries and documents asked of which model, with %i threads", async (threads) => {
   const { ask, states } = await served(threads, services(component("tiny", "tiny.onnx")), ["tiny.onnx"]);
   // It is read when the application begins to be served, and nobody waits for that.
-  await expect.poll(async () => (await states()).get("tiny")?.state, TIMEOUT).toBe("ready");
+  await expect.poll(async () => (await states()).get("tiny")?.state).toBe("ready");
   expect([...(await states()).keys()]).toEqual(["words", "tiny"]);
   for (const id of ["1", "2"])
     expect((await ask("POST", `/document/v1/t/t/group/u/${id}?timeout=60s`, { fields: { a: "reset" } })).status).toBe(
@@ -94,7 +93,7 @@ test.each([0, 1])("what queries and documents asked of which model, with %i thre
 test("a model that is not there keeps no other from being loaded and asked", async () => {
   const both = services(component("tiny", "tiny.onnx"), component("other", "gone.onnx"));
   const { ask, states } = await served(0, both, ["tiny.onnx"]);
-  await expect.poll(async () => (await states()).get("tiny")?.state, TIMEOUT).toBe("ready");
+  await expect.poll(async () => (await states()).get("tiny")?.state).toBe("ready");
   expect((await states()).get("other")).toMatchObject({ state: "failed", calls: [{ calls: 0 }, { calls: 0 }] });
   expect((await ask("POST", "/document/v1/t/t/group/u/1?timeout=60s", { fields: { a: "reset" } })).status).toBe(200);
 });

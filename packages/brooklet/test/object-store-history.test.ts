@@ -34,7 +34,7 @@ const FAULT_STEPS = Number(process.env["BROOKLET_HISTORY_FAULT_STEPS"] ?? (STEPS
 const TELL_STEPS = Number(process.env["BROOKLET_HISTORY_TELL_STEPS"] ?? Number.POSITIVE_INFINITY);
 const GROUPS = ["alice", "bob", "carol", "dave"] as const;
 const NAMES = ["1", "2", "3"] as const;
-const WAIT_MS = 60_000;
+const WAIT_MS = 300_000;
 
 const files = applicationFiles({
   note: `schema note {

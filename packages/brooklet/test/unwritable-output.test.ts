@@ -60,7 +60,7 @@ test.runIf(process.platform === "linux")("ENOSPC: a server whose output goes to 
       ({ status }) => status,
       () => 0,
     );
-  await expect.poll(isUp, { timeout: 60_000 }).toBe(200);
+  await expect.poll(isUp).toBe(200);
   await use(port);
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
