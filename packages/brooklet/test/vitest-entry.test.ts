@@ -15,7 +15,8 @@ async function filled(database: Database) {
   return group;
 }
 
-describe("the fixture", () => {
+// What is said of the next test is said of the one that comes behind.
+describe("the fixture", { shuffle: false }, () => {
   test("opens a database in memory", async ({ db }) => {
     given.push(db);
     const group = await filled(db);
