@@ -144,17 +144,14 @@ export class Listener implements Surroundings {
     clearTimeout(cutting);
   }
 
-  /**
-   * Settles when no request came for a moment, or after `mostMs`; at once where nobody is connected. The moment is counted in looks: where
-   * this process had no turn for a while, it has not read yet who came meanwhile.
-   */
+  /** Settles when in some looks no request came, or after `mostMs`; by the clock a process without a turn would have heard of nobody. */
   async #quiet(mostMs: number): Promise<void> {
     const endMs = performance.now() + mostMs;
-    let [looks, quietLooks, askedMs] = [0, 0, this.#askedMs];
-    while (quietLooks < QUIET_LOOKS && looks < LOOKS_MAX && this.#byAddress.size > 0 && performance.now() < endMs) {
+    let [quiet, askedMs] = [0, this.#askedMs];
+    for (let looks = 0; quiet < QUIET_LOOKS && looks < LOOKS_MAX && performance.now() < endMs; looks += 1) {
+      if (this.#byAddress.size === 0) return;
       await new Promise((resolve) => setTimeout(resolve, Math.min(DRAIN_LOOK_MS, mostMs)));
-      looks += 1;
-      quietLooks = this.#askedMs === askedMs ? quietLooks + 1 : 0;
+      quiet = this.#askedMs === askedMs ? quiet + 1 : 0;
       askedMs = this.#askedMs;
     }
   }
