@@ -173,7 +173,11 @@ test("a thread in the middle of a bucket is told", async () => {
     expect(await host.partition(`g:u${n}`).apply(put, MINUTE_MS)).toEqual({ status: 200 });
   }
   const cancellation = new Cancellation();
-  const properties = Object.entries({ yql: "select * from note where true", "streaming.selection": "true" });
+  const properties = Object.entries({
+    yql: "select * from note where true",
+    "streaming.selection": "true",
+    timeout: "60s",
+  });
   const query = host.query(encodeQuery({ properties, body: new Uint8Array() }, 1));
   onTestFinished(() => query[Symbol.dispose]());
   /** How often it is looked whether call 5 was cancelled, if it is at the look `cancelAt`. */
