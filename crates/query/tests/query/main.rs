@@ -3,6 +3,7 @@
 mod fixture;
 mod grouping_vectors;
 mod places;
+mod processor;
 mod properties;
 mod select;
 mod select_twin;

@@ -1,5 +1,4 @@
 //! Trees survive their own text, and no text brings a parser down.
-use std::time::Instant;
 
 use brooklet_query::annotations::Typed;
 use brooklet_query::simple::Grammar;
@@ -9,6 +8,7 @@ use brooklet_query::{Form, flatten, parse_sorting, parse_yql, simple, tree_text,
 use proptest::prelude::*;
 
 use crate::fixture::{RequestParameters, surroundings, user_query};
+use crate::processor::is_even;
 
 fn statements() -> Vec<String> {
     texts(&["yql/sample.jsonl", "yql/more.jsonl"], "yql")
@@ -346,16 +346,6 @@ proptest! {
     }
 }
 
-/// What the machine does beside a test it does not do each time.
-const TRIES: usize = 20;
-
-/// Nanoseconds of the processor that this thread has taken; of the clock, where the system does not tell.
-fn processor_nanoseconds(start: Instant) -> u64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let of_thread = told.and_then(|told| told.split(' ').next()?.parse().ok());
-    of_thread.unwrap_or_else(|| start.elapsed().as_nanos() as u64)
-}
-
 /// Texts near the limit, built to be slow for parsers that look ahead or back too often.
 #[test]
 fn a_long_text_is_not_read_once_for_each_of_its_pieces() {
@@ -434,17 +424,9 @@ fn a_long_text_is_not_read_once_for_each_of_its_pieces() {
         let _ = parse_sorting(text);
         let _ = flatten(&format!("{{\"a\":{text}"));
     };
-    let began = Instant::now();
-    let time = |text: &str, times: usize| {
-        let start = processor_nanoseconds(began);
-        (0..times).for_each(|_| parse(text));
-        processor_nanoseconds(began) - start
-    };
     for piece in pieces {
         let [eighth, whole] = [8, 1].map(|part| piece.repeat(65_000 / part / piece.len()));
-        // It takes as long as eight of an eighth, or eight times that where it is read once for each piece.
-        let is_even = (0..TRIES).any(|_| time(&whole, 1) < 3 * time(&eighth, 8));
-        assert!(is_even, "{piece:?} is read many times");
+        assert!(is_even(parse, whole.as_str(), &eighth), "{piece:?} is read many times");
     }
 }
 

@@ -5,6 +5,8 @@ mod deploy;
 mod mail;
 mod mutations;
 mod packages;
+#[path = "../../../query/tests/query/processor.rs"]
+mod processor;
 mod rejections;
 mod stored;
 mod vectors;
