@@ -224,12 +224,12 @@ test("the next groups of a grouping are asked of another gateway than the first,
   for (const n of [1, 2, 3]) await group("paged").put(note, String(n), { title: "paged words", n });
   const yql = 'select * from note where title contains "paged" | all(group(n) max(2) each(output(count())))';
   for (const scope of [{ "streaming.groupname": "paged" }, { "streaming.selection": "true" }]) {
-    const first = await ask("POST", "/search/", { yql, hits: 0, ...scope });
+    const first = await ask("POST", "/search/", { yql, hits: 0, timeout: "60s", ...scope });
     const [next] = [...JSON.stringify(first.answer).matchAll(/"next":"([^"]+)"/g)].map(([, token]) => token);
     const then = await ask(
       "POST",
       "/search/",
-      { yql: yql.replace("| ", `| { 'continuations': ['${next}'] }`), hits: 0, ...scope },
+      { yql: yql.replace("| ", `| { 'continuations': ['${next}'] }`), hits: 0, timeout: "60s", ...scope },
       otherUrl,
     );
     const groups = [...JSON.stringify(then.answer).matchAll(/"id":"group:long:(\d)/g)].map(([, value]) => value);

@@ -34,7 +34,7 @@ test.each([0, 1])(
     const search = (where: string, more: string = ""): Promise<unknown> =>
       ask(
         "GET",
-        `/search/?streaming.groupname=b&yql=${encodeURIComponent(`select * from note where ${where}`)}${more}`,
+        `/search/?streaming.groupname=b&timeout=60s&yql=${encodeURIComponent(`select * from note where ${where}`)}${more}`,
       );
     expect(await search("true")).toEqual([200, undefined]);
     // Of a group without documents nothing is left to be shown.

@@ -64,7 +64,7 @@ describe("feed and query", () => {
       printed: expect.stringMatching(/^2 applied, 0 failed, \d+\/s$/),
     });
     const yql = "select * from note where userInput(@t)";
-    const found = await run(["query", ...url, "--group", "alice", yql, "t=b", "timeout=20s"]);
+    const found = await run(["query", ...url, "--group", "alice", yql, "t=b", "timeout=60s"]);
     expect(found.printed).toMatch(
       /^id:note:note:g=alice:b {2}0\.\d+\n {2}title: Note b\n.*\n1 document matches, 1 shown$/s,
     );
@@ -76,7 +76,7 @@ describe("feed and query", () => {
       ...url,
       "streaming.groupname=alice",
       "--json",
-      "timeout=20s",
+      "timeout=60s",
       "yql=select * from note where true",
     ]);
     expect(JSON.parse(rest.printed)).toMatchObject({ root: { fields: { totalCount: 1 } } });

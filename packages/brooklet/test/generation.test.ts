@@ -95,7 +95,7 @@ const QUERY = {
   "streaming.groupname": "alice",
   searchChain: "rag",
   format: "sse",
-  timeout: "20s",
+  timeout: "60s",
 };
 
 async function ask(

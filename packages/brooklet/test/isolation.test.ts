@@ -87,7 +87,7 @@ test("queries of all groups at once see their own group", async () => {
     const body = {
       yql: `select * from note where ${condition}`,
       "streaming.groupname": group,
-      timeout: "20s",
+      timeout: "60s",
       ranking: "near",
       "input.query(q)": "[1, 1]",
       hits: 20,
@@ -108,7 +108,7 @@ test("queries of all groups at once see their own group", async () => {
   for (const [at, group] of GROUPS.entries()) {
     const other = GROUPS[(at + 1) % GROUPS.length] ?? "g0";
     for (const condition of [`title contains "${canaryOf(other)}"`, `size = ${numberOf(other)}`]) {
-      const { status, root } = await search(ask, group, `select * from note where ${condition}`, { timeout: "20s" });
+      const { status, root } = await search(ask, group, `select * from note where ${condition}`, { timeout: "60s" });
       expect([status, root.fields.totalCount, root.children], condition).toEqual([200, 0, undefined]);
     }
   }
@@ -163,7 +163,7 @@ test("paths that try to climb out of their group, by every method", async () => 
     }
   }
   // And nothing of what they wrote arrived in the group they aimed at.
-  const { root } = await search(ask, "g1", "select * from note where true", { timeout: "20s", hits: 400 });
+  const { root } = await search(ask, "g1", "select * from note where true", { timeout: "60s", hits: 400 });
   expect(root.fields.totalCount).toBe(DOCUMENTS);
   expect(JSON.stringify(root)).not.toContain("climbed");
 });
@@ -172,7 +172,7 @@ test("a search that names two groups is refused, wherever they stand", async () 
   const ask = await server();
   const yql = "select * from note where true";
   const url = (groups: readonly string[]): string =>
-    `/search/?${new URLSearchParams([["yql", yql], ["timeout", "20s"], ...groups.map((it) => ["streaming.groupname", it])])}`;
+    `/search/?${new URLSearchParams([["yql", yql], ["timeout", "60s"], ...groups.map((it) => ["streaming.groupname", it])])}`;
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const answers = await Promise.all([
     ask("POST", url(["g0"]), { yql, "streaming.groupname": "g1" }),
@@ -208,7 +208,7 @@ test("a server can refuse searches of all groups, and of no others", async () =>
   expect(put.status).toBe(200);
   const yql = "select * from note where true";
   const searched = (selection: string): Promise<Answered> =>
-    ask("POST", "/search/", { yql, "streaming.selection": selection, timeout: "20s" });
+    ask("POST", "/search/", { yql, "streaming.selection": selection, timeout: "60s" });
   const refused = await searched("true");
   expect([refused.status, JSON.parse(refused.text)]).toEqual([403, expect.objectContaining({ code: "SCOPE_REFUSED" })]);
   expectNothingForeign(refused, undefined, "all groups");

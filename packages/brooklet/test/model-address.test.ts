@@ -155,7 +155,7 @@ test("pull --app downloads what schemas name; a query runs that file and no othe
     "streaming.groupname": "a",
     "ranking.profile": "scored",
     "input.query(token)": "3",
-    timeout: "20s",
+    timeout: "60s",
   });
   const asked = async () => (await (await fetch(`${service.url}/search/?${query}`)).json()) as Answer;
   const state = async () => {

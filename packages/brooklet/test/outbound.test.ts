@@ -95,7 +95,7 @@ const QUERY = {
   "streaming.groupname": "alice",
   searchChain: "rag",
   "llm.stream": "false",
-  timeout: "20s",
+  timeout: "60s",
 };
 
 describe("a server with a secret", () => {

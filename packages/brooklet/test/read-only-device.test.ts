@@ -56,7 +56,7 @@ async function failing(environment: Readonly<Record<string, string>> = {}): Prom
     get: async (group, id) => (await ask(`${documents}/${group}/${id}`)).status,
     count: async (group) => {
       const yql = encodeURIComponent("select * from note where text contains 'word'");
-      const { body } = await ask(`/search/?streaming.groupname=${group}&hits=0&yql=${yql}`);
+      const { body } = await ask(`/search/?streaming.groupname=${group}&hits=0&timeout=60s&yql=${yql}`);
       return (JSON.parse(body) as { root: { fields: { totalCount: number } } }).root.fields.totalCount;
     },
     ready: () => ask("/readyz"),

@@ -80,10 +80,11 @@ test("put, get and search: each is told a reference, and the next is served", as
   const lost = await ask("POST", "/search/", {
     yql: "select * from note where true",
     "streaming.groupname": "alice",
+    timeout: "60s",
   });
   expectInternal(lost);
   expect(JSON.parse(lost.text)).toMatchObject({ root: { errors: [{ code: 18 }], fields: { totalCount: 0 } } });
-  const { status, root } = await search(ask, "alice", "select * from note where true", { timeout: "10s" });
+  const { status, root } = await search(ask, "alice", "select * from note where true", { timeout: "60s" });
   expect([status, root.fields.totalCount]).toEqual([200, 2]);
 
   // Each reference that a client was given leads the operator to what happened.
@@ -108,6 +109,6 @@ test("a trap while a tail is folded loses nothing, and the next fold succeeds", 
   for (const { status } of await Promise.all(missing.map((name) => put(ask, name)))) expect(status).toBe(200);
   for (const name of ["later", "and later"]) expect((await put(ask, encodeURIComponent(name))).status).toBe(200);
   await idle();
-  const { root } = await search(ask, "alice", "select * from note where true", { timeout: "10s", hits: 400 });
+  const { root } = await search(ask, "alice", "select * from note where true", { timeout: "60s", hits: 400 });
   expect(root.fields.totalCount).toBe(302);
 });

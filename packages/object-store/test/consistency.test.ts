@@ -138,7 +138,12 @@ test("what is being written is told to nobody before it is won, eventual or not"
 
 test("any other consistency is refused by name", async () => {
   const { reader } = await twoGateways();
-  const properties = [["yql", "select * from note where true"], ALICE, ["consistency", "strong"]] as const;
+  const properties = [
+    ["yql", "select * from note where true"],
+    ALICE,
+    ["consistency", "strong"],
+    ["timeout", "60s"],
+  ] as const;
   const refused = async (): Promise<unknown> =>
     await searchOnce(reader, { properties, body: new Uint8Array() }, LONG_MS);
   await expect(refused()).rejects.toMatchObject({

@@ -59,7 +59,7 @@ test("a stored rank profile that cannot be compiled is told, and refused by its 
   expect(problems.map(String)).toEqual([expect.stringMatching(/schemas\/note\.sd:1:\d+: .*gone/)]);
   await putNote(cluster, "alice", "n1", { title: "Red" });
   expect((await searchNotes(cluster, "alice", QUERY)).hits).toHaveLength(1);
-  const properties = Object.entries({ yql: QUERY, "streaming.groupname": "alice", ranking: "own" });
+  const properties = Object.entries({ yql: QUERY, "streaming.groupname": "alice", ranking: "own", timeout: "60s" });
   const refused = await searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
   expect(refused.status).toBe(400);
   expect(new TextDecoder().decode(refused.body)).toContain("rank profile 'own' of schema 'note' cannot be used");
