@@ -18,9 +18,9 @@ export {
   type OpenSql,
   openBucket,
   type RestoredDirectory,
+  refuseSqlite,
   restoreDirectory,
   secretIn,
-  sqliteProblem,
 } from "./node/data-directory.ts";
 export {
   checkDirectory,

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { instantiate, loadModule } from "@brooklet/core";
-import { sqliteProblem } from "@brooklet/store/node";
-import { LATER_NODE, openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
+import { refuseSqlite } from "@brooklet/store/node";
+import { openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Releases of Node that every change is tested with. */
@@ -32,11 +32,9 @@ export function sqliteFinding(): Finding {
   try {
     const sql = openDatabase();
     const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
-    const old = sqliteProblem(sql);
+    refuseSqlite(sql);
     sql.close();
     const notice = sqliteNotice();
-    if (old !== undefined)
-      return problem("sqlite", [old, notice].filter(Boolean).join("; "), `${sqliteRemedy()}, ${LATER_NODE}`);
     if (notice !== undefined) return warning("sqlite", `SQLite ${version}; ${notice}`, sqliteRemedy());
     return ok("sqlite", `SQLite ${version}, of better-sqlite3`);
   } catch (error) {

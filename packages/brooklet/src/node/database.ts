@@ -24,7 +24,7 @@ const { readFileSync } = process.getBuiltinModule("node:fs");
 const BINARY = "better-sqlite3/build/Release/better_sqlite3.node";
 const PACKAGE = "better-sqlite3/package.json";
 /** What helps without it: those whose own SQLite a directory is written by. In memory that of 22.13 does. */
-export const LATER_NODE = "or use Node 22.23, 24.15 or later";
+const LATER_NODE = "or use Node 22.23, 24.15 or later";
 let library: Library | undefined;
 
 /** Opens or makes a file, or a database in memory. A file that another process has locked is an error at once. */

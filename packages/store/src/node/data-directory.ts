@@ -53,8 +53,7 @@ export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
 const DIGEST_BYTES = 32;
 const SQLITE_MAGIC = "SQLite format 3\0";
-/** Before it a log that began anew while another connection wrote could damage the file. */
-const SQLITE_OLDEST = [3, 51, 3] as const;
+const SQLITE_OLDEST = "3.51.3";
 
 /** What a directory is made of that is restored. */
 export interface RestoredDirectory {
@@ -444,10 +443,8 @@ function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnect
   } catch (error) {
     sql.close();
     if (!(error instanceof StoreError && error.kind === "busy")) throw error;
-    const isOwn = [...held.values()].includes(directory);
-    const by = isOwn
-      ? "open in this process already: open it once, and share that (at globalThis, where modules are loaded anew)"
-      : "in use by another process";
+    const own = "open in this process already: open it once, and share that (by globalThis if modules are reloaded)";
+    const by = [...held.values()].includes(directory) ? own : "in use by another process";
     throw new StoreError("busy", `the data directory ${directory} is ${by}`, error);
   }
 }
@@ -471,19 +468,10 @@ function digest(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
 }
 
-/** Refuses an SQLite that has faults, also where another has made what it would write to. */
-function refuseSqlite(sql: SqlConnection): void {
-  const problem = sqliteProblem(sql);
-  if (problem === undefined) return;
+/** Refuses an SQLite before the mend of logs that begin anew while another connection writes, also where another has made the file. */
+export function refuseSqlite(sql: SqlConnection): void {
+  const [{ version = "" } = {}] = sql.all<{ version?: string }>("SELECT sqlite_version() AS version");
+  if (version.localeCompare(SQLITE_OLDEST, "en", { numeric: true }) >= 0) return;
   const remedy = "run the build script of better-sqlite3, or use Node 22.23, 24.15 or later (brooklet doctor says how)";
-  throw new StoreError("refused", `${problem}; ${remedy}`);
-}
-
-/** What keeps a directory from being opened by this SQLite. */
-export function sqliteProblem(sql: SqlConnection): string | undefined {
-  const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
-  const parts = version.split(".").map(Number);
-  const different = SQLITE_OLDEST.findIndex((part, index) => parts[index] !== part);
-  const isOld = different !== -1 && (parts[different] ?? 0) < (SQLITE_OLDEST[different] ?? 0);
-  return isOld ? `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}` : undefined;
+  throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST}; ${remedy}`);
 }
