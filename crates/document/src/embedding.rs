@@ -164,7 +164,7 @@ pub fn values_wanted(target: &TensorType) -> u32 {
 pub fn tensor_of(target: &Arc<TensorType>, embedding: &Embedding) -> Result<Tensor, Rejection> {
     let mut builder = builder(target);
     add(&mut builder, target, embedding, None)?;
-    Ok(builder.finish())
+    builder.finish()
 }
 
 /// The tensor of the embeddings of an array of texts: the numbers of the elements are labels of the dimension `elements`.
@@ -182,7 +182,7 @@ pub fn embedded_array(
     for (number, embedding) in embeddings.iter().enumerate() {
         add(&mut builder, target, embedding, Some((place, number.to_string())))?;
     }
-    Ok(builder.finish())
+    builder.finish()
 }
 
 fn builder(target: &Arc<TensorType>) -> TensorBuilder {

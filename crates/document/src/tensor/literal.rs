@@ -107,7 +107,7 @@ fn parse_value(value: &str, tensor_type: Arc<TensorType>, code: Code) -> Result<
         return Err(scan.refuse("'{' is expected"));
     }
     match scan.peek() {
-        None => Ok(builder.finish()),
+        None => builder.finish(),
         Some(_) => Err(scan.refuse("the end is expected")),
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn pack_bits(tensor: &Tensor, field: &DataType) -> Result<Value, Reje
         };
         builder.block(address.clone(), cells.chunks(8).map(|bits| f64::from(byte(bits) as i8)).collect())?;
     }
-    Ok(Value::Tensor(builder.finish()))
+    Ok(Value::Tensor(builder.finish()?))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub fn read_tensor(tensor_type: &Arc<TensorType>, json: &mut Lexer, source: Tens
         }
         error
     })?;
-    Ok(reader.builder.finish())
+    reader.builder.finish()
 }
 
 /// Reads a tensor given with a query as text: as JSON if it is JSON, and in the text form (or hexadecimal digits) if not.
@@ -77,7 +77,7 @@ pub(super) fn read_given_cells(tensor_type: &Arc<TensorType>, form: &str, json: 
     } else {
         reader.cells(json)?
     }
-    Ok(reader.builder.given_cells())
+    reader.builder.given_cells()
 }
 
 /// Reads `{"addresses":[{"x":"a"},…]}` with labels of mapped dimensions; a dimension that is not named matches all.
