@@ -1,4 +1,5 @@
 //! Changing tensors: merging, removing and computing with cells.
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use brooklet_kernel::sort;
@@ -104,13 +105,26 @@ fn check_size(cells: usize) -> Result<(), Rejection> {
 
 /// The subspaces of both; where both have one, that of `more`.
 pub(super) fn merge(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection> {
-    let mut all: BTreeMap<&[String], &[f64]> = BTreeMap::new();
-    all.extend(tensor.subspaces());
-    all.extend(more.subspaces());
-    check_size(all.len() * tensor.tensor_type.dense_size())?;
-    let addresses = all.keys().map(|address| address.to_vec()).collect();
-    let cells = all.values().flat_map(|cells| cells.iter().copied()).collect();
-    Ok(Tensor { tensor_type: tensor.tensor_type.clone(), addresses, cells })
+    let mut merged = Tensor { tensor_type: tensor.tensor_type.clone(), addresses: Vec::new(), cells: Vec::new() };
+    let (mut own, mut new) = (tensor.subspaces().peekable(), more.subspaces().peekable());
+    loop {
+        let order = match (own.peek(), new.peek()) {
+            (None, None) => break,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(_), None) => Ordering::Less,
+            (Some((one, _)), Some((other, _))) => one.cmp(other),
+        };
+        let kept = if order == Ordering::Less { own.next() } else { new.next() };
+        if order == Ordering::Equal {
+            own.next();
+        }
+        if let Some((address, cells)) = kept {
+            merged.addresses.push(address.to_vec());
+            merged.cells.extend_from_slice(cells);
+        }
+    }
+    check_size(merged.cells.len())?;
+    Ok(merged)
 }
 
 /// The subspaces that match none of the addresses.
