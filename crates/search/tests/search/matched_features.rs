@@ -1,5 +1,5 @@
 //! Features of what matched (how often, where, how alike, how complete) over random queries against a naive twin: texts, lists
-//! and weighted sets of texts, attributes; terms with weights and without ranking, some in several fields, within operators
+//! and weighted sets of texts, attributes; terms with weights, significances and connections, and without ranking, some in several fields, within operators
 //! that hold or do not. `PROPTEST_CASES` says how many queries are asked.
 
 use std::collections::BTreeMap;
@@ -79,6 +79,21 @@ struct Term {
     word: &'static str,
     weight: i32,
     is_ranked: bool,
+    significance: f64,
+    id: i64,
+    /// The id of a term before it, and how connected it is to that.
+    connectivity: Option<(i64, f64)>,
+}
+
+impl Term {
+    fn of(set: usize, word: &'static str) -> Term {
+        Term { set, word, weight: 100, is_ranked: true, significance: 1.0, id: 0, connectivity: None }
+    }
+
+    /// What it counts among others.
+    fn share(&self) -> f64 {
+        self.significance * f64::from(self.weight)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +109,8 @@ impl Query {
         if depth == 0 || random.once_in(4) {
             let weight = random.one_of(&[100, 100, 50, 300, 0]);
             let (set, word) = (random.below(SETS.len()), random.one_of(&WORDS));
-            return Query::Term(Term { set, word, weight, is_ranked: !random.once_in(8) });
+            let significance = random.one_of(&[1.0, 1.0, 0.25]);
+            return Query::Term(Term { weight, is_ranked: !random.once_in(8), significance, ..Term::of(set, word) });
         }
         let children = (0..2 + random.below(2)).map(|_| Query::random(random, depth - 1)).collect();
         match random.below(3) {
@@ -104,13 +120,34 @@ impl Query {
         }
     }
 
+    /// Numbers the terms, and connects some of them to any that is before.
+    fn connect(&mut self, random: &mut Random, terms: &mut i64) {
+        match self {
+            Query::Term(term) => {
+                if *terms > 0 && random.once_in(2) {
+                    let before = 1 + random.below(*terms as usize) as i64;
+                    let to = if random.once_in(2) { before } else { *terms };
+                    term.connectivity = Some((to, random.one_of(&[0.5, 0.875, 0.0625])));
+                }
+                *terms += 1;
+                term.id = *terms;
+            }
+            Query::And(children) | Query::Or(children) | Query::Rank(children) => {
+                children.iter_mut().for_each(|child| child.connect(random, terms));
+            }
+        }
+    }
+
     fn yql(&self) -> String {
         let joined = |children: &[Query], by: &str| {
             children.iter().map(|child| format!("({})", child.yql())).collect::<Vec<_>>().join(by)
         };
         match self {
-            Query::Term(Term { set, word, weight, is_ranked }) => {
-                format!("{} contains ({{weight:{weight},ranked:{is_ranked}}}\"{word}\")", SETS[*set].0)
+            Query::Term(Term { set, word, weight, is_ranked, significance, id, connectivity }) => {
+                let to = connectivity.map(|(id, weight)| format!(",connectivity:{{id:{id},weight:{weight}}}"));
+                let (to, field) = (to.unwrap_or_default(), SETS[*set].0);
+                let said = format!("weight:{weight},ranked:{is_ranked},significance:{significance:?},id:{id}{to}");
+                format!("{field} contains ({{{said}}}\"{word}\")")
             }
             Query::And(children) => joined(children, " and "),
             Query::Or(children) => joined(children, " or "),
@@ -269,12 +306,14 @@ fn wanted(document: &Document, query: &Query) -> BTreeMap<String, f64> {
             }
         }
     }
-    found.insert("nativeFieldMatch".to_owned(), native_field_match(document, &terms));
-    found.insert("nativeAttributeMatch".to_owned(), native_attribute_match(document, &terms));
+    let native = [native_field_match, native_proximity, native_attribute_match].map(|of| of(document, &terms));
+    found.insert("nativeRank".to_owned(), (100.0 * native[0] + 25.0 * native[1] + 100.0 * native[2]) / 225.0);
+    let names = ["nativeFieldMatch", "nativeProximity", "nativeAttributeMatch"];
+    found.extend(names.map(str::to_owned).into_iter().zip(native));
     found
 }
 
-/// Significance of every term is 1, weight of every field 100.
+/// The weight of every field is 100.
 fn native_field_match(document: &Document, terms: &[(Term, bool)]) -> f64 {
     let first = |at: f64| 8_000.0 * (-at / 12.5).exp();
     let often = |at: f64| 1_500.0 * (1.0 + at / 19.0).ln() + 4_000.0;
@@ -282,7 +321,7 @@ fn native_field_match(document: &Document, terms: &[(Term, bool)]) -> f64 {
     let (mut sum, mut total) = (0.0, 0.0);
     for (term, counts) in terms.iter().filter(|(term, _)| term.weight != 0) {
         for field in SETS[term.set].1.iter().filter(|field| **field < INDEXED) {
-            total += f64::from(term.weight);
+            total += term.share();
             let places = if *counts { document.places(*field, term.word) } else { Vec::new() };
             // The first in the first element that has one.
             let Some((_, at)) = places.first() else { continue };
@@ -290,10 +329,43 @@ fn native_field_match(document: &Document, terms: &[(Term, bool)]) -> f64 {
             let length = lengths.max().unwrap().max(6) as f64;
             let place = (*at as f64 * 255.0 / (length - 1.0)).floor();
             let count = (places.len() as f64 * 255.0 / length).floor().min(255.0);
-            sum += f64::from(term.weight) * (0.5 * first(place) + 0.5 * often(count)) / most;
+            sum += term.share() * (0.5 * first(place) + 0.5 * often(count)) / most;
         }
     }
     if total > 0.0 { sum / total } else { 0.0 }
+}
+
+/// Of up to three terms further on in the same field, by how connected the terms between are.
+fn native_proximity(document: &Document, terms: &[(Term, bool)]) -> f64 {
+    let boost = |most: f64, distance: f64| most * (-(distance - 1.0).min(255.0) / 3.0).exp();
+    let (mut sum, mut fields) = (0.0, 0.0);
+    for field in 0..INDEXED {
+        let searching: Vec<_> = terms.iter().filter(|(term, _)| SETS[term.set].1.contains(&field)).collect();
+        let places =
+            |(term, counts): &(Term, bool)| if *counts { document.places(field, term.word) } else { Vec::new() };
+        let (mut score, mut total) = (0.0, None);
+        for first in 0..searching.len() {
+            let mut connected: f64 = 1.0;
+            for second in first + 1..searching.len().min(first + 4) {
+                let (before, own) = (&searching[second - 1].0, &searching[second].0);
+                let to = own.connectivity.filter(|(id, _)| *id == before.id);
+                connected = connected.min(to.map_or(0.1, |(_, weight)| weight));
+                let (a, b) = (searching[first], searching[second]);
+                if a.0.weight == 0 && b.0.weight == 0 {
+                    continue;
+                }
+                let weight = connected / (second - first) as f64 * (a.0.share() + b.0.share());
+                *total.get_or_insert(0.0) += weight;
+                let (a, b) = (places(a), places(b));
+                let both_ways = boost(500.0, forward(&a, &b)) + boost(400.0, forward(&b, &a));
+                score += weight * both_ways / 900.0;
+            }
+        }
+        let Some(total) = total else { continue };
+        fields += 1.0;
+        sum += score / total;
+    }
+    if fields > 0.0 { sum / fields } else { 0.0 }
 }
 
 fn native_attribute_match(document: &Document, terms: &[(Term, bool)]) -> f64 {
@@ -330,7 +402,7 @@ fn host(features: &[String]) -> Host {
 /// Names of all features.
 fn names() -> Vec<String> {
     let none = Document { id: String::new(), fields: Default::default() };
-    let term = Query::Term(Term { set: 0, word: "a", weight: 100, is_ranked: true });
+    let term = Query::Term(Term::of(0, "a"));
     wanted(&none, &Query::Or(vec![term.clone(), term])).into_keys().collect()
 }
 
@@ -350,7 +422,8 @@ fn features_of_what_matched_are_those_of_a_naive_twin() {
             }
         }
         for _ in 0..50 {
-            let query = Query::random(&mut random, 2);
+            let mut query = Query::random(&mut random, 2);
+            query.connect(&mut random, &mut 0);
             let yql = format!("select * from d where {}", query.yql());
             let answer = host.search("g:a", &[("yql", &yql), ("ranking", "all"), ("hits", "100")]);
             let hits = answer.json["root"]["children"].as_array().cloned().unwrap_or_default();
