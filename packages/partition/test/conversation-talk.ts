@@ -100,7 +100,10 @@ export class Talk {
   async #search(step: Step): Promise<Outcome> {
     const { scoped, body, accept = "" } = step;
     const { key, parameters } = searchOf(step);
-    const request = { properties: parameters, body: asBytes(body ?? ""), accept };
+    // The half second that is usual is little on a machine that others use. A trace tells what was asked, and a strict profile refuses more.
+    const isOwn = body !== undefined || parameters.some(([name]) => /^(timeout|trace|queryprofile)/i.test(name));
+    const properties = isOwn ? parameters : [...parameters, ["timeout", "60s"] as const];
+    const request = { properties, body: asBytes(body ?? ""), accept };
     this.#sentTo = scoped === false && key !== "" ? (key as PartitionKey) : undefined;
     const answer = await searchOnce((await this.#house).cluster, request, MINUTE_MS);
     const isText = !answer.contentType.startsWith("application/cbor");
