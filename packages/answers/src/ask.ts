@@ -2,12 +2,12 @@
  * Asking: a prompt of passages, a language model, and its answer as events. What the model says is checked as it comes:
  * it may cite the passages it was given and nothing else, and it can neither call tools nor make a reader fetch anything.
  */
+import { membersThere } from "@brooklet/wire";
 import { type AnswerPiece, AnswerText } from "./answer-text.ts";
 import { chat, type LanguageModel } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
 import type { Passage } from "./passage.ts";
 import { type ChatMessage, promptMessages } from "./prompt.ts";
-import { membersThere } from "./retrieve.ts";
 
 /** A passage that the answer cites. */
 export interface Citation {

@@ -2,9 +2,9 @@
  * What search chains with a language model answer (Vespa's LLMSearcher and RAGSearcher): the prompt they make, the events
  * of the generation, and both forms of these: server-sent events, and one JSON result.
  */
+import { membersThere } from "@brooklet/wire";
 import { type ChatEndpoint, type ChatEvent, chat } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
-import { membersThere } from "./retrieve.ts";
 
 /** An event of a generation. Its type is its name in the stream. */
 export type GenerationEvent =

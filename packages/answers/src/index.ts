@@ -48,7 +48,6 @@ export {
 } from "./retrieval.ts";
 export {
   type FoundTexts,
-  membersThere,
   type Reranker,
   type RetrievalOptions,
   type RetrievalSearch,

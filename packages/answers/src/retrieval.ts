@@ -3,14 +3,13 @@
  * The SDK, the gateway and whatever else retrieves differ in how a search gets to its server, and in nothing else.
  */
 
-import type { Hit } from "@brooklet/wire";
+import { type Hit, membersThere } from "@brooklet/wire";
 import type { AskedVector, SearchParameters } from "./asked-vector.ts";
 import { textsOfHit } from "./hit-texts.ts";
 import { passageFields, pieceScores } from "./passage-fields.ts";
 import {
   type FoundTexts,
   HYBRID_FLOOR,
-  membersThere,
   type RetrievalOptions,
   type RetrievalSearch,
   type Retrieved,

@@ -3,6 +3,7 @@
  * that of a fusion; their texts are cut into passages, or taken in the chunks they are stored in; near-duplicates folded;
  * and the best taken until the tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
+import { membersThere } from "@brooklet/wire";
 import { BudgetedText, checkedCounter } from "./budgeted-text.ts";
 import { ChatError } from "./chat-error.ts";
 import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts";
@@ -175,13 +176,6 @@ function settingsOf(options: RetrievalOptions, searches: readonly RetrievalSearc
   const isOne = searches.length < 2 && rerank === undefined;
   const candidates = isOne ? Math.max(CANDIDATES, passages) : CANDIDATES_FUSED;
   return { ...DEFAULTS, candidates, ...membersThere(options) };
-}
-
-/** @internal The members that are set. */
-export function membersThere<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
 function checkCounts(settings: Settings): void {

@@ -2,7 +2,9 @@
  * What opens a database in this process: cluster, gateway and client, one after the other. `open` loads it when it is called, so
  * that who only imports brooklet, or connects to a server, waits for none of it.
  */
+import type { DeployOptions } from "@brooklet/client";
 import type { Cluster } from "@brooklet/partition";
+import { membersThere } from "@brooklet/wire";
 import { localClient } from "./local-client.ts";
 import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
@@ -13,23 +15,27 @@ import { starting, startingError } from "./starting.ts";
 
 /** Opens a database with options that were checked. */
 export async function openHere(options: OpenOptions): Promise<Database> {
-  const { schemas, cacheBytes, shardBytes, models, languageModel, embedders, files, onProblem } = options;
+  if (options.once !== true) return await openAnew(options);
+  const { openOnce } = await import("./node/once.ts");
+  return await openOnce(options, openAnew);
+}
+
+/** What is deployed beside the schemas, and how. */
+export function deploymentOf({ embedders, files, remove }: OpenOptions): DeployOptions {
+  return membersThere({ embedders, files, remove: remove === true ? true : undefined });
+}
+
+async function openAnew(options: OpenOptions): Promise<Database> {
+  const { schemas, cacheBytes, shardBytes, models, languageModel, onProblem } = options;
   const closing = new AbortController();
   const given = {
     closed: closing.signal,
-    ...(cacheBytes === undefined ? {} : { cacheBytes }),
-    ...(shardBytes === undefined ? {} : { shardBytes }),
-    ...(models === undefined ? {} : { models }),
-    ...(onProblem === undefined ? {} : { onProblem }),
+    ...membersThere({ cacheBytes, shardBytes, models, onProblem }),
   };
   const cluster = await clusterOf(options, given);
   try {
     const { client, close, closed } = localClient({ cluster, closed: closing, secret, languageModel, onProblem });
-    const deployed = await client.deploy(schemas, {
-      ...(embedders === undefined ? {} : { embedders }),
-      ...(files === undefined ? {} : { files }),
-      ...(options.remove === true ? { remove: true } : {}),
-    });
+    const deployed = await client.deploy(schemas, deploymentOf(options));
     const notice = sqliteNotice();
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
     // One that is being started is closed with the others.

@@ -26,7 +26,7 @@ export {
   type MigrationProgress,
   type MigrationReport,
 } from "./migration/report.ts";
-export type { ModelOptions } from "./node/application-embedders.ts";
 export { type Client, type Connection, connect } from "./node/connect.ts";
+export type { ModelOptions } from "./node/models/application-embedders.ts";
 export { type Database, type OpenOptions, open, type RunningConsole } from "./open.ts";
 export { type RunningService, type ServedApplication, type ServeOptions, serve } from "./serve.ts";

@@ -3,9 +3,9 @@
 import type { AnySchema, ApplicationOptions, LanguageModel } from "@brooklet/client";
 import { lackOf } from "@brooklet/models";
 import type { ObjectStore } from "@brooklet/object-store";
-import type { ModelOptions } from "./node/application-embedders.ts";
 import type { Client } from "./node/connect.ts";
 import type { EncryptionKey } from "./node/encryption-key.ts";
+import type { ModelOptions } from "./node/models/application-embedders.ts";
 import { CHECKS, type Check, checkOptions, modelsCheck } from "./options.ts";
 
 /** What to open. */
@@ -19,6 +19,17 @@ export interface OpenOptions {
   readonly store?: ObjectStore;
   /** Of a store that is empty: into how many buckets its groups are spread, for good; 8 by default. A bucket has one writer at a time. */
   readonly buckets?: number;
+  /**
+   * Whether a directory that this process has opened so before is taken as it is open: for modules that are loaded anew, as development servers do with
+   * each change. Schemas and what is deployed with them are deployed if they are others; further options are those of the first call. Who closes
+   * it closes it for all.
+   *
+   * @example
+   * ```ts
+   * export const database = () => open({ path: "./data", schemas: [mail], once: true });
+   * ```
+   */
+  readonly once?: boolean;
   /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
   readonly schemas: readonly AnySchema[];
   /** Whether schemas of the directory that are not among these are removed, with all their documents. They stay unless it is said. */
@@ -88,6 +99,7 @@ const OPTIONS = {
   path: CHECKS.path,
   store: CHECKS.store,
   buckets: CHECKS.buckets,
+  once: CHECKS.flag,
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   threads: (value) => (value === false ? undefined : CHECKS.count(value)),

@@ -1,7 +1,7 @@
 /** Options of `open` and `serve`, checked where they are given: what is wrong with one fails no later call. */
 import { type AnySchema, invalidArgument, refuseUnknown } from "@brooklet/client";
 import { documentNameProblem } from "@brooklet/wire";
-import type { ModelOptions } from "./node/application-embedders.ts";
+import type { ModelOptions } from "./node/models/application-embedders.ts";
 
 /** What an option has to be, as the end of "give …", if this value is not that. */
 export type Check = (value: unknown) => string | undefined;

@@ -5,8 +5,8 @@ import type { OperatorLimits } from "@brooklet/gateway/node";
 import { lackOf } from "@brooklet/models";
 import type { ObjectStore } from "@brooklet/object-store";
 import type { TokenOptions } from "@brooklet/wire";
-import type { ModelOptions } from "./node/application-embedders.ts";
 import type { EncryptionKey } from "./node/encryption-key.ts";
+import type { ModelOptions } from "./node/models/application-embedders.ts";
 import type { Tracer } from "./node/telemetry.ts";
 import { CHECKS, type Check, checkOptions, modelsCheck } from "./options.ts";
 

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { type DefectListener, LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ReadLimits, readLimits, startServer } from "@brooklet/gateway/node";
 import type { Cluster, GroupQuotaLimits, Stages } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { membersThere, ServiceError } from "@brooklet/wire";
 import { demandDeployable, deployDirectory, packageIn } from "./application-directory.ts";
 import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
@@ -182,11 +182,4 @@ function quotasOf({
 }: ReadLimits["groups"]): GroupQuotaLimits | undefined {
   if (documents === 0 && bytes === 0) return undefined;
   return { ...(documents > 0 && { documents }), ...(bytes > 0 && { bytes }) };
-}
-
-/** The members that are set. */
-function membersThere<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

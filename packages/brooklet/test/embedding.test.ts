@@ -12,7 +12,7 @@ import { HashEmbedder } from "@brooklet/models";
 import { type Cluster, searchOnce } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ModelOptions } from "../src/node/application-embedders.ts";
+import type { ModelOptions } from "../src/node/models/application-embedders.ts";
 import { open as openDatabase } from "../src/open.ts";
 
 /** What was built: threads are started from there. */

@@ -7,7 +7,7 @@ import { Writer } from "@brooklet/core";
 import { expect, onTestFinished, test } from "vitest";
 import { tinyModel, WIDTH } from "../../models/test/tiny-model.ts";
 import { serve } from "../src/index.ts";
-import type { ModelOptions } from "../src/node/application-embedders.ts";
+import type { ModelOptions } from "../src/node/models/application-embedders.ts";
 import { openCluster } from "../src/node/threads.ts";
 import { asking, folder, writeFiles } from "./served.ts";
 

@@ -5,8 +5,8 @@ import type { EmbeddingWanted, ModelRun } from "@brooklet/core";
 import type { DeployReport } from "@brooklet/partition";
 import { expect, onTestFinished, test } from "vitest";
 import { crossEncoder, tinyModel, WIDTH } from "../../models/test/tiny-model.ts";
-import { ApplicationEmbedders } from "../src/node/application-embedders.ts";
-import { ApplicationModels } from "../src/node/application-models.ts";
+import { ApplicationEmbedders } from "../src/node/models/application-embedders.ts";
+import { ApplicationModels } from "../src/node/models/application-models.ts";
 import { folder } from "./served.ts";
 
 const TIME_MS = 60_000;

@@ -7,7 +7,7 @@ import type { Cluster, DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { tinyModel } from "../../models/test/tiny-model.ts";
-import { ApplicationEmbedders } from "../src/node/application-embedders.ts";
+import { ApplicationEmbedders } from "../src/node/models/application-embedders.ts";
 import { openCluster } from "../src/node/threads.ts";
 import { folder } from "./served.ts";
 

@@ -38,6 +38,7 @@ export {
 export { ERROR_SUMMARIES } from "./error-summary.ts";
 export type { FeedLine } from "./feed.ts";
 export { BOUNDS, Histogram, type HistogramFigures } from "./histogram.ts";
+export { membersThere } from "./members.ts";
 export { networkOf } from "./network.ts";
 export type {
   Coverage,

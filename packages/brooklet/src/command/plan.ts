@@ -1,4 +1,5 @@
 /** `brooklet plan`: what a number of users needs and costs, in each way it can be served. */
+import { membersThere } from "@brooklet/wire";
 import { FIGURES } from "../plan/figures.ts";
 import type { Plan } from "../plan/ours.ts";
 import { type Plans, planOf } from "../plan/plan.ts";
@@ -75,12 +76,6 @@ function rateOf(
   if (perSecond !== undefined && perDay !== undefined)
     throw new UsageError(`--${of} are a second, --${of}-per-day those of a user: say one of them`);
   return perSecond ?? (users * (perDay ?? DAILY_DEFAULT[of])) / DAY_SECONDS;
-}
-
-function membersThere<Fields extends object>(fields: Fields): { [Name in keyof Fields]?: NonNullable<Fields[Name]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof Fields]?: NonNullable<Fields[Name]>;
-  };
 }
 
 function pricesOf(file: string): Prices {

@@ -13,9 +13,9 @@ import {
 } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage, SECRET_BYTES } from "@brooklet/store";
-import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { openDatabase } from "./database.ts";
-import { LaterModels } from "./later-models.ts";
+import { ApplicationEmbedders, type ModelOptions } from "./models/application-embedders.ts";
+import { LaterModels } from "./models/later-models.ts";
 import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
 import { randomBytes } from "./random-bytes.ts";
 

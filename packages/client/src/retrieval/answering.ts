@@ -5,13 +5,12 @@ import {
   ChatError,
   type ChatMessage,
   type LanguageModel,
-  membersThere,
   type Retrieved,
   recentMessages,
   rewrittenQuestion,
   tokensAtMost,
 } from "@brooklet/answers";
-import type { Hit as WireHit } from "@brooklet/wire";
+import { membersThere, type Hit as WireHit } from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
 import { type DocumentPlace, storedFields } from "../document-request.ts";
 import { demandKind, invalidArgument, withOwnErrors } from "../error.ts";

@@ -1,7 +1,6 @@
 /** Retrieval as the SDK says it: what is asked is checked against the schema, and handed to the one retrieval there is. */
 import {
   ChatError,
-  membersThere,
   type RetrievalOptions,
   type RetrievalRequest,
   type RetrievalSource,
@@ -10,6 +9,7 @@ import {
   type VectorSide,
   type WordSide,
 } from "@brooklet/answers";
+import { membersThere } from "@brooklet/wire";
 import type { Condition } from "../condition.ts";
 import { demandKind, invalidArgument, type Kind, refuseUnknown } from "../error.ts";
 import { checkedVector, checkText, filterText } from "../query.ts";

@@ -443,7 +443,7 @@ function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnect
   } catch (error) {
     sql.close();
     if (!(error instanceof StoreError && error.kind === "busy")) throw error;
-    const own = "open in this process already: open it once, and share that (by globalThis if modules are reloaded)";
+    const own = "open in this process already: open it once, and share that (by once: true)";
     const by = [...held.values()].includes(directory) ? own : "in use by another process";
     throw new StoreError("busy", `the data directory ${directory} is ${by}`, error);
   }

@@ -10,7 +10,7 @@ import { type Deadline, stateOf } from "@brooklet/models";
 import { AdaptivePool, type BatchRunner, poolFigures } from "@brooklet/models/pool";
 import type { DeployReport, ModelState } from "@brooklet/partition";
 import { Calls, ServiceError } from "@brooklet/wire";
-import type { Outbound } from "./outbound.ts";
+import type { Outbound } from "../outbound.ts";
 
 /** Questions to one language model that are under way at a time. */
 const QUESTIONS = 8;

@@ -8,11 +8,11 @@ import { askTogether, deadlineIn, type Embedder, Embedders, MeasuredEmbedder } f
 import type { Component, Surroundings } from "@brooklet/models/node";
 import type { DeployReport, ModelState, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { Notices } from "../notices.ts";
+import { type Outbound, OWN_OUTBOUND } from "../outbound.ts";
+import { Uses } from "../uses.ts";
 import type { ApplicationGenerators } from "./application-generators.ts";
 import { LaterEmbedder } from "./later-embedder.ts";
-import { Notices } from "./notices.ts";
-import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
-import { Uses } from "./uses.ts";
 
 // As in the core's entry for Node: an import would make all that these modules have.
 const { existsSync } = process.getBuiltinModule("node:fs");

@@ -10,9 +10,9 @@ import { deadlineIn, inTime, stateOfUnopened } from "@brooklet/models";
 import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner, ModelState } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { Notices } from "../notices.ts";
+import { Uses } from "../uses.ts";
 import { pullAdvice } from "./application-embedders.ts";
-import { Notices } from "./notices.ts";
-import { Uses } from "./uses.ts";
 
 /** Where models are, and what they say to the operator. */
 export interface ApplicationModelsOptions {
