@@ -7,7 +7,7 @@ import { openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Releases of Node that every change is tested with. */
-const NODE_TESTED = [20, 22, 24];
+const NODE_TESTED = [20, 22, 24, 26];
 const NODE_OLDEST = [20, 19] as const;
 /** Descriptors that a server with all its connections and files takes. */
 const FILES_WANTED = 2_048;
