@@ -11,7 +11,7 @@ import {
   typedText,
   vectorParameters,
 } from "@brooklet/answers/search";
-import { type CellDigits, suggestion } from "@brooklet/wire";
+import { type CellDigits, membersThere, suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { excerpt, FLAG, invalidArgument, type Kind, refuseUnknown, withOwnErrors } from "./error.ts";
@@ -151,10 +151,7 @@ export function query<
   return {
     ...makeQuery(schema, writeYql(schema, asked, typed, zoneMinutes ?? 0), parameters, hitFields),
     ...(asked.highlights && { highlights: asked.highlights }),
-    ...(facets === undefined ? {} : { facets }),
-    ...(grouping === undefined ? {} : { grouping }),
-    ...(typed?.note === undefined ? {} : { note: typed.note }),
-    ...(zoneMinutes === undefined ? {} : { zoneMinutes }),
+    ...membersThere({ facets, grouping, note: typed?.note, zoneMinutes }),
   };
 }
 
@@ -358,7 +355,7 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undef
   const { where, fields, orderBy, limit = LIMIT_DEFAULT } = options;
   const { matchBy } = options;
   const near = text === undefined ? nearOfPage(options) : options.near;
-  const matching = { limit, ...(near === undefined ? {} : { near }), ...(matchBy === undefined ? {} : { matchBy }) };
+  const matching = { limit, ...membersThere({ near, matchBy }) };
   const relevant = withOwnErrors(() => relevantText(searchedSchema(schema), text?.condition, matching));
   const parts = relevant === undefined ? [] : [relevant];
   if (where !== undefined) parts.push(filterText(schema, where));

@@ -1,4 +1,5 @@
 /** Facets: how often each value of a field, each month, or each range of numbers is among what a search matches. */
+import { membersThere } from "@brooklet/wire";
 import { demandKind, invalidArgument, type Kind, refuseUnknown } from "../error.ts";
 import type { DataType } from "../schema/data-type.ts";
 import type { FieldMap } from "../schema/field.ts";
@@ -111,9 +112,8 @@ function split<Options extends FacetAggregates>(
 } {
   refuseUnknown("a facet", options ?? {}, OPTIONS);
   const { top, orderBy, ...others } = options ?? {};
-  const aggregates = Object.fromEntries(Object.entries(others).filter(([, field]) => field !== undefined));
-  const said = { ...(top === undefined ? {} : { top }), ...(orderBy === undefined ? {} : { orderBy }) };
-  return { aggregates: aggregates as unknown as Picked<Options>, options: said, [CODE]: FACET_CODE };
+  const aggregates = membersThere(others) as unknown as Picked<Options>;
+  return { aggregates, options: membersThere({ top, orderBy }), [CODE]: FACET_CODE };
 }
 
 /** Fields that can be grouped by. */

@@ -1,6 +1,12 @@
 /** The request of a search of one group, and its answer read as typed hits. */
 import type { SearchNote } from "@brooklet/answers";
-import type { Coverage, ResultRoot, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
+import {
+  type Coverage,
+  membersThere,
+  type ResultRoot,
+  type Hit as WireHit,
+  type SearchResult as WireResult,
+} from "@brooklet/wire";
 import { shownId } from "../document-id.ts";
 import type { DocumentPlace } from "../document-request.ts";
 import { BrookletError, unexpectedAnswer } from "../error.ts";
@@ -69,8 +75,7 @@ export async function readResult<Fields, Features, Grouped>(
   const result: SearchResult<Fields, Features> = {
     hits: hits.map((hit) => readHit<Fields, Features>(query, hit, marking)),
     totalCount: root.fields?.totalCount ?? 0,
-    ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
-    ...(query.note === undefined ? {} : { note: query.note }),
+    ...membersThere({ coverage: root.coverage, note: query.note }),
     ...(timing === undefined ? {} : { timing: (await import("./extras.ts")).readTiming(timing) }),
   };
   const groups = (root.children ?? []).filter((child) => child.id.startsWith("group:root:"));

@@ -1,5 +1,7 @@
 /** A schema as searches know it, in the shape that servers report theirs in. */
+
 import { madeVector as madeVectorOf, type SearchedField, type SearchedSchema } from "@brooklet/answers/search";
+import { membersThere } from "@brooklet/wire";
 import { dataTypeText } from "./data-type.ts";
 import { textFieldsOf } from "./profile.ts";
 import type { AnySchema } from "./schema.ts";
@@ -19,10 +21,9 @@ export function searchedSchema(schema: AnySchema): SearchedSchema {
       type: dataTypeText(type, () => name),
       ...(words.has(name) || isList ? { words: true } : {}),
       ...(settings.includes("summary: dynamic") ? { abridged: true } : {}),
-      ...(metric === undefined ? {} : { metric }),
       ...(made === undefined ? {} : { made: true }),
-      ...(made?.embedder === undefined ? {} : { embedder: made.embedder }),
       ...(made?.chunker === undefined ? {} : { pieces: JSON.stringify([made.from, made.chunker]) }),
+      ...membersThere({ metric, embedder: made?.embedder }),
     };
   });
   const searched = { name: schema.name, fields, rankProfiles: schema.profiles };
