@@ -26,7 +26,7 @@ export interface OpenOptions {
    *
    * @example
    * ```ts
-   * export const database = () => open({ path: "./data", schemas: [mail], once: true });
+   * const database = () => open({ path: "./data", schemas: [mail], once: true });
    * ```
    */
   readonly once?: boolean;
