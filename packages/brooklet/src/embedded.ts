@@ -28,10 +28,7 @@ export function deploymentOf({ embedders, files, remove }: OpenOptions): DeployO
 async function openAnew(options: OpenOptions): Promise<Database> {
   const { schemas, cacheBytes, shardBytes, models, languageModel, onProblem } = options;
   const closing = new AbortController();
-  const given = {
-    closed: closing.signal,
-    ...membersThere({ cacheBytes, shardBytes, models, onProblem }),
-  };
+  const given = { closed: closing.signal, ...membersThere({ cacheBytes, shardBytes, models, onProblem }) };
   const cluster = await clusterOf(options, given);
   try {
     const { client, close, closed } = localClient({ cluster, closed: closing, secret, languageModel, onProblem });

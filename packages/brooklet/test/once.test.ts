@@ -8,6 +8,7 @@ const note = schema("note", { title: text() });
 /** The same, as a module says that was loaded anew. */
 const same = schema("note", { title: text() });
 const more = schema("note", { title: text(), color: string().optional() });
+const changed = schema("note", { title: text(), size: int().optional() });
 const task = schema("task", { title: text() });
 
 function openOnce(path: string, schemas: OpenOptions["schemas"], others: Partial<OpenOptions> = {}): Promise<Database> {
@@ -44,6 +45,10 @@ test("what a module says that was loaded anew is deployed, and what is deployed 
   await openOnce(path, [task]);
   await openOnce(path, [schema("task", { title: text() })]);
   expect(deploy).not.toHaveBeenCalled();
+  deploy.mockRestore();
+  await first.deploy([changed]);
+  await openOnce(path, [more]);
+  await second.group("alice").put(more, "2", { title: "Lunch", color: "blue" });
   await openOnce(path, [more], { remove: true });
   await expect(other.group("alice").get(task, "1")).rejects.toThrow();
   await openOnce(path, [task]);

@@ -42,7 +42,12 @@ export async function openOnce(
         opened.closing ??= database.close().finally(() => there.delete(place));
         return opened.closing;
       };
-      return { ...database, close, [Symbol.asyncDispose]: close };
+      // What is deployed past this is not known here.
+      const deploy: Database["deploy"] = (...given) => {
+        opened.deployed = [];
+        return database.deploy(...given);
+      };
+      return { ...database, deploy, close, [Symbol.asyncDispose]: close };
     }),
   };
   there.set(place, opened);
@@ -56,10 +61,11 @@ async function joined(opened: Opened, options: OpenOptions): Promise<Database> {
   const database = await opened.database;
   if (opened.deployed.some((before) => isSame(before, options))) return database;
   const { schemas, remove } = options;
-  const { warnings } = await database.deploy(schemas, deploymentOf(options));
   const isOther = (before: OpenOptions): boolean =>
     !before.schemas.some(({ name }) => schemas.some((schema) => schema.name === name));
-  opened.deployed = [...(remove === true ? [] : opened.deployed.filter(isOther)), options];
+  const kept = remove === true ? [] : opened.deployed.filter(isOther);
+  const { warnings } = await database.deploy(schemas, deploymentOf(options));
+  opened.deployed = [...kept, options];
   return { ...database, warnings };
 }
 
