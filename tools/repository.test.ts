@@ -72,6 +72,19 @@ describe("documents", () => {
       "expected",
       EXPECTED.filter((path) => !files.includes(path)),
     ));
+  test("have as many cells in each row of a table as its head has", () => {
+    const cells = (line: string): number => line.replaceAll("\\|", "").trim().slice(1, -1).split("|").length;
+    const uneven = documents.flatMap((path) => {
+      const lines = prose(path).split("\n");
+      return lines
+        .filter((line, at) => {
+          const before = lines[at - 1] ?? "";
+          return line.startsWith("|") && before.startsWith("|") && cells(line) !== cells(before);
+        })
+        .map((line) => `${path}: ${line.slice(0, 60)}`);
+    });
+    expectNone("cells", uneven);
+  });
   test("have one title", () => {
     const titles = (path: string): number => prose(path).match(/^# /gm)?.length ?? 0;
     expectNone(
