@@ -20,6 +20,7 @@ mod json;
 mod limited;
 mod number;
 mod print;
+mod reduction;
 mod select;
 mod statement;
 mod suggestion;

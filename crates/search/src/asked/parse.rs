@@ -63,6 +63,7 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
     if let Some(recall) = properties.value("recall").filter(|recall| !recall.trim().is_empty()) {
         query.item = parse_recall(query.item, recall, &around)?;
     }
+    query.item.reduce();
     if let Some(fields) = properties.value("presentation.summaryFields") {
         let names = fields.split([',', ' ']).filter(|name| !name.is_empty());
         query.fields.extend(names.map(str::to_owned));
