@@ -17,7 +17,7 @@ pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
     let mut issues = answer.issues.to_vec();
     issues.extend(rendering.issue());
     let status = match answer.issues.first() {
-        Some(issue) if answer.hits.is_empty() => issue.code.status(),
+        Some(issue) if answer.hits.is_empty() && answer.groups.is_empty() => issue.code.status(),
         _ => 200,
     };
     if rendering.is_stream() {

@@ -342,10 +342,6 @@ pub(crate) fn answers<'a>(
 ) -> Result<Vec<Writing<'a>>, Rejection> {
     let mut answers = Vec::with_capacity(planned.len());
     for (number, (planned, groups)) in planned.iter().zip(groups).enumerate() {
-        // A request that fits no schema has no answer.
-        if planned.bound.iter().all(Option::is_none) {
-            continue;
-        }
         groups.add_firsts(planned)?;
         groups.count_groups();
         groups.cut_hits(planned);
