@@ -263,6 +263,7 @@ fn words_far_apart_make_segments() {
     assert_close(value("a b c", field, ".segmentDistance"), 14.0, "13 positions and one");
     assert_close(value("a b c", field, ".relatedness"), 0.5, "one of two pairs is torn");
     assert_close(value("a b c", field, ".segmentProximity"), 0.0, "as far as can be");
+    assert!(value("a b", field, ".segmentDistance").is_sign_positive(), "no distance has no sign");
 }
 
 #[test]

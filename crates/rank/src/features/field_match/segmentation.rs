@@ -37,7 +37,7 @@ impl History {
     /// Sum over neighbouring segments of the distance of their starts, plus one.
     pub fn segment_distance(&mut self) -> f64 {
         self.starts.sort_unstable();
-        self.starts.windows(2).map(|pair| (pair[1] - pair[0] + 1) as f64).sum()
+        self.starts.windows(2).map(|pair| pair[1] - pair[0] + 1).sum::<usize>() as f64
     }
 }
 

@@ -1,5 +1,6 @@
 //! The columns a name of a query means: a field, a field set, a part of a field, or an element of one by its place
 //! (`list[2]`, `structs[0].name`) or key (`map{"key"}`, `map{"key"}.name`).
+use brooklet_document::DataType;
 use brooklet_rank::match_data::FieldId;
 use brooklet_schema::{Field, Normalizing, Schema};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
@@ -49,6 +50,10 @@ impl<'a> Binder<'a> {
         for name in names {
             let path = Path::parse(name)?;
             let Some(field) = schema.query_field(&path.field) else { continue };
+            if let (DataType::Tensor(_), [_]) = (&field.data_type, names) {
+                let message = format!("Cannot search for terms in '{name}': It is a tensor field");
+                return Err(Rejection::new(Code::BadRequest, message));
+            }
             let within = match &path.chosen {
                 None => None,
                 Some((_, Choice::Element(number))) => Some(Within::Element(*number)),
