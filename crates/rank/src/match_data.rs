@@ -308,7 +308,8 @@ impl MatchData {
         self.contents.clear();
     }
 
-    /// The term of `slot` matched, at `occurrences` (sorted by element and position), in a field of `field_length` tokens.
+    /// The term of `slot` matched, at `occurrences` (sorted by element and position), in a field of `field_length` tokens,
+    /// 0 where they are no places of it, as those of `weightedSet`.
     /// A hit in an attribute is one occurrence for each element that matched, of length 1. No occurrences mean that only
     /// the match is known: so it must be for filter fields, `{usePositionData:false}`, `in` and weighted operators.
     /// Recording a slot again replaces what was recorded.

@@ -92,7 +92,7 @@ impl Scale {
     /// What a term adds in a document; 0 if it did not hit.
     pub fn of_document(&self, term: &Term, data: &MatchData) -> f64 {
         let Some(hits) = data.hits(term.slot) else { return 0.0 };
-        if !hits.has_positions() {
+        if !hits.has_positions() || hits.field_length == 0 {
             return term.idf;
         }
         let frequency = hits.occurrences.len().min(COUNT_MAX as usize) as f64;

@@ -94,7 +94,7 @@ impl Ranker {
             let length = match found {
                 LeafHits::Weighted(hits) => {
                     self.occurrences.extend(ranked_occurrences(hits, ordinal));
-                    (!self.occurrences.is_empty()).then_some(1)
+                    (!self.occurrences.is_empty()).then_some(0)
                 }
                 _ => occurrences(column, found, view, ordinal, reads, &mut self.occurrences)?,
             };
