@@ -10,6 +10,7 @@ use brooklet_task::limits::FIELDS;
 use crate::field::{Field, Origin};
 use crate::indexing::made::MadeField;
 use crate::place::SourcePlace;
+use crate::rank_profile::RankProfile;
 use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::duplicate;
@@ -116,12 +117,9 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
     let mut resolver = FieldResolver::new(name, &mut structs);
     let mut fields = inherited_fields(tree, &inherited, parent)?;
     check_names(tree, &fields)?;
-    for field in &document.fields {
-        fields.push(resolver.field(field, Origin::Document)?);
-        check_count(tree, &fields)?;
-    }
-    for field in &tree.fields {
-        fields.push(resolver.field(field, Origin::Schema)?);
+    let own = document.fields.iter().map(|field| (field, Origin::Document));
+    for (field, origin) in own.chain(tree.fields.iter().map(|field| (field, Origin::Schema))) {
+        add(&mut fields, resolver.field(field, origin)?, tree).map_err(|message| field.name.place.reject(message))?;
         check_count(tree, &fields)?;
     }
     let FieldResolver { mut remarks, mut hnsw_fields, mut fast_search_fields, .. } = resolver;
@@ -130,8 +128,11 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
     remarks.objections.append(&mut structs.objections);
     check_aliases(tree, &fields, &mut remarks);
     check_made(name, &fields)?;
-    hnsw_fields.extend(inherited_documents(tree, done).flat_map(|of| of.hnsw_fields.iter().cloned()));
-    fast_search_fields.extend(inherited_documents(tree, done).flat_map(|of| of.fast_search_fields.iter().cloned()));
+    let is_own = |name: &String| document.fields.iter().chain(&tree.fields).any(|field| field.name.text == *name);
+    for of in inherited_documents(tree, done) {
+        hnsw_fields.extend(of.hnsw_fields.iter().filter(|name| !is_own(name)).cloned());
+        fast_search_fields.extend(of.fast_search_fields.iter().filter(|name| !is_own(name)).cloned());
+    }
     remarks.add(tree.remarks.clone());
     let mut schema = Schema {
         name: name.clone(),
@@ -147,7 +148,8 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
     let sent = summaries::sent(tree, &schema, &inherited_sent)?;
     schema.summary_classes = summaries::classes(tree, &schema, &sent, parent, &mut remarks)?;
     summaries::check_types(&schema, &declared, &mut remarks);
-    schema.rank_profiles = profiles::profiles(tree, &schema, parent, &mut remarks)?;
+    let further = further_profiles(&schema.document_inherits, done);
+    schema.rank_profiles = profiles::profiles(tree, &schema, (parent, &further), &mut remarks)?;
     tuning::check(tree, &schema, &fast_search_fields, &mut remarks);
     remarks.warnings.extend(tree.indexes.iter().map(|index| {
         format!("{}: index '{}' outside a field has no effect in streaming search", index.place, index.text)
@@ -169,6 +171,12 @@ fn inherited_documents<'d>(
 ) -> impl Iterator<Item = &'d ResolvedSchema> {
     let names = tree.document.iter().flat_map(|document| &document.inherits);
     names.filter_map(|name| done.get(name.text.as_str()))
+}
+
+/// Rank profiles of the schemas whose documents are inherited: a profile may inherit them, and none is asked for by itself.
+fn further_profiles<'d>(documents: &[String], done: &'d BTreeMap<&str, ResolvedSchema>) -> Vec<&'d RankProfile> {
+    let schemas = documents.iter().filter_map(|name| done.get(name.as_str()));
+    schemas.flat_map(|of| &of.schema.rank_profiles).collect()
 }
 
 /// Document types inherited, nearest first, each once.
@@ -193,16 +201,30 @@ fn inherited_fields(
     let documents = inherited.iter().flat_map(|schema| schema.fields.iter().filter(|f| f.origin == Origin::Document));
     let outside = parent.into_iter().flat_map(|schema| schema.fields.iter().filter(|f| f.origin == Origin::Schema));
     for field in documents.chain(outside) {
-        match fields.iter().find(|other| other.name == field.name) {
-            None => fields.push(field.clone()),
-            Some(other) if other == field => {}
-            Some(_) => {
-                let message = format!("document '{}' inherits two different fields '{}'", tree.name.text, field.name);
-                return Err(tree.name.place.reject(message));
-            }
-        }
+        add(&mut fields, field.clone(), tree).map_err(|message| tree.name.place.reject(message))?;
     }
     Ok(fields)
+}
+
+/// Adds a field, in the place of the one of its name that is inherited, if there is one: what is said last holds, of the same
+/// type, as a document is read as one of the inherited type too.
+fn add(fields: &mut Vec<Field>, field: Field, tree: &SchemaTree) -> Result<(), String> {
+    let Some(other) = fields.iter_mut().find(|other| other.name == field.name) else {
+        fields.push(field);
+        return Ok(());
+    };
+    if other.origin != field.origin {
+        return Err(format!("field '{}' is inherited already", field.name));
+    }
+    if other.data_type != field.data_type {
+        let (name, own, inherited) = (&field.name, &field.data_type, &other.data_type);
+        let document = &tree.name.text;
+        return Err(format!(
+            "field '{name}' of document '{document}' is of type {own}, but is inherited as {inherited}"
+        ));
+    }
+    *other = field;
+    Ok(())
 }
 
 /// Checks the scripts of the fields outside the document, against the fields in it.
@@ -270,13 +292,14 @@ fn check_ids(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     }
 }
 
-/// Refuses names that occur twice, in whatever case, or are inherited already.
+/// Refuses names that occur twice, in whatever case, or are inherited in another.
 fn check_names(tree: &SchemaTree, inherited: &[Field]) -> Resolved<()> {
     let schema = &tree.name.text;
     let mut seen: BTreeMap<String, &Name> = BTreeMap::new();
     let document = tree.document.iter().flat_map(|document| &document.fields).map(|field| (&field.name, true));
     for (name, in_document) in document.chain(tree.fields.iter().map(|field| (&field.name, false))) {
-        if inherited.iter().any(|field| field.name.eq_ignore_ascii_case(&name.text)) {
+        // The same name is that of the same field, which is declared again.
+        if inherited.iter().any(|field| field.name != name.text && field.name.eq_ignore_ascii_case(&name.text)) {
             return Err(name.place.reject(format!("field '{}' is inherited already", name.text)));
         }
         let Some(first) = seen.insert(name.text.to_lowercase(), name) else { continue };

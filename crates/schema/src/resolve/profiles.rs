@@ -17,11 +17,11 @@ use crate::suggest::did_you_mean;
 const DEFINITIONS_MAX: usize = 200_000;
 
 /// The profiles of a schema: `default` and `unranked` first, then the others in the order written, then those of the
-/// inherited schema.
+/// inherited schema. Those of inherited documents, `further`, can be inherited too.
 pub(super) fn profiles(
     tree: &SchemaTree,
     schema: &Schema,
-    parent: Option<&Arc<Schema>>,
+    (parent, further): (Option<&Arc<Schema>>, &[&RankProfile]),
     remarks: &mut Remarks,
 ) -> Resolved<Vec<RankProfile>> {
     unique(tree.profiles.iter().map(|profile| &profile.name), "rank-profile")?;
@@ -34,7 +34,8 @@ pub(super) fn profiles(
         },
         |of| of.rank_profiles.clone(),
     );
-    let parents = tree.profiles.iter().map(|own| parents_of(own, tree, &built_in)).collect::<Resolved<Vec<_>>>()?;
+    let inheritable: Vec<&RankProfile> = built_in.iter().chain(further.iter().copied()).collect();
+    let parents = tree.profiles.iter().map(|own| parents_of(own, tree, &inheritable)).collect::<Resolved<Vec<_>>>()?;
     let order = order::parents_first(&parents).map_err(|index| {
         let name = &tree.profiles[index].name;
         name.place.reject(format!("rank-profile '{}' inherits itself", name.text))
@@ -44,8 +45,8 @@ pub(super) fn profiles(
     for index in order {
         let own = &tree.profiles[index];
         let inherited = own.inherits.iter().filter_map(|name| {
-            let built_in = || built_in.iter().find(|profile| profile.name == name.text);
-            done.get(name.text.as_str()).or_else(built_in)
+            let other = || inheritable.iter().copied().find(|profile| profile.name == name.text);
+            done.get(name.text.as_str()).or_else(other)
         });
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
         merger.check_default_features(remarks);
@@ -105,15 +106,15 @@ fn unranked_profile(constants: &[Constant]) -> RankProfile {
     }
 }
 
-fn parents_of(own: &ProfileTree, tree: &SchemaTree, built_in: &[RankProfile]) -> Resolved<Vec<usize>> {
+fn parents_of(own: &ProfileTree, tree: &SchemaTree, others: &[&RankProfile]) -> Resolved<Vec<usize>> {
     let mut parents = Vec::new();
     for name in &own.inherits {
         let found = tree.profiles.iter().position(|other| other.name.text == name.text);
-        let known = built_in.iter().map(|profile| profile.name.as_str());
+        let known = others.iter().map(|profile| profile.name.as_str());
         match found {
             // `rank-profile default inherits default` means the built-in or inherited one.
             Some(index) if tree.profiles[index].name.text != own.name.text => parents.push(index),
-            _ if built_in.iter().any(|profile| profile.name == name.text) => {}
+            _ if others.iter().any(|profile| profile.name == name.text) => {}
             Some(index) => parents.push(index),
             None => {
                 let own_names = tree.profiles.iter().map(|profile| profile.name.text.as_str());

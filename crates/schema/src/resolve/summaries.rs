@@ -38,7 +38,8 @@ pub(super) fn sent(tree: &SchemaTree, schema: &Schema, inherited: &[&SentByField
     for field in &schema.fields {
         let sent = match bodies.get(field.name.as_str()) {
             Some(body) => sent_by(field, body, schema)?,
-            None => inherited.iter().find_map(|sent| sent.get(&field.name)).cloned().unwrap_or_default(),
+            // Of several documents that have the field, the last says what it is.
+            None => inherited.iter().rev().find_map(|sent| sent.get(&field.name)).cloned().unwrap_or_default(),
         };
         all.insert(field.name.clone(), sent);
     }

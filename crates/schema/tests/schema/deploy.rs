@@ -384,6 +384,60 @@ fn schemas_and_documents_inherit() {
     assert_eq!(application.warnings, ["Schema 'base' is in no content cluster: it is not served"]);
 }
 
+/// A field that a document inherits and declares again is as it says, and where it was; of two documents the last says it.
+#[test]
+fn a_field_that_is_inherited_may_be_declared_again() {
+    let document = |name: &str, of: &str, fields: &str| {
+        (format!("schemas/{name}.sd"), format!("schema {name} {{ document {name} {of} {{ {fields} }} }}"))
+    };
+    let text = "field x type string { indexing: summary | index\n summary: dynamic }";
+    let word = "field x type string { indexing: attribute\n attribute { fast-search } }";
+    let number = "field n type int { indexing: summary | attribute }";
+    let schemas = [
+        document("a", "", &format!("{text} {number}")),
+        document("b", "", word),
+        document("own", "inherits a", word),
+        document("ab", "inherits a, b", ""),
+        document("ba", "inherits b, a", ""),
+    ];
+    let services = services(&["a", "own", "ab", "ba"]);
+    let mut files: Vec<_> = schemas.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("services.xml", &services));
+    let application = deploy(&files);
+    let seen = |name: &str| {
+        let schema = application.schema(name).expect("a schema");
+        let fields: Vec<_> = schema.fields.iter().map(|field| (field.name.as_str(), field.indexing.index)).collect();
+        let shown = schema.summary_class("default").and_then(|class| class.field("x")).map(|of| of.transform.clone());
+        (fields.clone(), shown)
+    };
+    let dynamic = Some(SummaryTransform::Dynamic);
+    assert_eq!(seen("own"), (vec![("x", false), ("n", false)], None));
+    assert_eq!(seen("ab"), (vec![("x", false), ("n", false)], None));
+    assert_eq!(seen("ba"), (vec![("x", true), ("n", false)], dynamic));
+}
+
+/// Schemas whose documents are inherited lend their rank profiles to be inherited; they are not those of the heir.
+#[test]
+fn a_rank_profile_inherits_one_of_an_inherited_document() {
+    let far = "schema far { document far { field x type string { indexing: index } }
+        rank-profile p { function g() { expression: 7 }\n match-features: g\n first-phase { expression: g } }
+        rank-profile q { first-phase { expression: 8 } } }";
+    let near = "schema near { document near inherits far { } rank-profile q { first-phase { expression: 9 } } }";
+    let t = "schema t { document t inherits near { }
+        rank-profile p inherits p { match-features inherits p { now } }
+        rank-profile r inherits q { } }";
+    let services = services(&["t"]);
+    let files =
+        [("schemas/far.sd", far), ("schemas/near.sd", near), ("schemas/t.sd", t), ("services.xml", services.as_str())];
+    let application = deploy(&files);
+    let t = application.schema("t").expect("t");
+    let score = |name: &str| t.rank_profile(name)?.final_expression().map(|text| text.text.to_string());
+    assert_eq!((score("p"), score("r")), (Some("g".to_owned()), Some("9".to_owned())), "the nearest one");
+    let p = t.rank_profile("p").expect("p");
+    assert_eq!((p.functions.len(), p.match_features.len()), (1, 2));
+    assert!(t.rank_profile("q").is_none());
+}
+
 /// Only `child` is stored: a selection names `base` all the same, as what `child` inherits.
 #[test]
 fn selections_name_document_types_that_no_cluster_has() {
