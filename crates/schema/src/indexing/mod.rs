@@ -10,6 +10,7 @@ pub(crate) mod parse;
 mod display;
 mod functions;
 mod lex;
+mod outputs;
 mod script;
 
 pub use calls::{

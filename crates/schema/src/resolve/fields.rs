@@ -51,6 +51,12 @@ impl<'t, 's> FieldResolver<'t, 's> {
             // Checked when all fields of the document are known.
             Origin::Schema => tree.body.indexing.clone().unwrap_or_default(),
         };
+        self.remarks.objections.extend(script.conflict().map(|output| {
+            let (schema, name) = (self.schema, &tree.name.text);
+            let message =
+                format!("Invalid expression '{output}': Attempting to assign conflicting values to field '{name}'");
+            output.place.reject(format!("For schema '{schema}', field '{name}': {message}"))
+        }));
         self.remarks.objections.extend(misfit(self.schema, &tree.name, &data_type, script.roles(&tree.name.text)));
         let (roles, script) = self.roles(&tree.name, &data_type, script);
         self.check(tree, &data_type, roles)?;

@@ -262,7 +262,10 @@ fn check_aliases(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     }
 }
 
-/// No two fields of a document have the same id.
+/// Ids that fields cannot have.
+const IDS_RESERVED: std::ops::RangeInclusive<i64> = 100..=127;
+
+/// No two fields of a document have the same id, and none has one that is not for fields.
 fn check_ids(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     let mut seen: BTreeMap<i64, &Name> = BTreeMap::new();
     let of = |name: &Name| {
@@ -270,6 +273,12 @@ fn check_ids(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
         field.map_or_else(String::new, |field| field.data_type.to_string())
     };
     for field in tree.document.iter().flat_map(|document| &document.fields) {
+        if let Some(id) = field.id.filter(|id| *id < 0 || IDS_RESERVED.contains(id)) {
+            let (name, lowest, highest) = (&field.name, IDS_RESERVED.start(), IDS_RESERVED.end());
+            let message =
+                format!("field '{}' cannot have the id {id}: not below 0, nor from {lowest} to {highest}", name.text);
+            remarks.object(name.place.reject(message));
+        }
         let Some(first) = field.id.and_then(|id| seen.insert(id, &field.name)) else { continue };
         remarks.object(field.name.place.reject(format!(
             "Couldn't set id of field '{}' of type {} to {}, field '{}' of type {} already has this id in document type '{}'",

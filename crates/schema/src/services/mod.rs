@@ -293,7 +293,13 @@ impl<'f, 'a> Reader<'f, 'a> {
                 }
                 _ => {
                     for size in self.children(child, "tuning", tables::TUNING)? {
-                        cluster.config.max_document_bytes = Some(self.bytes(size)?);
+                        let bytes = self.bytes(size)?;
+                        if !(1 << 20..=2_048 << 20).contains(&bytes) {
+                            let shown = Rejection::quote(text(size));
+                            let message = format!("Invalid max-document-size value '{shown}'");
+                            self.object(size, format!("{message}: Value must be between 1 MiB and 2048 MiB"));
+                        }
+                        cluster.config.max_document_bytes = Some(bytes);
                     }
                 }
             }
@@ -322,8 +328,11 @@ impl<'f, 'a> Reader<'f, 'a> {
 
     fn documents(&mut self, node: Node<'f, 'a>, cluster: &mut Cluster) -> Read<()> {
         cluster.config.selection = node.attribute("selection").map(str::to_owned);
+        let interval = node.attribute("garbage-collection-interval").unwrap_or(GARBAGE_COLLECTION_INTERVAL);
+        if interval.trim().parse::<u64>().is_err() {
+            self.object(node, "value of attribute \"garbage-collection-interval\" is invalid; must be an integer");
+        }
         if node.attribute("garbage-collection") == Some("true") {
-            let interval = node.attribute("garbage-collection-interval").unwrap_or(GARBAGE_COLLECTION_INTERVAL);
             let seconds = interval.trim().parse().ok().filter(|seconds| *seconds > 0);
             let shown = Rejection::quote(interval);
             let message = format!("'{shown}' is no garbage-collection-interval: a number of seconds is expected");
@@ -454,10 +463,10 @@ impl<'f, 'a> Reader<'f, 'a> {
         seconds.map(|seconds| (seconds * 1000.0) as u32).ok_or_else(|| self.malformed_node(node, "a number of seconds"))
     }
 
-    /// A size with an optional unit: `10MiB`.
+    /// A size with an optional unit: `10MiB`, `1.5g`.
     fn bytes(&self, node: Node<'f, 'a>) -> Read<u64> {
         let size = text(node);
-        let digits = size.len() - size.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let digits = size.len() - size.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
         let shift = match size[digits..].trim().to_ascii_lowercase().as_str() {
             "" | "b" => Some(0),
             "k" | "kb" | "kib" => Some(10),
@@ -465,8 +474,8 @@ impl<'f, 'a> Reader<'f, 'a> {
             "g" | "gb" | "gib" => Some(30),
             _ => None,
         };
-        let number = size[..digits].parse::<u64>().ok();
-        let bytes = number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift));
+        let number = size[..digits].parse::<f64>().ok();
+        let bytes = number.zip(shift).map(|(number, shift)| (number * f64::from(1 << shift)) as u64);
         bytes.ok_or_else(|| self.malformed_node(node, "a size such as 10MiB"))
     }
 

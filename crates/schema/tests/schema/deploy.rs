@@ -71,7 +71,7 @@ fn every_type_of_field() {
 fn settings_of_fields() {
     let (schema, _) = schema(
         "field a type string {
-           indexing { summary | attribute; index; }
+           indexing { summary | attribute | index; }
            match { cased  max-length: 77 }
            rank-type: tags  weight: 200  alias: b
            attribute { fast-search }

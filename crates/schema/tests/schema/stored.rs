@@ -61,6 +61,13 @@ const REFUSED_SINCE: &[&str] = &[
     "id-twice",
     "compression",
     "mutate",
+    "statements-of-one-field-",
+    "statements-of-array-1",
+    "statements-of-document-field-3",
+    "field-id-",
+    "garbage-collection-interval-",
+    "max-document-size-1",
+    "max-document-size-2049MiB",
 ];
 
 type Files = Vec<(String, Vec<u8>)>;
