@@ -340,11 +340,11 @@ describe("a chain with hits and a model", () => {
   });
 });
 
-test("a chain with a model alone runs no search, and one without a model nothing else", async () => {
+test("a chain with a model alone runs no search and sends the prompt as it is, one without a model nothing else", async () => {
   const it = await setting(says("Hello"));
-  const { text } = await ask(it, { searchChain: "llm", prompt: "Hi @query", query: "you", format: "sse" });
+  const { text } = await ask(it, { searchChain: "llm", prompt: "Hi @query {context}", query: "you", format: "sse" });
   expect(text).toBe('event: token\ndata: {"token":"Hello"}\n\nevent: end\n');
-  expect(it.server.asked[0]?.body.messages[0]?.content).toBe("Hi you");
+  expect(it.server.asked[0]?.body.messages[0]?.content).toBe("Hi @query {context}");
   const plain = await ask(it, { ...QUERY, searchChain: "plain", format: "json" });
   expect(JSON.parse(plain.text).root.fields.totalCount).toBe(2);
   expect(it.server.asked).toHaveLength(1);

@@ -68,8 +68,8 @@ const MEANINGLESS = ["concurrency", "fieldSet", "route", "wantedDocumentCount"];
 
 /** Returns the trace level. */
 function checkMassParameters(method: string, parameters: DocumentParameters, context: GatewayContext): number {
-  if (method === "POST") parameters.demand("destinationCluster");
   parameters.forbid("dryRun");
+  if (method === "POST") parameters.demand("destinationCluster");
   const [first, then]: [() => void, () => void] = [
     () => {
       parameters.forbid(...MEANINGLESS);

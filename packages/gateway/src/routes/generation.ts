@@ -67,7 +67,8 @@ async function searchReply(
 ): Promise<Reply | PreparedGeneration> {
   const parameters = generationParameters(chain, query, call, context);
   if (parameters.includeHits) context.access.demand("search");
-  if (chain.searcher === "llm") return generationOf(parameters, undefined, undefined, context);
+  // A model alone is sent what is written: `@query` means something where there is a search.
+  if (chain.searcher === "llm") return generationOf(parameters, parameters.prompt, undefined, context);
   // Its hits are for the model: JSON, whatever the answer will be.
   const { status, body, contentType } = await withQuery(plainSearch(request), context, call, (plain) =>
     searchAnswer(plain, context, call),
@@ -79,17 +80,17 @@ async function searchReply(
   }
   const result = new TextDecoder().decode(body);
   const found = parameters.hasContext ? contextOf(result, parameters.fields) : undefined;
-  return generationOf(parameters, found, parameters.includeHits ? result : undefined, context);
+  const prompt = promptOf(parameters.prompt, parameters.query, found);
+  return generationOf(parameters, prompt, parameters.includeHits ? result : undefined, context);
 }
 
 function generationOf(
   parameters: GenerationParameters,
-  found: string | undefined,
+  prompt: string,
   hits: string | undefined,
   context: GatewayContext,
 ): PreparedGeneration {
   const { model, calls, source, stream, includePrompt, includeStats, format } = parameters;
-  const prompt = promptOf(parameters.prompt, parameters.query, found);
   const { promptCharacters } = context.limits;
   if (prompt.length > promptCharacters) {
     const message = `The prompt has ${prompt.length} characters, more than ${promptCharacters} (limit L-llm): ask for fewer hits`;
