@@ -97,6 +97,36 @@ test.skipIf(mountable === undefined)(
 );
 
 test.skipIf(mountable === undefined)(
+  "a server that is started on a full device reads and removes, and refuses what it has no room for",
+  async () => {
+    const folder = device() ?? "";
+    const options = { path: join(folder, "data"), port: 0, threads: 1, reserveBytes: 4 << 20 };
+    const first = await serve(options);
+    const server = await connect({ url: first.url, schemas: [note] });
+    for (const group of ["a", "b", "c"]) await server.group(group).put(note, "1", { text: "one" });
+    await first.close();
+    const hog = join(folder, "hog");
+    fill(hog);
+    const service = await serve(options);
+    cleanups.push(() => service.close());
+    const again = await connect({ url: service.url, schemas: [note], retry: { attempts: 1 } });
+    expect((await again.group("a").search(note, { limit: 1 })).totalCount).toBe(1);
+    await again.group("a").remove(note, "1");
+    await again.group("b").erase();
+    expect(await again.group("a").exists(note, "1")).toBe(false);
+    const refused = { code: "INSUFFICIENT_STORAGE", status: 507, outcome: "not_applied" };
+    await expect(again.group("c").put(note, "2", { text: "two" })).rejects.toMatchObject(refused);
+    // Others take what the reserve was, too.
+    fill(`${hog}.again`);
+    const wide = schema("note", { text: text(), more: text() });
+    await expect(again.deploy([wide])).rejects.toMatchObject(refused);
+    expect((await again.group("c").search(note, { limit: 1 })).totalCount).toBe(1);
+    rmSync(hog);
+    await again.deploy([wide]);
+  },
+);
+
+test.skipIf(mountable === undefined)(
   "a server without a reserve gives back what was kept, and none is told of",
   async () => {
     const folder = device() ?? "";

@@ -1,8 +1,9 @@
 /** A directory is made whole, used by one process, and let in only as it was left. */
-import { spawn, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -13,7 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { bucketsIn, DataDirectory, openBucket } from "../src/node/data-directory.ts";
@@ -31,6 +32,15 @@ function made(): string {
   const path = join(folder(), "data");
   DataDirectory.open(path, openSql, 2).close();
   return path;
+}
+
+function caught(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
 }
 
 test("a directory keeps the number of buckets it was made with", () => {
@@ -63,6 +73,27 @@ test("the package of the last deployment comes back, and a damaged one is told",
   directory.close();
 });
 
+test.skipIf(process.platform === "win32")(
+  "a package that cannot be stored, or read, is told with its place and kind",
+  () => {
+    const path = made();
+    const directory = DataDirectory.open(path, openSql);
+    directory.storeApplication({ number: 1, bytes: Uint8Array.of(1) });
+    // A device without room, on systems that have one.
+    if (process.platform === "linux") {
+      symlinkSync("/dev/full", join(path, "application.new"));
+      const failed = caught(() => directory.storeApplication({ number: 2, bytes: Uint8Array.of(2) }));
+      expect(failed).toMatchObject({ name: "StoreError", kind: "full", message: expect.stringContaining(path) });
+      expect(directory.readApplication()?.number).toBe(1);
+    }
+    rmSync(join(path, "application"));
+    symlinkSync("application", join(path, "application"));
+    const failed = caught(() => directory.readApplication());
+    expect(failed).toMatchObject({ name: "StoreError", kind: "io", message: expect.stringContaining(path) });
+    directory.close();
+  },
+);
+
 test("making that was interrupted is completed", () => {
   const path = made();
   rmSync(join(path, "brooklet.json"));
@@ -78,6 +109,14 @@ test("a folder with other things in it is refused and left alone", () => {
   writeFileSync(join(path, "thesis.txt"), "x");
   expect(() => DataDirectory.open(path, openSql)).toThrow("not a brooklet data directory");
   expect(readdirSync(path)).toEqual(["thesis.txt"]);
+});
+
+test("who has a directory writes nothing for that: a device that is full has no room for it", () => {
+  const path = made();
+  const directory = DataDirectory.open(path, openSql);
+  expect(readdirSync(path).filter((name) => name.startsWith("lock"))).toEqual(["lock.sqlite"]);
+  expect(statSync(join(path, "lock.sqlite")).size).toBe(0);
+  directory.close();
 });
 
 test("a folder that cannot be made is refused with its path (E9)", () => {
@@ -167,6 +206,26 @@ describe("a second process", () => {
     await once(holder, "exit");
     DataDirectory.open(path, openSql).close();
   });
+
+  test.skipIf(process.platform === "win32")(
+    "is refused where the lock may only be read, which SQLite would not lock",
+    () => {
+      const path = made();
+      chmodSync(join(path, "lock.sqlite"), 0o400);
+      const isRoot = process.getuid?.() === 0;
+      // Root may write whatever it is: another user is asked.
+      if (isRoot) execFileSync("chown", ["-R", "65534", dirname(path)]);
+      const library = openBetterSqlite3 === undefined ? "node:sqlite" : "better-sqlite3";
+      const script = fileURLToPath(new URL("lock-holder.mjs", import.meta.url));
+      const { stdout, stderr } = spawnSync(process.execPath, [script, path, library], {
+        encoding: "utf8",
+        timeout: 20_000,
+        ...(isRoot && { uid: 65_534 }),
+      });
+      expect(stdout).toBe("");
+      expect(stderr).toContain(`${join(path, "lock.sqlite")} cannot be used: nothing may be written there (EACCES)`);
+    },
+  );
 
   test("of the same process is refused too", () => {
     const path = made();

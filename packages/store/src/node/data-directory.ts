@@ -99,11 +99,7 @@ export class DataDirectory implements Storage {
     encryption: EncryptionChoice = "none",
   ): DataDirectory {
     const directory = resolve(path);
-    try {
-      return DataDirectory.#open(directory, openSql, buckets, encryption);
-    } catch (error) {
-      throw storeErrorAt(directory, error);
-    }
+    return at(directory, () => DataDirectory.#open(directory, openSql, buckets, encryption));
   }
 
   static #open(directory: string, openSql: OpenSql, buckets: number, encryption: EncryptionChoice): DataDirectory {
@@ -154,8 +150,8 @@ export class DataDirectory implements Storage {
   readApplication(): StoredApplication | undefined {
     this.#refuseIfClosed();
     const path = join(this.path, APPLICATION);
-    if (!isThere(path)) return undefined;
-    const file = readFileSync(path);
+    const file = at(path, () => (isThere(path) ? readFileSync(path) : undefined));
+    if (file === undefined) return undefined;
     const header = APPLICATION_MAGIC.length + 4;
     const bytes = file.subarray(header + DIGEST_BYTES);
     const intact =
@@ -171,7 +167,7 @@ export class DataDirectory implements Storage {
     const number = Buffer.alloc(4);
     number.writeUInt32LE(application.number);
     const parts = [Buffer.from(APPLICATION_MAGIC, "latin1"), number, digest(application.bytes), application.bytes];
-    writeDurably(this.path, APPLICATION, Buffer.concat(parts));
+    at(this.path, () => writeDurably(this.path, APPLICATION, Buffer.concat(parts)));
   }
 
   backups(): readonly StoredBackup[] {
@@ -202,17 +198,29 @@ export class DataDirectory implements Storage {
   }
 }
 
+/** Runs `work`; what of the store or the system keeps it from being done is a `StoreError` that names the place. */
+function at<Result>(place: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw storeErrorAt(place, error);
+  }
+}
+
 /** Throws where nothing can be written, which the first write would meet, and reads too: a log is made for each. */
 function demandWritable(directory: string, found: readonly string[]): void {
-  for (const place of [directory, ...(found.includes(BUCKETS) ? [join(directory, BUCKETS)] : [])]) {
-    try {
-      accessSync(place, constants.W_OK | constants.X_OK);
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      const whose = code === "EROFS" ? "its device is only read" : "it is another user's, or only read";
-      const message = `${place} cannot be used: nothing may be written there (${code}): ${whose}`;
-      throw new StoreError("readonly", message, error);
-    }
+  for (const place of [directory, ...(found.includes(BUCKETS) ? [join(directory, BUCKETS)] : [])])
+    demandAccess(place, constants.W_OK | constants.X_OK);
+}
+
+function demandAccess(place: string, mode: number): void {
+  try {
+    accessSync(place, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const whose = code === "EROFS" ? "its device is only read" : "it is another user's, or only read";
+    const message = `${place} cannot be used: nothing may be written there (${code}): ${whose}`;
+    throw new StoreError("readonly", message, error);
   }
 }
 
@@ -434,10 +442,12 @@ export function checkHeader(path: string): void {
 /** One process at a time: an exclusive transaction on a file of its own, which the system ends with the process. */
 function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnection {
   if (!isThere(path)) closeSync(openSync(path, "a", 0o600));
+  // Of a file that is only read SQLite locks nothing, and says that it did.
+  demandAccess(path, constants.R_OK | constants.W_OK);
   const sql = openSql(path);
   try {
     refuseSqlite(sql);
-    sql.run("BEGIN EXCLUSIVE");
+    lockWhole(sql);
     held.set(sql, directory);
     return sql;
   } catch (error) {
@@ -447,6 +457,12 @@ function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnect
     const by = [...held.values()].includes(directory) ? own : "in use by another process";
     throw new StoreError("busy", `the data directory ${directory} is ${by}`, error);
   }
+}
+
+/** Locks a database that stays empty. Without a file for what it was before: a device that is full has no room for one. */
+export function lockWhole(sql: SqlConnection): void {
+  sql.run("PRAGMA journal_mode = MEMORY");
+  sql.run("BEGIN EXCLUSIVE");
 }
 
 function releaseLock(lock: SqlConnection): void {

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
 import { StoreError } from "../store-error.ts";
 import { BucketMoment } from "./bucket-copy.ts";
-import { bucketsIn, checkHeader, type OpenSql, secretIn } from "./data-directory.ts";
+import { bucketsIn, checkHeader, lockWhole, type OpenSql, secretIn } from "./data-directory.ts";
 import { GenerationFile } from "./generation-file.ts";
 
 /** A process that has a directory. */
@@ -124,7 +124,7 @@ function holderOf(lock: string, openSql: OpenSql): LockHolder | undefined {
   if (!existsSync(lock)) return undefined;
   const sql = openSql(lock);
   try {
-    sql.run("BEGIN EXCLUSIVE");
+    lockWhole(sql);
     sql.run("ROLLBACK");
     return undefined;
   } catch (error) {
