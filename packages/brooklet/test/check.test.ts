@@ -1,5 +1,5 @@
 /** `brooklet check` says what is not as it was written, and `brooklet repair` what there is without it. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bucketOf } from "@brooklet/store";
@@ -9,6 +9,7 @@ import { int, open, schema, text } from "../src/index.ts";
 import { openDatabase } from "../src/node/database.ts";
 
 const BUCKETS = 16;
+const PAGE_BYTES = 16_384;
 const note = schema("note", { body: text(), step: int() });
 const noteOf = (group: string, step: number) => ({ body: `note ${step} of ${group}`, step });
 
@@ -107,6 +108,25 @@ for (const [what, statement, told] of LOSSES) {
     await database.close();
   });
 }
+
+test("a bucket whose pages are damaged is not said to be repaired, and is as it was", async () => {
+  const data = await filled();
+  const file = join(data, "buckets", `${String(bucketOf("g:alice", BUCKETS)).padStart(3, "0")}.sqlite`);
+  const sql = openDatabase(file);
+  const [{ root } = { root: 0 }] = sql.all<{ root: number }>(
+    "SELECT rootpage AS root FROM sqlite_schema WHERE name = 'block'",
+  );
+  sql.close();
+  const bytes = readFileSync(file);
+  bytes.writeUInt8(bytes.readUInt8((root - 1) * PAGE_BYTES) ^ 1, (root - 1) * PAGE_BYTES);
+  writeFileSync(file, bytes);
+  const repaired = await command("repair", data, "--drop");
+  expect(repaired.code).toBe(1);
+  expect(repaired.warned).toMatch(/not repaired, so restore a backup: bucket \d+: SQLITE_CORRUPT/);
+  expect(repaired.printed).not.toContain("is taken for all there is");
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect((await command("check", data)).code).toBe(1);
+});
 
 /** Runs a command that a signal ends before a bucket; what is told of that. */
 async function ended(at: string, ...words: string[]): Promise<{ code: number; said: string; warned: string }> {

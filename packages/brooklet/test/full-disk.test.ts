@@ -4,7 +4,17 @@
  * packages/store/test/disk-reserve.test.ts stands for it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -154,6 +164,37 @@ test.skipIf(mountable === undefined)(
     await served(0);
     expect(existsSync(join(data, "reserve"))).toBe(false);
     expect(await disk()).toMatch(/^ok .* are free$/);
+  },
+);
+
+test.skipIf(mountable === undefined)(
+  "a repair that has no room keeps no half of a file, and is done when there is some",
+  async () => {
+    const data = join(device() ?? "", "data");
+    const database = await open({ path: data, schemas: [note] });
+    const documents = Array.from({ length: 300 }, (_, id) => ({
+      id: `${id}`,
+      fields: { text: `${id} `.repeat(4_000) },
+    }));
+    await database.group("a").feed(note, documents);
+    await database.close();
+    const files = readdirSync(join(data, "buckets")).map((name) => join(data, "buckets", name));
+    const [file = ""] = files.sort((one, other) => statSync(other).size - statSync(one).size);
+    const bytes = readFileSync(file);
+    // Not at the beginning of a page, where pages are linked.
+    const at = Math.floor(bytes.length / 2) + 1_000;
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+    writeFileSync(file, bytes);
+    const repaired = (): readonly [number | null, string, number] => {
+      const { status, stderr } = spawnSync(process.execPath, [CLI, "repair", "--drop", data], { encoding: "utf8" });
+      return [status, stderr, readdirSync(join(data, "buckets")).filter((name) => /sqlite\.before/.test(name)).length];
+    };
+    const hog = join(data, "../hog");
+    fill(hog);
+    truncateSync(hog, statSync(hog).size - (256 << 10));
+    expect(repaired()).toEqual([1, expect.stringContaining("full"), 0]);
+    rmSync(hog);
+    expect(repaired()).toEqual([0, expect.stringContaining("is not what was written"), 1]);
   },
 );
 

@@ -95,13 +95,13 @@ export class Bucket {
   /** The partitions. Opens the database if it is not open; throws a `StoreError` if it cannot be. */
   get store(): Partitions {
     if (this.#closed) throw new StoreError("closed", "the bucket is closed");
-    this.#open ??= this.#opened();
+    this.#open ??= this.#withReserve(() => this.#opened());
     return this.#open.store;
   }
 
   #opened(): { readonly connection: SqlConnection; readonly store: Partitions } {
     const { bucket, buckets, open, partitions } = this.#options;
-    const connection = this.#withReserve(() => open());
+    const connection = open();
     try {
       const identity = { bucket, buckets, application: this.#application };
       return { connection, store: partitions(connection, { ...identity, refused: this.#refused }) };

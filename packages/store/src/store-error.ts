@@ -74,7 +74,8 @@ const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
 /** The failure that SQLite's result code (`SQLITE_IOERR_FSYNC`) stands for; other errors are defects and pass as they are. */
 export function storeError(code: string, cause: unknown): unknown {
   const kind = KINDS.find(([prefix]) => code.startsWith(prefix))?.[1];
-  return kind === undefined
-    ? cause
-    : new StoreError(kind, `${code}: ${cause instanceof Error ? cause.message : cause}`, cause);
+  if (kind === undefined) return cause;
+  // SQLite has one sentence for all that a device may fail in.
+  const message = kind === "full" ? "database or disk is full" : cause instanceof Error ? cause.message : cause;
+  return new StoreError(kind, `${code}: ${message}`, cause);
 }

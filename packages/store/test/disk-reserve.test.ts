@@ -1,14 +1,17 @@
 /** A device that is full: what grows is refused, what gives space goes on, and room that comes back is used. */
-import fs, { mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync } from "node:fs";
+import fs, { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
+import { DataDirectory } from "../src/node/data-directory.ts";
+import { checkDirectory, repairDirectory } from "../src/node/directory-check.ts";
 import { DiskReserve } from "../src/node/disk-reserve.ts";
+import { encryptedBuckets } from "../src/node/encryption.ts";
 import { partitionsInTables } from "../src/partition-store.ts";
 import type { Reserve } from "../src/reserve.ts";
-import type { SqlConnection } from "../src/sql.ts";
+import type { OpenSql, SqlConnection } from "../src/sql.ts";
 import { StoreError } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
 import { openSql } from "./open.ts";
@@ -94,6 +97,67 @@ test("what is changed outside of the queue has the reserve too", () => {
   bucket.probe();
   expect([bucket.isFull, device.room]).toEqual([true, 9]);
 });
+
+test("a bucket whose file of keys finds no room when it is opened has the reserve for that", async () => {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-keys-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  const device = new Device(10);
+  const opening: OpenSql = (name) => {
+    if (name.includes("keys") && device.room === 0) throw new StoreError("full", "SQLITE_FULL");
+    return openSql(name);
+  };
+  const key = new Uint8Array(32).fill(7);
+  const opened = (): { readonly bucket: Bucket; readonly close: () => void } => {
+    const directory = DataDirectory.open(path, openSql, 1, key);
+    const { openBucket, partitions } = encryptedBuckets(path, key, opening, ({ bucket }) =>
+      directory.openBucket(bucket),
+    );
+    const identity = { bucket: 0, buckets: 1 };
+    const options = { open: () => openBucket(identity), partitions, application: 1, schedule: setImmediate };
+    const bucket = new Bucket({ ...identity, ...options, reserve: device });
+    return {
+      bucket,
+      close: () => {
+        bucket.close();
+        directory.close();
+      },
+    };
+  };
+  const first = opened();
+  await put(first.bucket, "1");
+  first.close();
+  device.room = 0;
+  const { bucket, close } = opened();
+  onTestFinished(close);
+  const { number } = bucket.store.state("g:a");
+  expect(number).toBe(1);
+  expect(bucket.store.manifest("g:a", 0, 0).operations.map(({ bytes }) => [...bytes])).toEqual([[1]]);
+  expect(bucket.isFull).toBe(true);
+});
+
+test.skipIf(process.platform === "win32")(
+  "a check and a repair have what is kept back on a full device, which is no damage",
+  async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "brooklet-check-")), "data");
+    onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+    DataDirectory.open(path, openSql, 2).close();
+    const reserve = join(path, "reserve");
+    const full: OpenSql = (name) => {
+      if (name.includes("buckets") && statSync(reserve).size > 0) throw new StoreError("full", "SQLITE_IOERR_SHMSIZE");
+      return openSql(name);
+    };
+    writeFileSync(reserve, "kept back");
+    expect((await checkDirectory(path, full, () => true)).buckets.flatMap(({ damage }) => damage)).toEqual([]);
+    expect(statSync(reserve).size).toBe(0);
+    const never: OpenSql = (name) => {
+      if (name.includes("buckets")) throw new StoreError("full", "SQLITE_IOERR_SHMSIZE");
+      return openSql(name);
+    };
+    await expect(checkDirectory(path, never, () => true)).rejects.toMatchObject({ kind: "full" });
+    await expect(repairDirectory(path, never, () => true, { drop: true })).rejects.toMatchObject({ kind: "full" });
+    expect(readdirSync(join(path, "buckets")).filter((name) => name.includes("before"))).toEqual([]);
+  },
+);
 
 test("when the reserve is used up removes are refused, and nothing is tried for ever", async () => {
   const device = new Device(2);

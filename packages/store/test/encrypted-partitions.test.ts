@@ -184,6 +184,21 @@ describe("what is encrypted", () => {
   });
 });
 
+test.skipIf(process.platform === "win32")("keys, and copies of them, are their owner's to read", () => {
+  const path = folder();
+  const keys = new GroupKeys(path, 3, directoryKeyOf(KEY), openSql);
+  onTestFinished(() => keys.close());
+  keys.made("g:alice");
+  const copy = join(path, "copy.sqlite");
+  keys.copyTo(copy);
+  const files = readdirSync(path).map((name) => join(path, name));
+  expect(files.length).toBeGreaterThan(2);
+  for (const file of files) expect([file, statSync(file).mode & 0o777]).toEqual([file, 0o600]);
+  const copied = openSql(copy);
+  expect(copied.all("SELECT 1 FROM key")).toHaveLength(1);
+  copied.close();
+});
+
 test("a key that was destroyed is in no file, is made anew as another, and is none of another operator's", () => {
   const path = folder();
   const keys = new GroupKeys(path, 3, directoryKeyOf(KEY), openSql);

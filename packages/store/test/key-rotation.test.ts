@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -209,6 +210,27 @@ test("one that ends at any call of SQLite goes on: with the same command, with t
   }
   // States that have to be among those that were seen.
   expect(Math.min(seen.mixed, seen.begun), JSON.stringify(seen)).toBeGreaterThan(0);
+});
+
+test("one that finds no room has what is kept back, and tells the place where that is not enough", () => {
+  const directory = made(3);
+  const reserve = join(directory.path, "reserve");
+  writeFileSync(reserve, "kept back");
+  const full: OpenSql = (path) => {
+    if (path.includes("keys/001") && statSync(reserve).size > 0) throw new StoreError("full", "SQLITE_IOERR_SHMSIZE");
+    return openSql(path);
+  };
+  rotateKey(directory.folder, full, { before: FIRST, next: SECOND });
+  expect(statSync(reserve).size).toBe(0);
+  expect(read(directory, SECOND)).toEqual(directory.keys);
+  const never: OpenSql = (path) => {
+    if (path.includes("keys/001")) throw new StoreError("full", "SQLITE_IOERR_SHMSIZE");
+    return openSql(path);
+  };
+  const rotating = (): unknown => rotateKey(directory.folder, never, { before: SECOND, next: THIRD });
+  expect(rotating).toThrow(`${directory.path} cannot be used: SQLITE_IOERR_SHMSIZE`);
+  open(directory, THIRD);
+  expect(read(directory, THIRD)).toEqual(directory.keys);
 });
 
 test("one that ends between its last two files is ended too", () => {

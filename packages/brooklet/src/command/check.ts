@@ -26,12 +26,9 @@ export async function runCheck(
     checkDirectory(path, openDatabase, isSealed, notes, watch),
   );
   const damage = tell(report, json === true, surroundings);
-  if (damage > 0) {
-    if (json !== true)
-      surroundings.warn("What is damaged is refused, all else is served. A backup has it, or: brooklet repair");
-    throw new CommandFailed();
-  }
-  if (report.ended !== undefined) throw new CommandFailed();
+  if (damage > 0 && json !== true)
+    surroundings.warn("What is damaged is refused, all else is served. A backup has it, or: brooklet repair");
+  if (damage > 0 || report.ended !== undefined) throw new CommandFailed();
 }
 
 /** Repairs a directory, and says what is lost. */
@@ -44,16 +41,19 @@ export async function runRepair(
     repairDirectory(path, openDatabase, isSealed, { drop, notes }, watch),
   );
   const damage = tell(report, json === true, surroundings);
+  const { left = [] } = report;
   if (json !== true) {
     for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
-    for (const { key, what } of report.left ?? [])
-      surroundings.warn(`not repaired, so restore a backup: ${shownPartition(key ?? "")}: ${what}`);
-    if (damage > 0 && report.ended?.buckets !== 0)
+    for (const { bucket, key, what } of left) {
+      const whose = key === undefined ? `bucket ${bucket}` : shownPartition(key);
+      surroundings.warn(`not repaired, so restore a backup: ${whose}: ${what}`);
+    }
+    if (damage > left.length && report.ended?.buckets !== 0)
       surroundings.print(
         "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
       );
   }
-  if (report.ended !== undefined) throw new CommandFailed();
+  if (report.ended !== undefined || left.length > 0) throw new CommandFailed();
 }
 
 /** Does work that a signal ends with what was done until then; `done` says what that is to a bucket. */

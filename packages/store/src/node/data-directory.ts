@@ -33,7 +33,7 @@ import {
 } from "../tables.ts";
 import { withBlobs } from "./block-file.ts";
 import { DESCRIPTOR, demandEncryption, type EncryptionChoice, isEncrypted, prepareKeys } from "./directory-key.ts";
-import { isThere, makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
+import { isThere, makeDirectory, makeFile, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
 import { copyKeys } from "./encryption.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
@@ -441,7 +441,7 @@ export function checkHeader(path: string): void {
 
 /** One process at a time: an exclusive transaction on a file of its own, which the system ends with the process. */
 function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnection {
-  if (!isThere(path)) closeSync(openSync(path, "a", 0o600));
+  makeFile(path);
   // Of a file that is only read SQLite locks nothing, and says that it did.
   demandAccess(path, constants.R_OK | constants.W_OK);
   const sql = openSql(path);

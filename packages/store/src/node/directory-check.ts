@@ -1,15 +1,16 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
-import { accessSync, constants, copyFileSync } from "node:fs";
+import { accessSync, constants, copyFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
 import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
 import type { SqlConnection } from "../sql.ts";
-import { StoreError } from "../store-error.ts";
+import { StoreError, type StoreErrorKind } from "../store-error.ts";
 import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
 import { DataDirectory, type OpenSql, openBucket, secretIn } from "./data-directory.ts";
 import { isDataDirectory } from "./directory-key.ts";
+import { DiskReserve } from "./disk-reserve.ts";
 import { isThere, syncDirectory, syncFile } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
 
@@ -71,7 +72,7 @@ export async function checkDirectory(
   const noted: NotedPartition[] = [];
   const report = await eachBucket(path, openSql, watch, async (directory, bucket) => {
     const identity = { bucket, buckets: directory.buckets };
-    const sql = openBucket(directory.path, identity, openSql);
+    const sql = DiskReserve.beside(directory.path, () => openBucket(directory.path, identity, openSql));
     try {
       noted.push(...notedPartitions(sql));
       return await checkBucket(sql, identity, isSealed, watch.signal);
@@ -100,30 +101,49 @@ export async function repairDirectory(
   if (before.ended !== undefined) return { ...before, ended: { ...before.ended, buckets: 0 } };
   const damaged = new Set(before.buckets.filter(({ damage }) => damage.length > 0).map(({ bucket }) => bucket));
   const kept: string[] = [];
+  const repaired = new Set<number>();
   const stamp = new Date().toISOString().replaceAll(":", "-");
   const report = await eachBucket(path, openSql, watch, (directory, bucket) => {
     const known = before.buckets.find((one) => one.bucket === bucket);
     if (!damaged.has(bucket) && known !== undefined) return known;
-    const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
-    for (const name of [`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`]) {
-      if (!isThere(name)) continue;
-      copyFileSync(name, `${name}.before-${stamp}`);
-      // Nobody else has what the repair leaves out.
-      syncFile(`${name}.before-${stamp}`);
-      kept.push(`${name}.before-${stamp}`);
-    }
-    syncDirectory(dirname(file));
-    renewGeneration(directory.path, `${file}.generation`);
-    const identity = { bucket, buckets: directory.buckets };
-    const sql = openBucket(directory.path, identity, openSql);
-    try {
-      return repairBucket(sql, identity, { isSealed, drop });
-    } finally {
-      sql.close();
-    }
+    return DiskReserve.beside(directory.path, () => {
+      const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
+      kept.push(...keepFiles([`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`], `.before-${stamp}`));
+      renewGeneration(directory.path, `${file}.generation`);
+      const identity = { bucket, buckets: directory.buckets };
+      const sql = openBucket(directory.path, identity, openSql);
+      try {
+        const whole = repairBucket(sql, identity, { isSealed, drop });
+        repaired.add(bucket);
+        return whole;
+      } finally {
+        sql.close();
+      }
+    });
   });
-  const left = report.ended === undefined ? repairNotes(path, openSql, notes) : [];
+  // Whose pages are damaged, not what they hold, or what is no bucket of ours, nothing of which was changed.
+  const unread = report.buckets
+    .filter(({ bucket, damage }) => damage.length > 0 && !repaired.has(bucket))
+    .flatMap(({ bucket, damage }) => damage.map((one) => ({ ...one, bucket })));
+  const left = report.ended === undefined ? [...unread, ...repairNotes(path, openSql, notes)] : [];
   return { ...report, buckets: report.buckets.map((one, at) => withNoted(one, before.buckets[at])), kept, left };
+}
+
+/** Copies those files that are there beside themselves. Nobody else has what a repair leaves out: they are on stable storage, or none is. */
+function keepFiles(names: readonly string[], ending: string): readonly string[] {
+  const copies: string[] = [];
+  try {
+    for (const name of names.filter(isThere)) {
+      copies.push(`${name}${ending}`);
+      copyFileSync(name, `${name}${ending}`);
+      syncFile(`${name}${ending}`);
+    }
+    for (const copy of copies.slice(0, 1)) syncDirectory(dirname(copy));
+  } catch (error) {
+    for (const copy of copies) rmSync(copy, { force: true });
+    throw error;
+  }
+  return copies;
 }
 
 /** What was found of a bucket when it was repaired, with what only a look at all of them had told. */
@@ -155,7 +175,7 @@ function repairNotes(path: string, openSql: OpenSql, notes: NoteReader): readonl
     return notes.damage(noted(), buckets);
   } catch (error) {
     // A bucket that cannot be opened was told, and what is in the others was repaired.
-    if (error instanceof StoreError) return [];
+    if (error instanceof StoreError && !PASSING.includes(error.kind)) return [];
     throw error;
   } finally {
     directory.close();
@@ -225,12 +245,15 @@ async function eachBucket(
   }
 }
 
+/** What says nothing of what is stored: it is not told as damage, and ends a check. */
+const PASSING: readonly StoreErrorKind[] = ["full", "readonly", "busy"];
+
 /** Runs work; what of the store keeps it from being done is told. */
 async function attempt<Result>(work: () => Result | Promise<Result>, told: string[]): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
+    if (!(error instanceof StoreError) || PASSING.includes(error.kind)) throw error;
     told.push(error.message);
     return undefined;
   }

@@ -6,6 +6,7 @@ import { StoreError } from "../store-error.ts";
 import { BucketMoment } from "./bucket-copy.ts";
 import { bucketsIn, checkHeader, lockWhole, type OpenSql, secretIn } from "./data-directory.ts";
 import { GenerationFile } from "./generation-file.ts";
+import { KEYS_FOLDER } from "./group-keys.ts";
 
 /** A process that has a directory. */
 export interface LockHolder {
@@ -51,9 +52,9 @@ export function lookAtDirectory(path: string, openSql: OpenSql): DirectoryLook {
     const isEmpty = names.every((name) => name === "models" || name === "lock.sqlite");
     return { path: directory, open: [], writtenMs: 0, ...(!isEmpty && { problem: NOT_OURS }) };
   }
-  const within = existsSync(join(directory, "buckets")) ? readdirSync(join(directory, "buckets")) : [];
-  const ours = names.filter((name) => name !== "models" && name !== "buckets");
-  const files = [...ours, ...within.map((name) => join("buckets", name))];
+  const folders = ["buckets", KEYS_FOLDER].filter((name) => names.includes(name));
+  const within = folders.flatMap((folder) => readdirSync(join(directory, folder)).map((name) => join(folder, name)));
+  const files = [...names.filter((name) => name !== "models" && !folders.includes(name)), ...within];
   const known = files.flatMap((name) => {
     const found = statSync(join(directory, name), { throwIfNoEntry: false });
     return found === undefined ? [] : [{ name, found }];

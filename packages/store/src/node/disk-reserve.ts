@@ -5,9 +5,21 @@
  * another fills it, or gives it up, has that room.
  */
 import { randomFillSync } from "node:crypto";
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { Reserve } from "../reserve.ts";
+import { StoreError, storeErrorAt } from "../store-error.ts";
 
 /** What is kept back unless it is said: that, or a hundredth of a small device. */
 const RESERVE_BYTES: number = 64 << 20;
@@ -55,6 +67,20 @@ export class DiskReserve implements Reserve {
   /** The reserve that another thread made. */
   static of(shared: SharedReserve): DiskReserve {
     return new DiskReserve(shared);
+  }
+
+  /** Does work of who has a directory and serves nothing yet: once more with what is kept back there, where the device is full. */
+  static beside<Result>(directory: string, work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      const failed = storeErrorAt(directory, error);
+      if (!(failed instanceof StoreError && failed.kind === "full")) throw error;
+      const path = join(directory, NAME);
+      if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) throw failed;
+      truncateSync(path, 0);
+      return work();
+    }
   }
 
   /** Keeps nothing back in a directory: gives what an earlier process kept, or had to give up, to the device. */

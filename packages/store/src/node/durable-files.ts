@@ -33,6 +33,11 @@ export function makeFolders(path: string, mode = 0o777): string | undefined {
   return first ?? path;
 }
 
+/** Makes an empty file that is its owner's, unless one is there: who closes a file ends the locks that its process has of it. */
+export function makeFile(path: string): void {
+  if (!isThere(path)) closeSync(openSync(path, "a", 0o600));
+}
+
 /** Whether something is there. What may not be looked at is no "no", and throws. */
 export function isThere(path: string): boolean {
   try {

@@ -56,6 +56,8 @@ export function encryptedBuckets(
     partitions: (connection, options) => {
       const keys = keysOf.get(connection);
       if (keys === undefined) throw new Error("a bucket that was opened without its keys");
+      // Where it has no room it fails here, and not when something is read.
+      keys.open();
       return new EncryptedPartitions(connection, new PartitionStore(connection, options), keys);
     },
   };

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { configureFile } from "../tables.ts";
-import { isThere } from "./durable-files.ts";
+import { isThere, makeFile } from "./durable-files.ts";
 
 /** Length of the operator's key, and of those of groups. */
 export const KEY_BYTES = 32;
@@ -186,6 +186,15 @@ export class GroupKeys {
     this.#openSql = openSql;
   }
 
+  /** Opens the file of keys, if there is one. Throws a `StoreError` where there is no room for that; whatever else fails is told when it is needed. */
+  open(): void {
+    try {
+      if (isThere(this.#path)) void this.#file;
+    } catch (error) {
+      if (error instanceof StoreError && error.kind === "full") throw error;
+    }
+  }
+
   /** The key of a partition; nothing: there is none, or none any more. */
   of(partition: string): Uint8Array | undefined {
     const known = this.#known.get(partition);
@@ -309,6 +318,7 @@ export class GroupKeys {
 
   /** Copies the file of keys as it is at one moment, also while it is written: on stable storage, as what this file has, but for its name. */
   copyTo(path: string): void {
+    makeFile(path);
     patiently(() => this.#file.run("VACUUM INTO ?", path));
   }
 
@@ -321,6 +331,7 @@ export class GroupKeys {
 
   get #file(): SqlConnection {
     if (this.#sql !== undefined) return this.#sql;
+    makeFile(this.#path);
     const sql = this.#openSql(this.#path);
     try {
       patiently(() => {

@@ -13,9 +13,10 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { OpenSql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
+import { DiskReserve } from "./disk-reserve.ts";
 import { isThere, syncDirectory, writeDurably } from "./durable-files.ts";
 import {
   type DirectoryKey,
@@ -56,22 +57,32 @@ export interface RotatedKeys {
  * Changes the operator's key of a folder of keys, whose directory the caller has to itself. Throws a `StoreError` if a key is not the folder's, and
  * changes nothing then.
  */
-export function rotateKey(folder: string, openSql: OpenSql, { before, next }: RotatedKeys): KeyRotation {
-  if (!isThere(join(folder, KEY_ROTATION))) {
-    if (before === undefined) throw new StoreError("refused", `the key that ${folder} has is needed to change it`);
-    const current = keyOfFolder(folder, before);
-    const fresh = directoryKeyOf(next).wrapping;
-    if (Buffer.from(fresh).equals(current.wrapping))
-      throw new StoreError("refused", `the new key is the one that ${folder} has`);
-    // What was needed of the key before, for who has the new one.
-    const kept = encrypt(fresh, KEY_ROTATION, Buffer.concat([current.wrapping, current.naming]));
-    writeDurably(folder, KEY_ROTATION, Buffer.from(kept));
-  }
-  return endRotation(folder, next, openSql) ?? { keys: 0, damaged: 0 };
+export function rotateKey(folder: string, openSql: OpenSql, keys: RotatedKeys): KeyRotation {
+  return DiskReserve.beside(dirname(folder), () => {
+    begin(folder, keys);
+    return endRotation(folder, keys.next, openSql) ?? { keys: 0, damaged: 0 };
+  });
+}
+
+/** Begins a change, unless one has begun. */
+function begin(folder: string, { before, next }: RotatedKeys): void {
+  if (isThere(join(folder, KEY_ROTATION))) return;
+  if (before === undefined) throw new StoreError("refused", `the key that ${folder} has is needed to change it`);
+  const current = keyOfFolder(folder, before);
+  const fresh = directoryKeyOf(next).wrapping;
+  if (Buffer.from(fresh).equals(current.wrapping))
+    throw new StoreError("refused", `the new key is the one that ${folder} has`);
+  // What was needed of the key before, for who has the new one.
+  const kept = encrypt(fresh, KEY_ROTATION, Buffer.concat([current.wrapping, current.naming]));
+  writeDurably(folder, KEY_ROTATION, Buffer.from(kept));
 }
 
 /** Ends a change of the operator's key that was begun with `next`; nothing: none was. Throws a `StoreError` for any other key. */
 export function endRotation(folder: string, next: Uint8Array, openSql: OpenSql): KeyRotation | undefined {
+  return DiskReserve.beside(dirname(folder), () => ended(folder, next, openSql));
+}
+
+function ended(folder: string, next: Uint8Array, openSql: OpenSql): KeyRotation | undefined {
   for (const leftover of LEFTOVERS) erase(join(folder, leftover));
   const path = join(folder, KEY_ROTATION);
   if (!isThere(path)) return undefined;
