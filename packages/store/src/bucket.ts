@@ -7,7 +7,7 @@ import type { PartitionStoreOptions } from "./partition-store.ts";
 import type { Partitions, TailEntry } from "./partitions.ts";
 import type { Reserve } from "./reserve.ts";
 import type { SqlConnection } from "./sql.ts";
-import { StoreError, type StoreErrorKind } from "./store-error.ts";
+import { isUntaken, StoreError, type StoreErrorKind } from "./store-error.ts";
 import type { BucketIdentity } from "./tables.ts";
 
 /** Makes what keeps the partitions of an open database. */
@@ -303,7 +303,8 @@ export class Bucket {
     try {
       this.#demandWritable();
       this.store.append(batch);
-    } catch (error) {
+    } catch (thrown) {
+      const error = this.#meant(thrown);
       if (this.#goesOnRemoving(batch, error, turns) || this.#goesOnWithout(batch, error)) return;
       this.#reopenAfter(error);
       this.#fail(batch, error);
@@ -368,10 +369,17 @@ export class Bucket {
     const turns = reserve?.turns ?? 0;
     try {
       return work();
-    } catch (error) {
+    } catch (thrown) {
+      const error = this.#meant(thrown);
       if (reserve === undefined || !isFull(error) || !reserve.giveUp(turns)) throw error;
       return work();
     }
+  }
+
+  /** A failure as what it is: where a quota is used up nothing was changed, and there is room that is kept back. */
+  #meant(error: unknown): unknown {
+    const isDenied = isUntaken(error) && this.#options.reserve?.isDenied?.() === true;
+    return isDenied ? new StoreError("full", (error as Error).message, error) : error;
   }
 
   #forget(waiting: Waiting): void {

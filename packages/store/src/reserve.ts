@@ -11,4 +11,6 @@ export interface Reserve {
    * not enough.
    */
   giveUp(turns: number): boolean;
+  /** Whether no file may grow there, as where a quota is used up: SQLite does not tell that from a device that fails. */
+  isDenied?(): boolean;
 }

@@ -27,9 +27,9 @@ export function storeErrorAt(place: string, error: unknown): unknown {
   const { message } = error as Error;
   if (error instanceof StoreError)
     return message.includes(place) ? error : new StoreError(error.kind, `${place} cannot be used: ${message}`, error);
-  const { syscall, code } = error as { syscall?: unknown; code?: unknown };
-  if (typeof syscall !== "string") return error;
-  return new StoreError(kindOf(code), `${place} cannot be used: ${message}`, error);
+  const failed = error as { syscall?: unknown; code?: unknown; errno?: unknown };
+  if (typeof failed.syscall !== "string") return error;
+  return new StoreError(kindOf(failed), `${place} cannot be used: ${message}`, error);
 }
 
 /** What the system says where a path leads to no file that could be read. */
@@ -40,17 +40,24 @@ const NO_FILE = new Set<unknown>(["ENOENT", "ENOTDIR", "EISDIR"]);
  * where there is no such file, nor for what is no failure of the system's.
  */
 export function systemFailure(error: unknown): SystemKind | undefined {
-  const { syscall, code } = Object(error) as { syscall?: unknown; code?: unknown };
-  if (typeof syscall !== "string" || NO_FILE.has(code)) return undefined;
-  return kindOf(code);
+  const failed = Object(error) as { syscall?: unknown; code?: unknown; errno?: unknown };
+  return typeof failed.syscall !== "string" || NO_FILE.has(failed.code) ? undefined : kindOf(failed);
 }
 
 type SystemKind = Extract<StoreErrorKind, "full" | "readonly" | "io">;
 
-/** What kind of failure the system names so. */
-function kindOf(code: unknown): SystemKind {
-  if (code === "ENOSPC") return "full";
+/** A quota that is used up, for which Node has no name: on Linux, and on macOS. */
+const QUOTA = new Set<unknown>([-122, -69]);
+
+/** What kind of failure the system means. */
+function kindOf({ code, errno }: { readonly code?: unknown; readonly errno?: unknown }): SystemKind {
+  if (code === "ENOSPC" || QUOTA.has(errno)) return "full";
   return code === "EROFS" ? "readonly" : "io";
+}
+
+/** Whether a device did not take what was written, for which SQLite has one code, whatever the reason. Nothing of it is there. */
+export function isUntaken(error: unknown): boolean {
+  return error instanceof StoreError && error.message.includes("SQLITE_IOERR_WRITE");
 }
 
 const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [

@@ -1,10 +1,21 @@
 /** A device that is full: what grows is refused, what gives space goes on, and room that comes back is used. */
-import fs, { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import process from "node:process";
 import { expect, onTestFinished, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
+import { nodeSqlite } from "../src/drivers/node-sqlite.ts";
 import { DataDirectory } from "../src/node/data-directory.ts";
 import { checkDirectory, repairDirectory } from "../src/node/directory-check.ts";
 import { DiskReserve } from "../src/node/disk-reserve.ts";
@@ -12,7 +23,7 @@ import { encryptedBuckets } from "../src/node/encryption.ts";
 import { partitionsInTables } from "../src/partition-store.ts";
 import type { Reserve } from "../src/reserve.ts";
 import type { OpenSql, SqlConnection } from "../src/sql.ts";
-import { StoreError } from "../src/store-error.ts";
+import { isUntaken, StoreError, systemFailure } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
 import { openSql } from "./open.ts";
 
@@ -23,6 +34,8 @@ class Device implements Reserve {
   room = Number.POSITIVE_INFINITY;
   isGivenUp = false;
   turns = 0;
+  /** Whether it fails as one whose quota is used up; nothing: it says that it is full. */
+  isDenied?: () => boolean;
   /** What another thread does just when there is no room. */
   meanwhile: () => void = () => undefined;
   readonly #kept: number;
@@ -47,7 +60,8 @@ class Device implements Reserve {
       this.#sql.transaction(() => {
         if (this.room < 1) {
           this.meanwhile();
-          throw new StoreError("full", "SQLITE_FULL");
+          if (this.isDenied === undefined) throw new StoreError("full", "SQLITE_FULL");
+          throw new StoreError("io", "SQLITE_IOERR_WRITE: disk I/O error");
         }
         this.room -= 1;
         return work();
@@ -158,6 +172,68 @@ test.skipIf(process.platform === "win32")(
     expect(readdirSync(join(path, "buckets")).filter((name) => name.includes("before"))).toEqual([]);
   },
 );
+
+test("a quota that is used up is no device that fails: puts are refused, removes have the reserve", async () => {
+  const device = new Device(10);
+  const bucket = device.bucket(device);
+  await put(bucket, "1");
+  [device.room, device.isDenied] = [0, () => true];
+  await expect(put(bucket, "2")).rejects.toMatchObject(full);
+  await remove(bucket, "1");
+  [device.room, device.isGivenUp] = [0, false];
+  bucket.probe();
+  expect(bucket.isFull).toBe(true);
+  // Where files may grow, what failed is the device.
+  [device.room, device.isGivenUp, device.isDenied] = [0, false, () => false];
+  await expect(put(bucket, "3")).rejects.toMatchObject({ kind: "io" });
+  expect(bucket.isFull).toBe(false);
+});
+
+test.skipIf(process.platform !== "linux")("whether files may grow is tried, and nothing stays of that", () => {
+  const directory = mkdtempSync(join(tmpdir(), "brooklet-reserve-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const reserve = DiskReserve.make(directory, 1 << 20);
+  expect(reserve.isDenied()).toBe(false);
+  expect(statSync(join(directory, "reserve")).size).toBe(1 << 20);
+  rmSync(join(directory, "reserve"));
+  symlinkSync("/dev/full", join(directory, "reserve"));
+  expect(reserve.isDenied()).toBe(true);
+});
+
+test("a quota that is used up has no name in Node, and is a device without room", () => {
+  const errno = process.platform === "darwin" ? -69 : -122;
+  const failed = { syscall: "write", errno, code: "UNKNOWN" };
+  expect(systemFailure(Object.assign(new Error("UNKNOWN: unknown error, write"), failed))).toBe("full");
+  expect(systemFailure(Object.assign(new Error("EIO"), { syscall: "write", errno: -5, code: "EIO" }))).toBe("io");
+});
+
+test("SQLite's numbers of what a quota refuses are told from other failures, as names are", () => {
+  const failing = (errcode: number): unknown => {
+    const broken = {
+      prepare: () => {
+        throw Object.assign(new Error("disk I/O error"), { errcode });
+      },
+      close: () => undefined,
+    };
+    return caught(() => nodeSqlite(broken).run("SELECT 1"));
+  };
+  // SQLITE_IOERR_WRITE, SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_FSYNC.
+  expect([failing(778), failing(4874), failing(1034)]).toMatchObject([
+    { kind: "io" },
+    { kind: "full" },
+    { kind: "io" },
+  ]);
+  expect([failing(778), failing(1034)].map(isUntaken)).toEqual([true, false]);
+});
+
+function caught(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
 
 test("when the reserve is used up removes are refused, and nothing is tried for ever", async () => {
   const device = new Device(2);

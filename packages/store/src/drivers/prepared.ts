@@ -31,7 +31,7 @@ interface Checkpointed {
   readonly checkpointed: number;
 }
 
-/** SQLite's primary result codes, by number. */
+/** SQLite's result codes, by number. */
 const CODES: Readonly<Record<number, string>> = {
   5: "SQLITE_BUSY",
   6: "SQLITE_LOCKED",
@@ -42,11 +42,15 @@ const CODES: Readonly<Record<number, string>> = {
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
   26: "SQLITE_NOTADB",
+  // Extended ones that mean something else than what they extend.
+  778: "SQLITE_IOERR_WRITE",
+  4874: "SQLITE_IOERR_SHMSIZE",
 };
 
 /** The name of a result code, extended or not; nothing for what is no failure of a device. */
 export function nameOfCode(number: unknown): string {
-  return CODES[Number(number ?? 0) & 0xff] ?? "";
+  const code = Number(number ?? 0);
+  return CODES[code] ?? CODES[code & 0xff] ?? "";
 }
 
 /**

@@ -45,7 +45,7 @@ export function sqliteWasm(database: SqliteWasm, options: SqliteWasmOptions = {}
       const full = ranFull();
       if (isGone()) throw new StoreError("damaged", "the files are gone from the browser's storage", error);
       const code = nameOfCode((error as { resultCode?: unknown }).resultCode);
-      return full && code === "SQLITE_IOERR" ? "SQLITE_FULL" : code;
+      return full && code.startsWith("SQLITE_IOERR") ? "SQLITE_FULL" : code;
     },
   });
 }

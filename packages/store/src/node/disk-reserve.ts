@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Reserve } from "../reserve.ts";
-import { StoreError, storeErrorAt } from "../store-error.ts";
+import { StoreError, storeErrorAt, systemFailure } from "../store-error.ts";
 
 /** What is kept back unless it is said: that, or a hundredth of a small device. */
 const RESERVE_BYTES: number = 64 << 20;
@@ -31,6 +31,8 @@ const CHUNK_BYTES = 1 << 20;
 const MARGIN = 0.125;
 /** How often it is looked whether there is space again. */
 const LOOK_MS = 250;
+/** How often it is tried where room is seen, and is not given: a quota is told by no figure. */
+const DENIED_MS = 10_000;
 /** How long who needs the room waits for a thread that is at the file, which ends with its next chunk. */
 const FILE_MS = 5_000;
 const KEPT = 0;
@@ -98,7 +100,11 @@ export class DiskReserve implements Reserve {
     try {
       if (Atomics.load(state, STATE) === KEPT) return false;
       const { bavail, bsize } = statfsSync(directory);
-      if (bavail * bsize < bytes * (1 + MARGIN) || !this.#fill()) return true;
+      if (bavail * bsize < bytes * (1 + MARGIN)) return true;
+      if (!this.#fill()) {
+        this.#lookedMs = nowMs + DENIED_MS;
+        return true;
+      }
       Atomics.store(state, STATE, KEPT);
       return false;
     } catch {
@@ -136,6 +142,26 @@ export class DiskReserve implements Reserve {
     }
     this.#lookedMs = performance.now();
     return this.turns !== turns;
+  }
+
+  isDenied(): boolean {
+    if (Atomics.compareExchange(this.shared.state, FILE, FREE, TAKEN) === TAKEN) return false;
+    try {
+      const file = this.#open();
+      const { size } = fstatSync(file);
+      try {
+        const chunk = randomFillSync(Buffer.alloc(CHUNK_BYTES));
+        for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at, chunk.length - at, size + at);
+        return false;
+      } finally {
+        if (fstatSync(file).size > size) ftruncateSync(file, size);
+        closeSync(file);
+      }
+    } catch (error) {
+      return systemFailure(error) === "full";
+    } finally {
+      this.#leave();
+    }
   }
 
   #leave(): void {
