@@ -313,3 +313,20 @@ test("a core that has no room to start is told with that, by a server and by the
   ]);
   expect(ran("doctor")).toEqual([1, expect.stringMatching(`PROBLEM core: .* cannot be started: ${why}\n.*ulimit -v`)]);
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a server that may have too few files open for its buckets says so, and does not begin (E11)",
+  () => {
+    const cli = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
+    const data = join(folder(), "data");
+    const serve = [process.execPath, cli, "serve", "--port", "0", "--data", data];
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", 'ulimit -n 64; exec "$0" "$@"', ...serve], {
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+    expect([status, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe(
+      `${data} needs 144 open files for 16 buckets, and this process may have 64: let it have 2,048 or more (ulimit -n 2048) (CANNOT_START)\n`,
+    );
+  },
+);

@@ -50,3 +50,4 @@ export {
 export { KEY_BYTES, KEYS_FOLDER } from "./node/group-keys.ts";
 export { type KeyRotation, type RotatedKeys, rotateKey } from "./node/key-rotation.ts";
 export { backupsOf, forgetBackups, type KnownBackup, noteBackup } from "./node/noted-backups.ts";
+export { demandOpenFiles } from "./node/open-files.ts";

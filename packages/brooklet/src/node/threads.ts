@@ -11,6 +11,7 @@ import type { StoredApplication } from "@brooklet/store";
 import {
   DataDirectory,
   DiskReserve,
+  demandOpenFiles,
   encryptedBuckets,
   encryptedStorage,
   MODELS_FOLDER,
@@ -72,6 +73,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { encryptionKey } = options;
   const storage = DataDirectory.open(path, openDatabase, options.buckets, encryptionKey ?? "none");
   try {
+    demandOpenFiles(storage);
     const usual = Math.min(Math.max(availableParallelism() - 1, 1), THREADS_MAX);
     const threads = Math.min(options.threads ?? usual, storage.buckets);
     const reserve = reserveOf(storage.path, options.reserveBytes);
