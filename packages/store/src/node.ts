@@ -18,7 +18,6 @@ export {
   type OpenSql,
   openBucket,
   type RestoredDirectory,
-  refuseSqlite,
   restoreDirectory,
   secretIn,
 } from "./node/data-directory.ts";
@@ -32,6 +31,7 @@ export {
   repairDirectory,
 } from "./node/directory-check.ts";
 export { type EncryptionChoice, isDataDirectory, isEncrypted } from "./node/directory-key.ts";
+export { refuseSqlite } from "./node/directory-lock.ts";
 export {
   type BucketLook,
   type DirectoryLook,

@@ -227,6 +227,22 @@ describe("a second process", () => {
     },
   );
 
+  test.skipIf(openBetterSqlite3 === undefined)(
+    "of another copy of SQLite in the same process is refused, and ends no lock",
+    () => {
+      const path = made();
+      const script = fileURLToPath(new URL("two-libraries.mjs", import.meta.url));
+      const { stdout, stderr } = spawnSync(process.execPath, [script, path, folder()], { encoding: "utf8" });
+      expect(stderr).toBe("");
+      expect(JSON.parse(stdout)).toEqual({
+        copy: `the data directory ${path} is open in this process already: open it once, and share that (by once: true)`,
+        link: `the data directory ${path}-link is open in this process already: open it once, and share that (by once: true)`,
+        process: `the data directory ${path} is in use by another process`,
+        afterwards: "open",
+      });
+    },
+  );
+
   test("of the same process is refused too", () => {
     const path = made();
     const directory = DataDirectory.open(path, openSql);

@@ -4,7 +4,6 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
-  accessSync,
   closeSync,
   constants,
   lstatSync,
@@ -33,7 +32,8 @@ import {
 } from "../tables.ts";
 import { withBlobs } from "./block-file.ts";
 import { DESCRIPTOR, demandEncryption, type EncryptionChoice, isEncrypted, prepareKeys } from "./directory-key.ts";
-import { isThere, makeDirectory, makeFile, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
+import { demandAccess, refuseSqlite, releaseLock, takeLock } from "./directory-lock.ts";
+import { isThere, makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
 import { copyKeys } from "./encryption.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
@@ -53,7 +53,6 @@ export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
 const DIGEST_BYTES = 32;
 const SQLITE_MAGIC = "SQLite format 3\0";
-const SQLITE_OLDEST = "3.51.3";
 
 /** What a directory is made of that is restored. */
 export interface RestoredDirectory {
@@ -70,9 +69,6 @@ export interface RestoredDirectory {
 
 /** Buckets of a directory that is made without saying how many. */
 export const BUCKETS_DEFAULT = 16;
-
-/** Locks that are held, and of which directory: a connection that is garbage is closed, and a lock must not end by inattention. */
-const held = new Map<SqlConnection, string>();
 
 /** A data directory, locked by this process until it is closed. */
 export class DataDirectory implements Storage {
@@ -211,17 +207,6 @@ function at<Result>(place: string, work: () => Result): Result {
 function demandWritable(directory: string, found: readonly string[]): void {
   for (const place of [directory, ...(found.includes(BUCKETS) ? [join(directory, BUCKETS)] : [])])
     demandAccess(place, constants.W_OK | constants.X_OK);
-}
-
-function demandAccess(place: string, mode: number): void {
-  try {
-    accessSync(place, mode);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const whose = code === "EROFS" ? "its device is only read" : "it is another user's, or only read";
-    const message = `${place} cannot be used: nothing may be written there (${code}): ${whose}`;
-    throw new StoreError("readonly", message, error);
-  }
 }
 
 /** The secret of a data directory, which may be in use. Throws where there is none. */
@@ -439,37 +424,6 @@ export function checkHeader(path: string): void {
   refuseVersion(header.readUInt32BE(68), header.readUInt32BE(60));
 }
 
-/** One process at a time: an exclusive transaction on a file of its own, which the system ends with the process. */
-function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnection {
-  makeFile(path);
-  // Of a file that is only read SQLite locks nothing, and says that it did.
-  demandAccess(path, constants.R_OK | constants.W_OK);
-  const sql = openSql(path);
-  try {
-    refuseSqlite(sql);
-    lockWhole(sql);
-    held.set(sql, directory);
-    return sql;
-  } catch (error) {
-    sql.close();
-    if (!(error instanceof StoreError && error.kind === "busy")) throw error;
-    const own = "open in this process already: open it once, and share that (by once: true)";
-    const by = [...held.values()].includes(directory) ? own : "in use by another process";
-    throw new StoreError("busy", `the data directory ${directory} is ${by}`, error);
-  }
-}
-
-/** Locks a database that stays empty. Without a file for what it was before: a device that is full has no room for one. */
-export function lockWhole(sql: SqlConnection): void {
-  sql.run("PRAGMA journal_mode = MEMORY");
-  sql.run("BEGIN EXCLUSIVE");
-}
-
-function releaseLock(lock: SqlConnection): void {
-  held.delete(lock);
-  lock.close();
-}
-
 /** Runs `work`; a `StoreError` of it names the file. What the system refuses tells nothing of what is in the file. */
 function refusing<Result>(path: string, work: () => Result): Result {
   try {
@@ -482,12 +436,4 @@ function refusing<Result>(path: string, work: () => Result): Result {
 
 function digest(bytes: Uint8Array): Buffer {
   return createHash("sha256").update(bytes).digest();
-}
-
-/** Refuses an SQLite before the mend of logs that begin anew while another connection writes, also where another has made the file. */
-export function refuseSqlite(sql: SqlConnection): void {
-  const [{ version = "" } = {}] = sql.all<{ version?: string }>("SELECT sqlite_version() AS version");
-  if (version.localeCompare(SQLITE_OLDEST, "en", { numeric: true }) >= 0) return;
-  const remedy = "run the build script of better-sqlite3, or use Node 22.23, 24.15 or later (brooklet doctor says how)";
-  throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST}; ${remedy}`);
 }

@@ -4,7 +4,8 @@ import { join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
 import { StoreError } from "../store-error.ts";
 import { BucketMoment } from "./bucket-copy.ts";
-import { bucketsIn, checkHeader, lockWhole, type OpenSql, secretIn } from "./data-directory.ts";
+import { bucketsIn, checkHeader, type OpenSql, secretIn } from "./data-directory.ts";
+import { lockWhole } from "./directory-lock.ts";
 import { GenerationFile } from "./generation-file.ts";
 import { KEYS_FOLDER } from "./group-keys.ts";
 

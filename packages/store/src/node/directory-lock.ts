@@ -1,0 +1,72 @@
+/** Who has a data directory: one process, and of that one copy of this module. */
+import { accessSync, constants, statSync } from "node:fs";
+import type { OpenSql, SqlConnection } from "../sql.ts";
+import { StoreError } from "../store-error.ts";
+import { makeFile } from "./durable-files.ts";
+
+const SQLITE_OLDEST = "3.51.3";
+
+/**
+ * Locks that are held, and of which file: a connection that is garbage is closed, and a lock must not end by inattention. Another copy of this module
+ * in the process has them, too: another copy of SQLite sees no lock of its own process, and ends them all when it closes the file.
+ */
+const HELD: unique symbol = Symbol.for("brooklet.locks");
+const shared = globalThis as { [HELD]?: Map<SqlConnection, string> };
+shared[HELD] ??= new Map();
+const held = shared[HELD];
+
+/** One process at a time: an exclusive transaction on a file of its own, which the system ends with the process. */
+export function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnection {
+  makeFile(path);
+  // Of a file that is only read SQLite locks nothing, and says that it did.
+  demandAccess(path, constants.R_OK | constants.W_OK);
+  // No other file has its number as long as it is open.
+  const { dev, ino } = statSync(path, { bigint: true });
+  const file = `${dev} ${ino}`;
+  const refused = (by: string, cause?: unknown): StoreError =>
+    new StoreError("busy", `the data directory ${directory} is ${by}`, cause);
+  if ([...held.values()].includes(file))
+    throw refused("open in this process already: open it once, and share that (by once: true)");
+  const sql = openSql(path);
+  try {
+    refuseSqlite(sql);
+    lockWhole(sql);
+    held.set(sql, file);
+    return sql;
+  } catch (error) {
+    sql.close();
+    throw error instanceof StoreError && error.kind === "busy" ? refused("in use by another process", error) : error;
+  }
+}
+
+/** Locks a database that stays empty. Without a file for what it was before: a device that is full has no room for one. */
+export function lockWhole(sql: SqlConnection): void {
+  sql.run("PRAGMA journal_mode = MEMORY");
+  sql.run("BEGIN EXCLUSIVE");
+}
+
+/** Lets others in. */
+export function releaseLock(lock: SqlConnection): void {
+  held.delete(lock);
+  lock.close();
+}
+
+/** Throws where a place may not be used so. */
+export function demandAccess(place: string, mode: number): void {
+  try {
+    accessSync(place, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const whose = code === "EROFS" ? "its device is only read" : "it is another user's, or only read";
+    const message = `${place} cannot be used: nothing may be written there (${code}): ${whose}`;
+    throw new StoreError("readonly", message, error);
+  }
+}
+
+/** Refuses an SQLite before the mend of logs that begin anew while another connection writes, also where another has made the file. */
+export function refuseSqlite(sql: SqlConnection): void {
+  const [{ version = "" } = {}] = sql.all<{ version?: string }>("SELECT sqlite_version() AS version");
+  if (version.localeCompare(SQLITE_OLDEST, "en", { numeric: true }) >= 0) return;
+  const remedy = "run the build script of better-sqlite3, or use Node 22.23, 24.15 or later (brooklet doctor says how)";
+  throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST}; ${remedy}`);
+}
