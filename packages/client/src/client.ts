@@ -1,5 +1,7 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
+
 import type { LanguageModel } from "@brooklet/answers";
+import { membersThere } from "@brooklet/wire";
 import type { Deployment, DeployOptions } from "./deployment/deployment.ts";
 import type { Kinds } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
@@ -77,8 +79,8 @@ export function connect(options: ConnectOptions | ConnectSchemasOptions): Client
   if (typeof options !== "object" || options === null || !("schemas" in options)) return clientOf(options);
   const { schemas, deploy, remove, cluster, embedders, files, ...others } = options;
   const client = clientOf(others);
-  const application = { ...(cluster && { cluster }), ...(embedders && { embedders }), ...(files && { files }) };
-  return withSchemas(client, configOf(others), schemas, { ...application, ...(remove && { remove }) }, deploy ?? true);
+  const application = membersThere({ cluster, embedders, files, remove });
+  return withSchemas(client, configOf(others), schemas, application, deploy ?? true);
 }
 
 /** The client, when the server has these schemas. */

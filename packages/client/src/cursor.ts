@@ -42,15 +42,17 @@ interface SortedField {
 const PAGE_SIZE = 100;
 const PAGE_SIZE_MAX = 400;
 
+const OF_ALL = "facets and groups are of all matches: ask for them by search";
+
 /** What the order of fields leaves no room for. */
 const MEANINGLESS: Readonly<Record<string, string>> = {
   offset: "it goes on after the page before: give `after`",
   limit: "give pageSize, and stop when there is enough",
   collapse: "what is left out of one page would be the first of its kind in the next",
-  facets: "counts are of all matches: ask for them by search",
-  grouping: "groups are of all matches: ask for them by search",
-  continuations: "groups are of all matches: ask for them by search",
-  timeZone: "it is for facets and groups, which are of all matches: ask for them by search",
+  facets: OF_ALL,
+  grouping: OF_ALL,
+  continuations: OF_ALL,
+  timeZone: OF_ALL,
   partialResults: "a part of a page would be gone on after as if it were the whole",
 };
 
@@ -122,7 +124,7 @@ function checkOptions(options: Readonly<Record<string, unknown>>): void {
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= PAGE_SIZE_MAX))
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   if (options["near"] === undefined || options["matchBy"] === "words") return;
-  const reason = "the nearest are so many and no more, and what comes behind them is another set on each page";
+  const reason = "the nearest are so many, and others on each page";
   throw invalidArgument(`a cursor takes no 'near' that decides what matches (${reason}): use search and targetHits`);
 }
 

@@ -70,6 +70,8 @@ export function encodeDocument(schema: AnySchema, id: string, fields: unknown): 
     refuseExpired(schema, id, fields as Readonly<Record<string, unknown>>);
     return schema.codec.encode(fields);
   }
+  // Each of its members would be missed.
+  if (fields instanceof Promise) throw invalidArgument("what is put is a Promise: await it");
   const problems = checked.error.issues.slice(0, 3).map((issue) => {
     const place = issue.path.join(".");
     if (issue.keys !== undefined) {

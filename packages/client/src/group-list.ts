@@ -1,4 +1,5 @@
 /** The groups of a database, and a group emptied. */
+import { membersThere } from "@brooklet/wire";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import type { RequestOptions } from "./request-options.ts";
@@ -76,7 +77,7 @@ export async function* groupNames(
 function withoutGroups(error: unknown, what = "list its groups"): never {
   if (!BrookletError.is(error) || error.status !== 404) throw error;
   // What it says names the path, which is another where a prefix of the address is too much or is missing.
-  const message = `This server cannot ${what}: a brooklet of this release can, a Vespa cannot. It says: ${error.message}`;
+  const message = `This server cannot ${what}, as a Vespa cannot: ${error.message}`;
   throw new BrookletError("UNSUPPORTED", message, { status: 404, cause: error });
 }
 
@@ -113,20 +114,22 @@ export async function eraseGroup(
     readonly documents?: number;
     readonly backups?: readonly { readonly id: string; readonly takenAt: string; readonly expiresAt?: string }[];
   };
+  const dateAt = (at: string | undefined): Date | undefined => (at === undefined ? at : new Date(at));
   const kept = backups?.map(({ id, takenAt, expiresAt }) => {
-    const until = expiresAt !== undefined && { expiresAt: new Date(expiresAt) };
-    return { id, takenAt: new Date(takenAt), ...until };
+    return { id, takenAt: new Date(takenAt), ...membersThere({ expiresAt: dateAt(expiresAt) }) };
   });
   if (erasedAt === undefined) throw unexpectedAnswer("the receipt does not say when it was erased");
   return {
     group,
     erasedAt: new Date(erasedAt),
-    ...(documents !== undefined && { removed: documents }),
-    ...(goneAt !== undefined && { goneAt: new Date(goneAt) }),
-    ...(files !== undefined && { files }),
-    ...(keyDestroyed !== undefined && { keyDestroyed }),
-    ...(signature !== undefined && { signature }),
-    ...(recoverableUntil !== undefined && { recoverableUntil: new Date(recoverableUntil) }),
-    ...(kept !== undefined && { backups: kept }),
+    ...membersThere({
+      removed: documents,
+      goneAt: dateAt(goneAt),
+      files,
+      keyDestroyed,
+      signature,
+      recoverableUntil: dateAt(recoverableUntil),
+      backups: kept,
+    }),
   };
 }

@@ -78,6 +78,11 @@ export function calculationOf(
   throw refuse(`${operation} of an integer takes an integer: ${operand} would be cut`);
 }
 
+/** What is said of an operation that there is not, or not there. */
+export function noChange(operation: string): string {
+  return `there is no operation '${operation}'${suggestion(operation, ["assign", ...CALCULATIONS])}`;
+}
+
 /** What a change does, and with what; nothing if it is not one operation: a text or a list in its place has members of its own. */
 export function operationOf(change: unknown): readonly [string, unknown] | undefined {
   const [operation, ...others] = isObject(change) ? Object.entries(change) : [];
@@ -86,7 +91,7 @@ export function operationOf(change: unknown): readonly [string, unknown] | undef
 
 /** What has members by their names, for those who have no types. */
 export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
 }
 
 /** Changes of parts as JSON, checked before they are sent. */
@@ -146,7 +151,7 @@ function operandOf(
   const calculation = calculationOf([operation, operand], codec, refuse);
   if (calculation !== undefined) return calculation;
   const isAddition = operation === "add" && codec.parts !== undefined;
-  if (operation !== "assign" && !isAddition) throw refuse(`there is no operation '${operation}'`);
+  if (operation !== "assign" && !isAddition) throw refuse(noChange(operation));
   const checked = codec.zod.safeParse(operand);
   if (checked.success) return codec.encode(operand);
   throw refuse(checked.error.issues[0]?.message ?? "not a value of this part");

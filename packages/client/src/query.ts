@@ -213,7 +213,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   const { limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
   for (const [name, count] of Object.entries({ limit, offset })) {
     if (!Number.isInteger(count) || count < 0) {
-      throw invalidArgument(`${name} is ${count}: give an integer that is not negative`);
+      throw invalidArgument(`${name} is ${excerpt(count)}: give an integer that is not negative`);
     }
   }
   const parameters: Record<string, unknown> = { hits: limit, offset, timeout: `${timeoutMs}ms` };
@@ -325,8 +325,9 @@ export function checkedVector(
     const cell = definition?.type.kind === "tensor" && !isDeclared ? definition.type.cell : undefined;
     return cell === undefined ? plainRow(vector) : rowValue(cell, vector);
   }
-  const reason =
-    outcome?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
+  const known =
+    definition?.type.kind === "tensor" ? outcome?.error.issues[0]?.message : definition && "it is no vector";
+  const reason = known ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
   throw invalidArgument(`near '${field}' of schema ${schema.name} cannot be searched: ${reason}`);
 }
 

@@ -1,7 +1,7 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
 
 import { invalidArgument } from "./error.ts";
-import { calculationOf, checkPaths, encodePaths, fieldNamed, isObject, operationOf } from "./path-change.ts";
+import { calculationOf, checkPaths, encodePaths, fieldNamed, isObject, noChange, operationOf } from "./path-change.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -95,7 +95,7 @@ function operandOf(
     if (isOptional) return null;
     throw refuse("a field that is not optional cannot be cleared");
   }
-  if (!["assign", "add", "remove"].includes(operation)) throw refuse(`there is no operation '${operation}'`);
+  if (!["assign", "add", "remove"].includes(operation)) throw refuse(noChange(operation));
   const type = definition.type.kind;
   if (operation !== "assign" && type !== "array" && type !== "weightedset") {
     throw refuse(`'${operation}' is for lists and weighted sets; entries of maps are changed by their paths`);

@@ -3,6 +3,7 @@
  * changing all of them. Selections are in the document selection language (`mail.year < 2020 and mail.unread == true`).
  */
 
+import { membersThere } from "@brooklet/wire";
 import { shownId } from "./document-id.ts";
 import { BrookletError, demandKind, invalidArgument, type Kind, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
@@ -84,10 +85,12 @@ export async function* visit<S extends AnySchema>(
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
   const parameters = {
     wantedDocumentCount: String(pageSize),
-    ...(where !== undefined && { selection: conditionText(schema, where, "the selection of a visit") }),
-    ...(fields && { fieldSet: `${schema.name}:${fields.join(",")}` }),
-    ...(consistency && { consistency }),
-    ...(cluster !== undefined && { cluster }),
+    ...membersThere({
+      selection: where === undefined ? where : conditionText(schema, where, "the selection of a visit"),
+      fieldSet: fields && `${schema.name}:${fields.join(",")}`,
+      consistency,
+      cluster,
+    }),
   };
   const request = {
     method: "GET",

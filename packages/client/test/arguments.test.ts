@@ -98,6 +98,12 @@ test.each<readonly [(group: Loose) => unknown, string | RegExp]>([
   [(group) => group.ask(note, "a", null), "an answer is null: give an object"],
   [(group) => group.ask(note, "a", 3), "an answer is 3: give an object"],
   [(group) => (group.visit(note, { fields: "title" }) as unknown as AsyncGenerator).next(), takesList],
+  [(group) => group.search(note, { limit: "5" }), 'limit is "5": give an integer'],
+  [(group) => group.put(note, "1", Promise.resolve({})), "what is put is a Promise: await it"],
+  [
+    (group) => group.search(note, { near: { field: "title", vector: [1, 2] } }),
+    "near 'title' of schema note cannot be searched: it is no vector",
+  ],
   [(group) => group.search(note, { inputs: 5 }), "inputs is 5: give an object"],
   [
     (group) => group.search(note, { profile: "own", inputs: { qvec: [1, 2] } }),

@@ -390,6 +390,21 @@ describe("what cannot be a schema is refused with the reason", () => {
       () => schema("a", { subject: text() }, { fieldsets: { all: ["subjekt" as "subject"] } }),
       "fieldset 'all' has 'subjekt', which is no field; did you mean 'subject'?",
     ],
+    [
+      "a profile with a member that is misspelt",
+      () => String(schema("a", { body: text() }, { profiles: { p: { firstphase: "1" } as never } })),
+      "profile 'p' has no option 'firstphase'; did you mean 'firstPhase'?",
+    ],
+    [
+      "a profile that is a text",
+      () => String(schema("a", { body: text() }, { profiles: { p: "bm25(body)" as never } })),
+      "profile 'p' is \"bm25(body)\": give an object",
+    ],
+    ...["dubble", "float", "query(b) double"].map((type): [string, () => unknown, string] => [
+      `an input of the type ${type}`,
+      () => String(schema("a", { body: text() }, { profiles: { p: { inputs: { now: type }, firstPhase: "1" } } })),
+      `input 'now' has the type '${type}': give 'double' or a tensor's`,
+    ]),
     ["a dimension", () => vector(0), "dimension 'x' has size 0: give a positive integer, or \"mapped\""],
     [
       "two structs of one name",

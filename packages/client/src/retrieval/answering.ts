@@ -72,9 +72,7 @@ export async function* answerParts(
   checkHistory(whole);
   const history = withOwnErrors(() => recentMessages(whole, historyTokens, countTokens));
   if (model === undefined) {
-    throw invalidArgument(
-      "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
-    );
+    throw invalidArgument("there is no language model to ask: give `model`, or the client `languageModel`");
   }
   try {
     const searched = rewrite ? await rewrittenQuestion(question, history, model, signal) : question;

@@ -1,6 +1,6 @@
 /** Writes a schema as the text of a schema file (`.sd`). */
 
-import { invalidArgument } from "../error.ts";
+import { invalidArgument, refuseUnknown } from "../error.ts";
 import { type DataType, dataTypeText, type StructType, structsOf } from "./data-type.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
 import { type OnnxModel, type Profile, parentsOf } from "./profile.ts";
@@ -94,27 +94,52 @@ function isTensor(type: DataType): boolean {
 }
 
 function profileLines(name: string, profile: Profile): string[] {
+  refuseUnknown(`profile '${name}'`, profile, ["inherits", ...Object.keys(PARTS)]);
   const parents = parentsOf(name, profile);
   const head = parents.length === 0 ? `rank-profile ${name}` : `rank-profile ${name} inherits ${parents.join(", ")}`;
-  const inputs = Object.entries(profile.inputs ?? {}).map(([input, type]) => `query(${input}) ${type}`);
-  const constants = Object.entries(profile.constants ?? {}).map(([constant, value]) => `${constant}: ${value}`);
-  const properties = Object.entries(profile.properties ?? {}).map(
-    ([property, value]) => `${property}: ${quote(value)}`,
-  );
-  return block(head, [
-    ...Object.entries(profile.onnxModels ?? {}).flatMap(([model, said]) => modelLines(model, said)),
-    ...(inputs.length === 0 ? [] : block("inputs", inputs)),
-    ...(constants.length === 0 ? [] : block("constants", constants)),
-    ...(properties.length === 0 ? [] : block("rank-properties", properties)),
-    ...Object.entries(profile.functions ?? {}).flatMap(([declared, expression]) =>
-      block(`function ${declared.includes("(") ? declared : `${declared}()`}`, [`expression: ${oneLine(expression)}`]),
+  const said = Object.entries(PARTS).flatMap(([part, lines]) => {
+    const value = profile[part as keyof Profile];
+    return value === undefined ? [] : lines(value as never);
+  });
+  return block(head, said);
+}
+
+/** How what a profile says is written, in this order: what is not here would be left out. */
+const PARTS: { readonly [Part in Exclude<keyof Profile, "inherits">]-?: (said: Said<Part>) => readonly string[] } = {
+  onnxModels: (models) => Object.entries(models).flatMap(([model, said]) => modelLines(model, said)),
+  inputs: (inputs) => listLines("inputs", inputs, inputLine),
+  constants: (constants) => listLines("constants", constants, (name, value) => `${name}: ${value}`),
+  properties: (settings) => listLines("rank-properties", settings, (name, value) => `${name}: ${quote(value)}`),
+  functions: (functions) =>
+    Object.entries(functions).flatMap(([declared, expression]) =>
+      phaseLines(`function ${declared.includes("(") ? declared : `${declared}()`}`, expression),
     ),
-    ...phaseLines("first-phase", profile.firstPhase),
-    ...phaseLines("second-phase", profile.secondPhase),
-    ...globalPhaseLines(profile.globalPhase),
-    ...featureLines("match-features", profile.matchFeatures),
-    ...featureLines("summary-features", profile.summaryFeatures),
-  ]);
+  firstPhase: (expression) => phaseLines("first-phase", expression),
+  secondPhase: (expression) => phaseLines("second-phase", expression),
+  globalPhase: (phase) => {
+    const { expression, rerankCount } = typeof phase === "string" ? { expression: phase } : phase;
+    const count = rerankCount === undefined ? [] : [`rerank-count: ${rerankCount}`];
+    return block("global-phase", [...count, `expression: ${oneLine(expression)}`]);
+  },
+  matchFeatures: (features) => block("match-features", features),
+  summaryFeatures: (features) => block("summary-features", features),
+};
+
+type Said<Part extends keyof Profile> = NonNullable<Profile[Part]>;
+
+function listLines<Value>(
+  list: string,
+  members: Readonly<Record<string, Value>>,
+  line: (name: string, value: Value) => string,
+): string[] {
+  const lines = Object.entries(members).map(([name, value]) => line(name, value));
+  return lines.length === 0 ? [] : block(list, lines);
+}
+
+/** Another type would be read as one more input, of that name. */
+function inputLine(input: string, type: string): string {
+  if (/^(double|tensor)\b/.test(type)) return `query(${input}) ${type}`;
+  throw invalidArgument(`input '${input}' has the type '${type}': give 'double' or a tensor's`);
 }
 
 /** A value with spaces or signs of the language, or none, is quoted. */
@@ -122,15 +147,8 @@ function quote(value: string): string {
   return /^[^\s"{}%]+$/.test(value) ? value : JSON.stringify(value);
 }
 
-function phaseLines(phase: string, expression: string | undefined): string[] {
-  return expression === undefined ? [] : block(phase, [`expression: ${oneLine(expression)}`]);
-}
-
-function globalPhaseLines(phase: Profile["globalPhase"]): string[] {
-  if (phase === undefined) return [];
-  const { expression, rerankCount } = typeof phase === "string" ? { expression: phase } : phase;
-  const count = rerankCount === undefined ? [] : [`rerank-count: ${rerankCount}`];
-  return block("global-phase", [...count, `expression: ${oneLine(expression)}`]);
+function phaseLines(phase: string, expression: string): string[] {
+  return block(phase, [`expression: ${oneLine(expression)}`]);
 }
 
 function modelLines(name: string, model: OnnxModel): string[] {
@@ -146,8 +164,4 @@ function modelLines(name: string, model: OnnxModel): string[] {
 /** An expression ends with its line. */
 function oneLine(expression: string): string {
   return expression.trim().replace(/\s*\n\s*/g, " ");
-}
-
-function featureLines(list: string, features: readonly string[] | undefined): string[] {
-  return features === undefined ? [] : block(list, features);
 }

@@ -36,9 +36,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(
     throw invalidArgument("oneOf takes texts, each once and none of them empty: oneOf('open', 'done')");
   // Conditions take upper and lower case for the same.
   if (new Set(values.map((value) => value.toLowerCase())).size < values.length)
-    throw invalidArgument(
-      "two values of oneOf differ by upper and lower case alone: searches could not tell them apart",
-    );
+    throw invalidArgument("two values of oneOf differ by case alone: searches could not tell them apart");
   const expected = `expected one of ${values.map((value) => `'${value}'`).join(", ")}`;
   const codec: Codec = {
     zod: valuesOf((value) => (known.has(value) ? undefined : `${expected}, got ${excerpt(value)}`)),
