@@ -5,6 +5,8 @@ import { serviceError } from "@brooklet/partition";
 import { StoreError } from "@brooklet/store";
 import { ServiceError } from "@brooklet/wire";
 
+const FOLDER_GONE = "The folder that this process is in is not there any more: start it, or process.chdir(), elsewhere";
+
 /** The error of a beginning: what the store says with the code it has anywhere, anything else with `CANNOT_START`. */
 export function startingError(reason: unknown): BrookletError {
   if (BrookletError.is(reason)) return reason;
@@ -20,7 +22,9 @@ export function startingError(reason: unknown): BrookletError {
     return new BrookletError(code, message, { status, outcome, cause });
   }
   const cause = reason instanceof StartError && reason.cause !== undefined ? reason.cause : reason;
-  return new BrookletError("CANNOT_START", message, { cause });
+  const { syscall, path } = reason as NodeJS.ErrnoException;
+  const isGone = syscall === "uv_cwd" || (syscall === "realpath" && path === ".");
+  return new BrookletError("CANNOT_START", isGone ? FOLDER_GONE : message, { cause });
 }
 
 /** Begins something; what goes wrong is told by `startingError`. */

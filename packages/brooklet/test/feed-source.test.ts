@@ -27,6 +27,7 @@ describe("a feed is cut into operations", () => {
   });
 
   test.each([
+    ["id,subject\n1,x\n", "operation 1 should begin with '{': a feed is JSON; brooklet import takes CSV"],
     ['{"a":1}\nnull', "'n' stands where operation 2 should begin with '{'"],
     ['{"a":1}\n{"b":', "operation 2 does not end: a '}' is missing"],
     ['[{"a":1},\n', "the list of operations does not end after 1: a ']' is missing"],

@@ -81,6 +81,58 @@ describe.each([
   });
 });
 
+describe("a process that lacks", () => {
+  /** What a process makes of `open`: the message of its error, or that it could write. */
+  function opened(words: readonly string[], options: object, gone?: "before" | "later"): string {
+    const cwd = join(folder(), "home");
+    const built = new URL("../dist/index.js", import.meta.url).href;
+    const script = `import { rmdirSync } from "node:fs";
+      import { open, schema, text } from ${JSON.stringify(built)};
+      const note = schema("note", { body: text() });
+      const home = ${JSON.stringify(cwd)};
+      ${gone === "later" ? "rmdirSync(home);" : ""}
+      const put = async () => {
+        const db = await open({ schemas: [note], ...${JSON.stringify(options)} });
+        await db.group("a").put(note, "1", { body: "x" });
+        await db.close();
+        return "put";
+      };
+      console.log(await put().catch(({ code, message }) => code + ": " + message));`;
+    const program = join(folder(), "program.mjs");
+    writeFileSync(program, script);
+    mkdirSync(cwd);
+    const command = [process.execPath, ...words, program];
+    const [first = "", ...others] =
+      gone === "before" ? ["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", ...command] : command;
+    return spawnSync(first, others, { cwd, encoding: "utf8" }).stdout.trim();
+  }
+
+  test("WebAssembly is told that, and not to install anew", () => {
+    const told = opened(["--jitless"], {});
+    expect(told).toMatch(/^CANNOT_START: No core: .*this process has no WebAssembly: start it without --jitless$/);
+  });
+
+  const PATH = join(tmpdir(), `brooklet-starting-gone-${process.pid}`);
+  const GONE = /^CANNOT_START: The folder that this process is in is not there any more: /;
+  test.skipIf(process.platform === "win32").each<readonly [string, object, RegExp]>([
+    ["a path from there", { path: "./data", threads: 0 }, GONE],
+    ["threads", { path: PATH, threads: 1 }, GONE],
+    ["neither", { path: PATH, threads: 0 }, /^put$/],
+    ["nothing on disk", {}, /^put$/],
+  ])("the folder it was started in is told so by open with %s", (_, options, expected) => {
+    onTestFinished(() => rmSync(PATH, { recursive: true, force: true }));
+    expect(opened([], options, "before")).toMatch(expected);
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "its folder, though it knows its name, is told so by open with threads",
+    () => {
+      onTestFinished(() => rmSync(PATH, { recursive: true, force: true }));
+      expect(opened([], { path: PATH, threads: 1 }, "later")).toMatch(GONE);
+    },
+  );
+});
+
 describe("a directory that cannot be had is a BrookletError with its code", () => {
   test("in use", async () => {
     const path = folder();

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { instantiate, loadModule } from "@brooklet/core";
 import { refuseSqlite } from "@brooklet/store/node";
 import { openDatabase, sqliteNotice, sqliteRemedy } from "../node/database.ts";
+import { coreRemedy } from "../node/memory-cluster.ts";
 import { type Finding, ok, problem, warning } from "./finding.ts";
 
 /** Releases of Node that every change is tested with. */
@@ -48,7 +49,7 @@ export function coreFinding(): Finding {
     loadModule();
   } catch (error) {
     const what = `its WebAssembly module cannot be loaded: ${(error as Error).message}`;
-    return problem("core", what, "install brooklet anew");
+    return problem("core", what, coreRemedy());
   }
   try {
     instantiate();

@@ -117,9 +117,14 @@ export function demandParts(): void {
   try {
     loadModule();
   } catch (cause) {
-    const remedy = "install brooklet anew, or copy core_bg.wasm of @brooklet/core into the folder of the bundle";
-    throw new Error(`No core: its WebAssembly module cannot be loaded; ${remedy}`, { cause });
+    throw new Error(`No core: its WebAssembly module cannot be loaded; ${coreRemedy()}`, { cause });
   }
+}
+
+/** What helps where the core cannot be loaded. */
+export function coreRemedy(): string {
+  if (!("WebAssembly" in globalThis)) return "this process has no WebAssembly: start it without --jitless";
+  return "install brooklet anew, or copy core_bg.wasm of @brooklet/core into the folder of the bundle";
 }
 
 /** Makes cores that all seal with one key. */

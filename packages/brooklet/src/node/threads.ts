@@ -1,5 +1,5 @@
 /** Clusters over a data directory on Node: in this thread, or in threads of their own. */
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -84,6 +84,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
         reserve,
         ...given,
       });
+    demandFolder();
     const data = {
       directory: storage.path,
       buckets: storage.buckets,
@@ -120,6 +121,15 @@ function reserveOf(directory: string, bytes: OpenClusterOptions["reserveBytes"])
   if (bytes === 0) DiskReserve.remove(directory);
   if (bytes === undefined || bytes === 0) return undefined;
   return bytes === "usual" ? DiskReserve.make(directory) : DiskReserve.make(directory, bytes);
+}
+
+/** Node starts no thread where the folder of the process is gone, which the first write would find out. It may know its name all the same. */
+function demandFolder(): void {
+  try {
+    realpathSync.native(".");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw error;
+  }
 }
 
 function startBucketThread(data: BucketThreadData): BucketThread {

@@ -109,7 +109,8 @@ class ByteSplitter {
     if (byte === CLOSE_LIST) this.#isInList = false;
     if (BETWEEN.has(byte) || byte === BYTE_ORDER_MARK[this.#seen + at]) return;
     const [character = ""] = new TextDecoder().decode(bytes.subarray(at, at + 4));
-    throw new UsageError(`'${character}' stands where operation ${this.#count + 1} should begin with '{'`);
+    const hint = this.#count === 0 ? ": a feed is JSON; brooklet import takes CSV, JSON lines and mail" : "";
+    throw new UsageError(`'${character}' stands where operation ${this.#count + 1} should begin with '{'${hint}`);
   }
 
   #whole(last: Uint8Array): Uint8Array {
