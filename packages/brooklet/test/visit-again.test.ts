@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../../tools/free-port.mjs";
+import { runCommandLine } from "../src/command/program.ts";
 import { ask, messageOf } from "../src/command/server.ts";
 import { contentClusters, visitLines } from "../src/command/visit.ts";
 
@@ -55,6 +56,54 @@ test("a visit goes on after a proxy that does not reach its server, and prints n
   for await (const line of visitLines({ url }, {})) lines.push(line);
   expect(lines).toEqual(['{"put":"id:n:n::1","fields":{}}', '{"put":"id:n:n::2","fields":{}}']);
   expect(asked).toBe(4);
+});
+
+/** Runs a command: what it ends with, and the lines that it prints and says. */
+async function ran(
+  words: readonly string[],
+): Promise<{ readonly code: number; readonly printed: string; readonly warned: string }> {
+  const [printed, warned]: [string[], string[]] = [[], []];
+  const code = await runCommandLine(words, {
+    print: (line) => void printed.push(line),
+    warn: (line) => void warned.push(line),
+    progress: () => undefined,
+    input: (async function* () {})(),
+    untilEnded: () => Promise.resolve(),
+  });
+  return { code, printed: printed.join("\n"), warned: warned.join("\n") };
+}
+
+/** What a command ends with, and the code of its failure as JSON has it. */
+async function ended(...words: readonly string[]): Promise<readonly unknown[]> {
+  const { code, printed } = await ran([...words, "--json"]);
+  const { error } = JSON.parse(printed.split("\n").at(-1) ?? "") as { readonly error: { readonly code: string } };
+  return [code, error.code];
+}
+
+test.each([[["visit"]], [["forget", "a"]], [["bench", "--group", "a"]], [["groups"]]])(
+  "%j of a server that is not there ends with 1 and the code for it",
+  async (words) => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    expect(await ended(...words, "--url", url)).toEqual([1, "UNREACHABLE"]);
+    expect(await ran([...words, "--url", url])).toMatchObject({ warned: expect.stringMatching(/\? \(UNREACHABLE\)$/) });
+  },
+);
+
+test("a visit that its server refuses or ends is a failure with its code; one that cannot be asked is a wrong call", async () => {
+  const page = '{"put":"id:n:n::1","fields":{}}\n{"continuation":{"token":"next","percentFinished":50}}\n';
+  const clusters = `{"message":"no cluster '*', only 'c'"}`;
+  const visited = async (status: number, body: string): Promise<readonly unknown[]> => {
+    const url = await listening((request, response) => {
+      if (request.url?.includes("cluster=%2A") === true) response.writeHead(400).end(clusters);
+      else if (request.url?.includes("continuation=next") === true) response.writeHead(status).end(body);
+      else response.end(page);
+    });
+    return await ended("visit", "--url", url);
+  };
+  expect(await visited(500, '{"message":"stored bytes","code":"STORE_CORRUPT"}')).toEqual([1, "STORE_CORRUPT"]);
+  expect(await visited(403, '{"message":"no","code":"SCOPE_REFUSED"}')).toEqual([1, "SCOPE_REFUSED"]);
+  expect(await visited(200, '{"message":{"text":"stored bytes","severity":"error"}}\n')).toEqual([1, "FAILED"]);
+  expect(await visited(400, '{"message":"no such type"}')).toEqual([2, "USAGE"]);
 });
 
 test("a visit that is refused is told of in words, of a page too", async () => {

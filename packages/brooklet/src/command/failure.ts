@@ -1,7 +1,7 @@
 /** What a command that fails says, in words and as JSON, and what its process ends with. */
 import { BrookletError } from "@brooklet/client";
 import { CommanderError } from "commander";
-import { CommandFailed, UsageError } from "./surroundings.ts";
+import { CommandFailed, ServerFailure, UsageError } from "./surroundings.ts";
 
 /** Everything was done; something failed, or not all of it was done; called wrongly, and nothing was begun. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
@@ -44,6 +44,7 @@ function defectBehind(error: unknown): Error | undefined {
 function told(error: unknown): string {
   if (BrookletError.is(error)) return `${messageOf(error)} (${error.code})`;
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof ServerFailure && error.code !== undefined) return `${messageOf(error)} (${error.code})`;
   const unreachable = unreachableReason(error);
   if (unreachable !== undefined) return `The server cannot be reached (${unreachable}): is it running?`;
   const isOfSystem = "code" in error || "kind" in error;

@@ -44,9 +44,8 @@ async function schemaFile(server: Server, schema: string): Promise<string> {
   const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, server.url);
   const answer = await fetch(address, { headers: keyHeader(server), signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
     (cause: unknown) => {
-      throw new ServerFailure(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, {
-        cause,
-      });
+      const message = `${address.origin} does not say what the fields of ${schema} are: it does not answer`;
+      throw new ServerFailure(message, "UNREACHABLE", cause);
     },
   );
   if (answer.status !== 200) {

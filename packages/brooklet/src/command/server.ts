@@ -48,7 +48,11 @@ export async function ask(server: Server, target: string, isThere = false, waits
       await answer.body?.cancel();
     } catch (cause) {
       if (!isThere || tried === TRIES)
-        throw new ServerFailure(`${server.url} cannot be reached${reasonOf(cause)}: is the server running?`, { cause });
+        throw new ServerFailure(
+          `${server.url} cannot be reached${reasonOf(cause)}: is the server running?`,
+          "UNREACHABLE",
+          cause,
+        );
     }
     await pause(waitMs(waits, tried, Math.min(askedMs ?? 0, ASKED_MS_MAX)));
   }
@@ -59,6 +63,12 @@ export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "";
   const { code, message } = (error.cause ?? {}) as { readonly code?: string; readonly message?: string };
   return ` (${code ?? message ?? error.message})`;
+}
+
+/** The failure that an answer is: what is said of it before what it says itself, and its code. */
+export function failureOf(place: string, text: string): ServerFailure {
+  const [, code] = /"code"\s*:\s*"(\w+)"/.exec(text) ?? [];
+  return new ServerFailure(`${place}: ${messageOf(text)}`, code);
 }
 
 /** What an answer that is a failure says: its message, or the words of a proxy's page. */

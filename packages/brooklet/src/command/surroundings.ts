@@ -23,6 +23,13 @@ export class UsageError extends Error {
 /** A server did not do, or did not answer, what a command is about. */
 export class ServerFailure extends Error {
   override readonly name = "ServerFailure";
+  /** What the failure is called among errors, where that is known. */
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
+  }
 }
 
 /** A command did what it could, has told what failed, and the process has to say so. */

@@ -7,7 +7,7 @@ import { hasCalendarDay } from "@brooklet/wire";
 import { connect } from "../node/connect.ts";
 import { noteUnknownGroup } from "./inspection/unknown-group.ts";
 import { Progress } from "./progress.ts";
-import { ask, messageOf, type Server, serverOf } from "./server.ts";
+import { ask, failureOf, messageOf, type Server, serverOf } from "./server.ts";
 import { CommandFailed, ServerFailure, type Surroundings, UsageError } from "./surroundings.ts";
 
 const PERCENT = 100;
@@ -119,15 +119,13 @@ function microsOf(text: string): number {
 export async function contentClusters(server: Server): Promise<string[]> {
   const { url } = server;
   const answer = await ask(server, "/document/v1/?cluster=%2A");
-  const message = messageOf(await answer.text());
-  const [, known = ""] = message.split(", only ");
+  const text = await answer.text();
+  const [, known = ""] = messageOf(text).split(", only ");
   const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
   if (names.length > 0) return names;
   // Only who may visit is told which there are.
   const isRefused = answer.status === 401 || answer.status === 403;
-  throw new ServerFailure(
-    isRefused || answer.status >= 500 ? `${url}: ${message}` : `${url} has no documents: ${message}`,
-  );
+  throw failureOf(isRefused || answer.status >= 500 ? url : `${url} has no documents`, text);
 }
 
 /** Whether a document type is in several content clusters: each has documents of its own there, under the same ids. */
@@ -160,7 +158,7 @@ export async function* visitLines(
   do {
     const query = new URLSearchParams(token === undefined ? chosen : { ...chosen, continuation: token });
     const answer = await ask(server, `/document/v1/?${query}`, true);
-    if (!answer.ok) throw new UsageError(`the server ended the visit: ${messageOf(await answer.text())}`);
+    if (!answer.ok) throw endOf(answer.status, await answer.text());
     const before = token;
     token = undefined;
     for await (const line of linesOf(answer)) {
@@ -168,7 +166,7 @@ export async function* visitLines(
       else {
         const { continuation, message } = JSON.parse(line) as StreamLine;
         const text = typeof message === "string" ? message : message?.text;
-        if (text !== undefined) throw new UsageError(`the server ended the visit: ${text}`);
+        if (text !== undefined) throw new ServerFailure(`${ENDED}: ${text}`);
         if (continuation === undefined) continue;
         token = continuation.token;
         onShare((continuation.percentFinished ?? 0) / PERCENT);
@@ -176,6 +174,13 @@ export async function* visitLines(
     }
     if (token !== undefined && token === before) throw new CommandFailed();
   } while (token !== undefined);
+}
+
+const ENDED = "the server ended the visit";
+
+/** Of what nothing was begun, as where a selection cannot be parsed; or what went wrong on the way. */
+function endOf(status: number, text: string): Error {
+  return status === 400 ? new UsageError(`${ENDED}: ${messageOf(text)}`) : failureOf(ENDED, text);
 }
 
 async function* linesOf(answer: Response): AsyncGenerator<string, void, undefined> {

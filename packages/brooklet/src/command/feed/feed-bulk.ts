@@ -6,7 +6,7 @@ import { ServiceError } from "@brooklet/wire";
 import { deployDirectory, packageIn } from "../../application-directory.ts";
 import { encryptionKeyOfEnvironment } from "../../node/encryption-key.ts";
 import { openCluster } from "../../node/threads.ts";
-import { keyHeader, messageOf, reasonOf, type Server } from "../server.ts";
+import { failureOf, keyHeader, reasonOf, type Server } from "../server.ts";
 import { ServerFailure, type Surroundings, UsageError } from "../surroundings.ts";
 import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 
@@ -74,6 +74,9 @@ export async function takesFeeds(server: Server): Promise<boolean> {
     throw new UsageError(`${url} is at ${moved} now: give that. Nothing was sent`);
   }
   // A token that may put and not remove is refused otherwise, and may send operations by themselves.
-  if (status === 401 || status >= 500) throw new ServerFailure(`${url}: ${messageOf(text)}. Nothing was sent`);
+  if (status === 401 || status >= 500) {
+    const { message, code } = failureOf(url, text);
+    throw new ServerFailure(`${message}. Nothing was sent`, code);
+  }
   return status === 405 && headers.get("allow") === "POST";
 }

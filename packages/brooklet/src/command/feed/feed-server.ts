@@ -353,7 +353,7 @@ function readFailure(text: string): FeedLine {
 
 /** A feed that is no list of operations, or was given up by the server. */
 function brokenOff({ status = 500, code = "INTERNAL", message = "" }: FeedLine): Error {
-  return status === 400 ? new UsageError(message) : new ServerFailure(`${message} (${code})`);
+  return status === 400 ? new UsageError(message) : new ServerFailure(message, code);
 }
 
 function unknownOutcome(url: string, cause: unknown): Outcome {

@@ -4,8 +4,7 @@
  */
 import { askedWaitMs, pause, type Waits, waitMs } from "@brooklet/wire";
 import { memberText } from "../feed/feed-source.ts";
-import { ASKED_MS_MAX, keyHeader, messageOf, type Server } from "../server.ts";
-import { UsageError } from "../surroundings.ts";
+import { ASKED_MS_MAX, failureOf, keyHeader, type Server } from "../server.ts";
 
 /** What of it is read. */
 export interface VespaVisit {
@@ -62,7 +61,7 @@ async function pageOf(server: Server, query: URLSearchParams, waits: Waits): Pro
       return { documents, next: next === undefined ? undefined : (JSON.parse(next) as string) };
     }
     if (!NOT_FOR_NOW.has(status) || tried === TRIES)
-      throw new UsageError(`${server.url} gave no documents (${status}): ${messageOf(text)}`);
+      throw failureOf(`${server.url} gave no documents (${status})`, text);
     await pause(waitMs(waits, tried, Math.min(askedMs, ASKED_MS_MAX)));
   }
 }

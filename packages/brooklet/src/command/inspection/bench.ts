@@ -191,12 +191,12 @@ async function measure(client: Client, search: Search): Promise<Measured> {
   const { root, timing } = answer.json as {
     readonly root: {
       readonly fields?: { readonly totalCount?: number };
-      readonly errors?: readonly { readonly message: string }[];
+      readonly errors?: readonly { readonly message: string; readonly name?: string }[];
     };
     readonly timing?: { readonly searchtime?: number; readonly bytesread?: number; readonly bytesscanned?: number };
   };
   const [error] = root.errors ?? [];
-  if (error !== undefined) throw new ServerFailure(`a search failed: ${error.message}`);
+  if (error !== undefined) throw new ServerFailure(`a search failed: ${error.message}`, error.name);
   return {
     ms,
     serverMs: (timing?.searchtime ?? 0) * MS_PER_SECOND,
