@@ -171,6 +171,28 @@ describe.each(Object.entries(forPages))("for browsers, bundled by %s,", (name, b
   });
 });
 
+/** The oldest browsers that docs/install.md names for a page, and some of what came to one of them later: answers and passages have it. */
+const OLDEST = ["chrome100", "firefox100", "safari16.4"];
+const LATER =
+  /\.(toSorted|toReversed|toSpliced|with|findLast|findLastIndex|isWellFormed|toWellFormed|fromAsync|groupBy|withResolvers|canParse|fromBase64|toBase64)\(|AbortSignal\.(any|timeout)|Intl\.Segmenter|Promise\.try/;
+
+test("the oldest browsers that are named for a page read all of the client, and have what documents and searches need", async () => {
+  const pages = [PAGE, PAGE.replace("@brooklet/client", "@brooklet/client/mini")].map(async (page, index) => {
+    const { entry, out } = place(`page ${index} in old browsers`, page);
+    await esbuild({ entryPoints: { main: entry }, outdir: out, ...FOR_PAGES });
+    return readFileSync(join(out, "main.js"), "utf8");
+  });
+  const [whole = "", mini = ""] = await Promise.all(pages);
+  // What esbuild would write otherwise for them, they do not read; of classes of characters it thinks that of every browser.
+  const supported = { "regexp-unicode-property-escapes": true };
+  const written = async (target: string | string[]): Promise<string> =>
+    (await transform(whole, { target, supported })).code;
+  const plain = await written("esnext");
+  expect((await written(OLDEST)) === plain).toBe(true);
+  expect((await written("safari16.3")) === plain).toBe(false);
+  expect([LATER.test(whole), LATER.exec(mini)?.[0]]).toEqual([true, undefined]);
+});
+
 test("a library that is many times as large as the client is not in a page with it", async () => {
   const { entry, out } = place("page without zod", PAGE);
   const { metafile } = await esbuild({ entryPoints: { main: entry }, outdir: out, metafile: true, ...FOR_PAGES });
