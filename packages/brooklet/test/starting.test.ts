@@ -1,6 +1,15 @@
 /** What is missing where a database or a server begins is told there, with its cause. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -340,6 +349,22 @@ test("every code of the SDK's own is in docs/errors.md, with what helps", async 
   const documented = [...own.matchAll(/^\| `([A-Z_]+)` \| \S/gm)].map(([, code]) => code);
   const { OWN_CODES } = await import("../../client/src/error.ts");
   expect([...documented].sort()).toEqual([...OWN_CODES].sort());
+});
+
+test("every code is expected by name in a test", async () => {
+  const packages = fileURLToPath(new URL("../..", import.meta.url));
+  // What lists all codes, in a test of the list, expects none.
+  const tests = ["adapters", "answers", "brooklet", "client", "gateway", "object-store", "partition", "store", "wire"]
+    .flatMap((name) => ["src", "test"].map((room) => join(packages, name, room)))
+    .filter((room) => existsSync(room))
+    .flatMap((room) => readdirSync(room, { recursive: true, encoding: "utf8" }).map((path) => join(room, path)))
+    .filter((path) => path.endsWith(".test.ts") && !path.endsWith("error-code.test.ts"))
+    .map((path) => readFileSync(path, "utf8"))
+    .join("\n");
+  const { OWN_CODES } = await import("../../client/src/error.ts");
+  const { ERROR_KINDS } = await import("../../wire/src/error-code.ts");
+  const codes = [...Object.keys(ERROR_KINDS), ...OWN_CODES];
+  expect(codes.filter((code) => !new RegExp(`["']${code}["']`).test(tests))).toEqual([]);
 });
 
 test("a core that has no room to start is told with that, by a server and by the doctor", () => {

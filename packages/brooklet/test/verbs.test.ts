@@ -209,6 +209,19 @@ test("the tail of a group is what was written to it and is not folded, and is as
   expect((await ask("GET", `${place}/more`)).status).toBe(405);
 });
 
+test.each([
+  ["order by nosuch", "Cannot locate field 'nosuch'"],
+  ["| all(group(nosuch) each(output(count())))", "Could not locate field for grouping number 0"],
+])("a search of which a part cannot be evaluated is no whole answer: %s", async (rest, sentence) => {
+  const plain = schema("plain", { body: text() });
+  const db = await open({ schemas: [plain] });
+  onTestFinished(() => db.close());
+  await db.group("alice").put(plain, "1", { body: "x" });
+  const asked = db.group("alice").searchYql(plain, `select * from plain where true ${rest}`);
+  const message = expect.stringContaining(sentence) as string;
+  await expect(asked).rejects.toMatchObject({ code: "ERROR_IN_REPLY", outcome: "not_applied", message });
+});
+
 test("a server that cannot list groups is told apart", async () => {
   const fetch = async (): Promise<Response> => new Response("{}", { status: 404 });
   const refused = await all(connect({ url: "http://localhost:1", fetch }).groups()).catch((error: unknown) => error);

@@ -313,9 +313,12 @@ describe("searches", () => {
   test("that are only partly answered are errors", async () => {
     const error = { code: 8, summary: "Error in search reply.", message: "no such input" };
     const server = fakeServer(() => [200, { root: { errors: [error], children: [hit] } }]);
-    await expect(client(server).group("alice").search(mail)).rejects.toThrow(
-      "The result is not complete: no such input",
-    );
+    const told = {
+      code: "ERROR_IN_REPLY",
+      message: "The result is not complete: no such input",
+      outcome: "not_applied",
+    };
+    await expect(client(server).group("alice").search(mail)).rejects.toMatchObject(told);
   });
 });
 
