@@ -21,6 +21,15 @@ const LOG_BYTES_MANY = 64 << 20;
 const MIB = 1 << 20;
 const SHARE_LOW = 0.05;
 const MORE_ROOM = "give the device more room";
+/** What a place is on, by the numbers that Linux has for it, where that cannot hold what is promised. */
+const UNSAFE: Readonly<Record<number, readonly [found: string, remedy: string]>> = {
+  16914836: ["it is in memory (tmpfs): what was acknowledged goes with the machine", "take a path on a disk"],
+  2240043254: ["it is in memory (ramfs): what was acknowledged goes with the machine", "take a path on a disk"],
+  26985: [
+    "it is reached over a network (NFS): a process on another machine may not be refused",
+    "take a path on a disk here",
+  ],
+};
 const CORE_CACHE_BYTES = 1 << 20;
 const CORE_KEY_BYTES = 16;
 
@@ -43,7 +52,8 @@ export function directoryFindings(look: DirectoryLook): readonly Finding[] {
   const permissions = permissionsFinding(look);
   // SQLite opens nothing where it cannot write, which would be told as damage.
   const stored = permissions.state === "problem" ? [] : [encryptionFinding(look), ...bucketFindings(look)];
-  return [directoryFinding(look), permissions, lockFinding(look), diskFinding(look.path), ...stored];
+  const device = deviceFinding(statfsSync(existing(look.path)).type);
+  return [directoryFinding(look), permissions, lockFinding(look), device, diskFinding(look.path), ...stored];
 }
 
 function directoryFinding({ path, buckets, problem: what }: DirectoryLook): Finding {
@@ -100,6 +110,12 @@ function encryptionFinding({ path, buckets, holder }: DirectoryLook): Finding {
   } catch (error) {
     return problem("encryption", (error as Error).message, remedy);
   }
+}
+
+/** Examines what a directory is on; `type` is the system's number of it. */
+export function deviceFinding(type: number): Finding {
+  const unsafe = process.platform === "linux" ? UNSAFE[type] : undefined;
+  return unsafe === undefined ? ok("device", "it can hold what is acknowledged") : warning("device", ...unsafe);
 }
 
 function diskFinding(path: string): Finding {
