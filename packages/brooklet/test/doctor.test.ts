@@ -198,6 +198,20 @@ function further(data: string): void {
   }
 }
 
+test.skipIf(process.platform === "win32")(
+  "a folder that others may write to is told, and one that they may list is not",
+  async () => {
+    const data = await filled();
+    chmodSync(data, 0o755);
+    expect((await doctor(data)).findings.get("permissions")?.state).toBe("ok");
+    chmodSync(data, 0o777);
+    expect((await doctor(data)).findings.get("permissions")).toMatchObject({
+      state: "warning",
+      found: "others than its owner may read or write .",
+    });
+  },
+);
+
 test("files that others may read, a port that is taken, and limits that are none are told", async () => {
   const data = await filled();
   chmodSync(join(data, "secret"), 0o644);

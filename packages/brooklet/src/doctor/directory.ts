@@ -76,7 +76,7 @@ function permissionsFinding({ path, open }: DirectoryLook): Finding {
   }
   if (open.length === 0) return ok("permissions", `${there} can be written to, and its files are its owner's`);
   const some = `${open.slice(0, 3).join(", ")}${open.length > 3 ? ` and ${open.length - 3} more` : ""}`;
-  return warning("permissions", `others than its owner may read ${some}`, `chmod -R go-rwx ${path}`);
+  return warning("permissions", `others than its owner may read or write ${some}`, `chmod -R go-rwx ${path}`);
 }
 
 function lockFinding({ holder }: DirectoryLook): Finding {

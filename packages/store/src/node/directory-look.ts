@@ -42,6 +42,7 @@ export interface DirectoryLook {
 }
 
 const OTHERS = 0o077;
+const OTHERS_WRITE = 0o022;
 const NOT_OURS = "not a data directory";
 
 /** Looks at a directory. */
@@ -60,10 +61,21 @@ export function lookAtDirectory(path: string, openSql: OpenSql): DirectoryLook {
     const found = statSync(join(directory, name), { throwIfNoEntry: false });
     return found === undefined ? [] : [{ name, found }];
   });
-  const open = process.platform === "win32" ? [] : known.filter(({ found }) => (found.mode & OTHERS) !== 0);
+  // Who may write to a folder may put another file in the place of one that nobody else may read.
+  const written = [".", ...folders].map((name) => ({ name, found: statSync(join(directory, name)) }));
+  const open = [
+    ...written.filter(({ found }) => (found.mode & OTHERS_WRITE) !== 0),
+    ...known.filter(({ found }) => (found.mode & OTHERS) !== 0),
+  ];
   const writtenMs = known.reduce((newest, { found }) => Math.max(newest, found.mtimeMs), 0);
   const holder = holderOf(join(directory, "lock.sqlite"), openSql);
-  const look = { path: directory, open: open.map(({ name }) => name), writtenMs, ...(holder && { holder }) };
+  const isTold = process.platform !== "win32";
+  const look = {
+    path: directory,
+    open: isTold ? open.map(({ name }) => name) : [],
+    writtenMs,
+    ...(holder && { holder }),
+  };
   try {
     const buckets = bucketsIn(directory);
     const numbers = Array.from({ length: buckets }, (_, bucket) => bucket);
