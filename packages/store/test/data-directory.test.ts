@@ -217,11 +217,8 @@ describe("a second process", () => {
       if (isRoot) execFileSync("chown", ["-R", "65534", dirname(path)]);
       const library = openBetterSqlite3 === undefined ? "node:sqlite" : "better-sqlite3";
       const script = fileURLToPath(new URL("lock-holder.mjs", import.meta.url));
-      const { stdout, stderr } = spawnSync(process.execPath, [script, path, library], {
-        encoding: "utf8",
-        timeout: 20_000,
-        ...(isRoot && { uid: 65_534 }),
-      });
+      const words = [script, path, library, ...(isRoot ? ["65534"] : [])];
+      const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", timeout: 20_000 });
       expect(stdout).toBe("");
       expect(stderr).toContain(`${join(path, "lock.sqlite")} cannot be used: nothing may be written there (EACCES)`);
     },
