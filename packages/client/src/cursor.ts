@@ -48,12 +48,12 @@ const OF_ALL = "facets and groups are of all matches: ask for them by search";
 const MEANINGLESS: Readonly<Record<string, string>> = {
   offset: "it goes on after the page before: give `after`",
   limit: "give pageSize, and stop when there is enough",
-  collapse: "what is left out of one page would be the first of its kind in the next",
+  collapse: "what one page leaves out would be the first of its kind in the next",
   facets: OF_ALL,
   grouping: OF_ALL,
   continuations: OF_ALL,
   timeZone: OF_ALL,
-  partialResults: "a part of a page would be gone on after as if it were the whole",
+  partialResults: "a part of a page would be gone on after as if it were whole",
 };
 
 /** One page. */
@@ -124,8 +124,9 @@ function checkOptions(options: Readonly<Record<string, unknown>>): void {
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= PAGE_SIZE_MAX))
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   if (options["near"] === undefined || options["matchBy"] === "words") return;
-  const reason = "the nearest are so many, and others on each page";
-  throw invalidArgument(`a cursor takes no 'near' that decides what matches (${reason}): use search and targetHits`);
+  throw invalidArgument(
+    "a cursor takes no 'near' that decides what matches: the nearest are so many. Search, with targetHits",
+  );
 }
 
 function sortedFields(schema: AnySchema, orderBy: PageRequest["orderBy"] = []): SortedField[] {

@@ -139,7 +139,7 @@ describe("conditions", () => {
     ["a value of a map", () => it.counts.value.is(0.5), "counts.value cannot be compared with 0.5: give an integer"],
     ["a weight's", () => it.year.weightedSet({ 2.5: 1 }), "year cannot be compared with 2.5: give an integer"],
     ["of an element", () => it.recipients.at(0, 2 as never), "recipients[0] cannot be compared with 2: give a text"],
-    ["a text", () => it.year.is("2" as never), "year cannot be compared with 2: give an integer"],
+    ["a text", () => it.year.is("2" as never), 'year cannot be compared with "2": give an integer'],
     [
       "nothing",
       () => it.score.is(undefined as never),
@@ -149,7 +149,7 @@ describe("conditions", () => {
     [
       "a bound that is a text",
       () => it.score.lt("2" as never),
-      "score cannot be compared with 2: give a number or a Date",
+      'score cannot be compared with "2": give a number or a Date',
     ],
   ])("what no value can be equal to is refused: %s", (_, write, message) => {
     expect(write).toThrow(message);

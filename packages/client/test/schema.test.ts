@@ -412,6 +412,7 @@ describe("what cannot be a schema is refused with the reason", () => {
       "two structs are called 's': give one another name, struct({ … }, { name })",
     ],
     ["two schemas of one name", () => applicationFiles([mail, mail]), "two schemas are called 'mail'"],
+    ["the name of a schema", () => applicationFiles([mail, "note" as never]), "is made of a list of schemas: [mail]"],
     ["no schema", () => applicationFiles([]), "an application needs at least one schema"],
   ];
   test.each(refused)("%s", (_, make, message) => {

@@ -19,7 +19,8 @@ export function applicationFiles(
   options: ApplicationOptions = {},
   deployed?: DeployedServices & { readonly kept: readonly string[] },
 ): ReadonlyMap<string, string | Uint8Array> {
-  if (!Array.isArray(schemas)) throw invalidArgument("an application is made of a list of schemas: [mail]");
+  if (!Array.isArray(schemas) || schemas.some((schema: Partial<AnySchema> | undefined) => !schema?.codec))
+    throw invalidArgument("an application is made of a list of schemas: [mail]");
   const names = schemas.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw invalidArgument(`two schemas are called '${twice}'`);

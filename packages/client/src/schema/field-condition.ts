@@ -2,7 +2,7 @@
 
 import { clauseText } from "../clause.ts";
 import { anyOf, Condition, type Literal, literal } from "../condition.ts";
-import { demandKind, invalidArgument } from "../error.ts";
+import { demandKind, excerpt, invalidArgument } from "../error.ts";
 import {
   alternatives,
   annotate,
@@ -422,7 +422,7 @@ function checkEqual(path: string, type: DataType, value: Literal): void {
 }
 
 function unequal(path: string, value: unknown, words: string): Error {
-  return invalidArgument(`${path || "an element"} cannot be compared with ${String(value)}: give ${words}`);
+  return invalidArgument(`${path || "an element"} cannot be compared with ${excerpt(value)}: give ${words}`);
 }
 
 /** What lists, sets and maps offer for their elements. */
