@@ -41,7 +41,7 @@ export interface Generation {
   readonly watched?: (said: AsyncIterable<ChatEvent>) => AsyncIterable<ChatEvent>;
 }
 
-/** `@query` and `{context}` in a prompt are replaced; a prompt without `{context}` begins with it. */
+/** `@query` and `{context}` in a prompt for what was found are replaced; one without `{context}` begins with it. A model alone is sent its prompt as it is. */
 export function promptOf(prompt: string, query: string, context: string | undefined): string {
   const asked = prompt.split("@query").join(query);
   if (context === undefined) return asked;

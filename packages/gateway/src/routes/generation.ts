@@ -67,7 +67,6 @@ async function searchReply(
 ): Promise<Reply | PreparedGeneration> {
   const parameters = generationParameters(chain, query, call, context);
   if (parameters.includeHits) context.access.demand("search");
-  // A model alone is sent what is written: `@query` means something where there is a search.
   if (chain.searcher === "llm") return generationOf(parameters, parameters.prompt, undefined, context);
   // Its hits are for the model: JSON, whatever the answer will be.
   const { status, body, contentType } = await withQuery(plainSearch(request), context, call, (plain) =>
