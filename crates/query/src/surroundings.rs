@@ -14,6 +14,9 @@ pub trait Indexes {
     /// What is known of `name`, or `None` if no searched schema has it. [`crate::tree::DEFAULT_INDEX`] always exists.
     fn index(&self, name: &str) -> Option<Index>;
 
+    /// Told of the sources that a statement names, before its fields are asked for: they may be fewer types then.
+    fn choose(&self, _sources: &[String]) {}
+
     /// Whether a word that is cut into several is a phrase there, also without quotes.
     fn is_phrase_segmenting(&self, _name: &str) -> bool {
         false

@@ -48,6 +48,7 @@ pub fn parse_yql(text: &str, around: &Surroundings<'_>) -> Result<Query, Rejecti
 }
 
 fn query(text: &str, statement: &Statement, around: &Surroundings<'_>) -> Built<Query> {
+    around.indexes.choose(&statement.sources);
     let mut builder = Builder::new(*around, Words::Segmented);
     let item = builder.build(&statement.filter)?;
     check_tree(&item).map_err(|large| Fault { message: large.message, place: Some(large.place) })?;

@@ -1,21 +1,26 @@
 //! From the parameters of a request to the query it asks, before that is bound to schemas; and what the parsers must know
 //! of the deployed fields and of words.
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use brooklet_query::simple::{Grammar, parse_recall, parse_user_query};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
 use brooklet_query::tree::{Item, Operator, TextRange};
 use brooklet_query::{Query, RawGrouping, Select, parse_select, parse_yql, select_fields, wand_beside};
-use brooklet_schema::{Field, MatchKind};
+use brooklet_schema::{Field, MatchKind, Schema};
 use brooklet_task::{Code, Rejection};
 
 use super::input_checks;
 use super::properties::Properties;
-use crate::deployed::Deployed;
+use crate::deployed::{Deployed, DeployedSchema};
+use crate::plan::compile::searched_schemas;
 
 /// The query of a request: its YQL, its JSON `select`, or its `query`.
 pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
-    let indexes = SearchedIndexes(deployed);
+    let indexes = SearchedIndexes { deployed, properties, searched: RefCell::default() };
+    indexes.choose(&[]);
     let written = properties.value("model.type");
     let (is_yql, is_select) = (written == Some("yql"), written == Some("select"));
     let grammar = if is_yql || is_select { Grammar::WEAK_AND } else { grammar(properties)? };
@@ -124,30 +129,43 @@ fn selection<'p>(properties: &'p Properties, has_yql: bool) -> Result<Option<Sel
     Ok(filter.map(|filter| Select { filter, grouping, fields: None }))
 }
 
-/// The fields of all schemas, as the parsers ask for them.
-struct SearchedIndexes<'a>(&'a Deployed);
+/// The fields of the searched schemas, as the parsers ask for them; those of the others after them.
+struct SearchedIndexes<'a> {
+    deployed: &'a Deployed,
+    properties: &'a Properties,
+    searched: RefCell<Vec<Rc<DeployedSchema>>>,
+}
+
+impl SearchedIndexes<'_> {
+    fn find<T>(&self, of: impl Fn(&Schema) -> Option<T>) -> Option<T> {
+        self.searched.borrow().iter().chain(&self.deployed.schemas).find_map(|schema| of(&schema.schema))
+    }
+}
 
 impl Indexes for SearchedIndexes<'_> {
     fn index(&self, name: &str) -> Option<Index> {
         if name == "sddocname" || name == "documentid" {
             return Some(Index { matching: Matching::Word, values: ValueKind::Text });
         }
-        self.0
-            .schemas
-            .iter()
-            .find_map(|schema| index_of(&schema.schema, name))
+        self.find(|schema| index_of(schema, name))
             .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
     }
 
+    // What cannot be searched is refused when the query is bound.
+    fn choose(&self, sources: &[String]) {
+        *self.searched.borrow_mut() = searched_schemas(self.deployed, sources, self.properties).unwrap_or_default();
+    }
+
     fn is_phrase_segmenting(&self, name: &str) -> bool {
-        self.0.schemas.iter().map(|schema| &schema.schema).any(|schema| match schema.query_field_set(name) {
-            Some(set) => set.phrase_segmenting,
-            None => schema.query_field(name).is_some_and(|field| field.phrase_segmenting),
-        })
+        let found = self.find(|schema| match schema.query_field_set(name) {
+            Some(set) => Some(set.phrase_segmenting),
+            None => schema.query_field(name).map(|field| field.phrase_segmenting),
+        });
+        found.unwrap_or(false)
     }
 
     fn names(&self) -> Vec<&str> {
-        let schemas = self.0.schemas.iter().map(|schema| &schema.schema);
+        let schemas = self.deployed.schemas.iter().map(|schema| &schema.schema);
         schemas
             .flat_map(|schema| {
                 let fields = schema.fields.iter().map(|field| field.name.as_str());
@@ -157,7 +175,7 @@ impl Indexes for SearchedIndexes<'_> {
     }
 }
 
-fn index_of(schema: &brooklet_schema::Schema, name: &str) -> Option<Index> {
+fn index_of(schema: &Schema, name: &str) -> Option<Index> {
     if let Some(set) = schema.query_field_set(name) {
         let fields = set.fields.iter().filter_map(|field| schema.field(field));
         let mut kinds: Vec<ValueKind> = fields.clone().map(value_kind).collect();

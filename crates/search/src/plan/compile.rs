@@ -44,7 +44,7 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
     let (hits, offset) = window(query, properties)?;
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
-    let searched = with_summary(searched_schemas(deployed, query, properties)?, properties, &mut issues)?;
+    let searched = with_summary(searched_schemas(deployed, &query.sources, properties)?, properties, &mut issues)?;
     check_place(&searched, properties)?;
     let significance = significance_model(deployed, &searched, properties)?;
     // Where nothing is asked nothing is bound; what the parameters say for themselves is read all the same.
@@ -135,7 +135,7 @@ fn soft_timeout(properties: &Properties, timeout_ms: u32) -> Result<Option<f64>,
 
 /// Milliseconds a request may take, before it is compiled: what has to be had first counts too.
 pub(crate) fn timeout_ms(deployed: &Deployed, query: &Query, properties: &Properties) -> Result<u32, Rejection> {
-    timeout_of_searched(deployed, query, &searched_schemas(deployed, query, properties)?, properties)
+    timeout_of_searched(deployed, query, &searched_schemas(deployed, &query.sources, properties)?, properties)
 }
 
 fn timeout_of_searched(
@@ -211,9 +211,9 @@ fn of_profile(properties: &Properties, name: &str, (otherwise, most): (usize, us
 }
 
 /// The schemas that sources and restrictions leave.
-fn searched_schemas(
+pub(crate) fn searched_schemas(
     deployed: &Deployed,
-    query: &Query,
+    sources: &[String],
     properties: &Properties,
 ) -> Result<Vec<Rc<DeployedSchema>>, Rejection> {
     let list = |name: &str| {
@@ -235,7 +235,7 @@ fn searched_schemas(
             _ => is_schema || (is_cluster && deployed.schema(name).is_none()),
         }
     };
-    let lists = [(query.sources.clone(), true), (list("model.sources"), true), (list("model.restrict"), false)];
+    let lists = [(sources.to_vec(), true), (list("model.sources"), true), (list("model.restrict"), false)];
     for (names, or_cluster) in lists {
         // A restriction names schemas only.
         let known = |schema: &DeployedSchema, name: &str| {
