@@ -247,7 +247,11 @@ describe("the command", () => {
     const { printed: token } = await run(...words);
     const query = ["query", "--url", service.url, "--group", "alice", "select * from note where true"];
     const missing = await run(...query);
-    expect([missing.code, missing.warned]).toEqual([1, expect.stringContaining("UNAUTHENTICATED")]);
+    expect([missing.code, missing.warned]).toEqual([
+      1,
+      expect.stringMatching(/UNAUTHENTICATED.*--key or BROOKLET_KEY$/),
+    ]);
+    expect((await run("visit", "--group", "alice", "--url", service.url)).warned).toMatch(/--key or BROOKLET_KEY$/);
     expect((await run(...query, "--key", token)).printed).toContain("2 documents match");
     process.env["BROOKLET_KEY"] = token;
     expect((await run(...query)).printed).toContain("2 documents match");

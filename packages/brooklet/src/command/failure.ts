@@ -42,9 +42,12 @@ function defectBehind(error: unknown): Error | undefined {
 }
 
 function told(error: unknown): string {
-  if (BrookletError.is(error)) return `${messageOf(error)} (${error.code})`;
+  if (BrookletError.is(error) || (error instanceof ServerFailure && error.code !== undefined)) {
+    // A server says which header it wants.
+    const remedy = error.code === "UNAUTHENTICATED" ? ": give it by --key or BROOKLET_KEY" : "";
+    return `${messageOf(error)} (${error.code})${remedy}`;
+  }
   if (!(error instanceof Error)) return String(error);
-  if (error instanceof ServerFailure && error.code !== undefined) return `${messageOf(error)} (${error.code})`;
   const unreachable = unreachableReason(error);
   if (unreachable !== undefined) return `The server cannot be reached (${unreachable}): is it running?`;
   const isOfSystem = "code" in error || "kind" in error;
