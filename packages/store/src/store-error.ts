@@ -82,7 +82,8 @@ const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
 export function storeError(code: string, cause: unknown): unknown {
   const kind = KINDS.find(([prefix]) => code.startsWith(prefix))?.[1];
   if (kind === undefined) return cause;
+  const text = `${cause instanceof Error ? cause.message : cause}`;
   // SQLite has one sentence for all that a device may fail in.
-  const message = kind === "full" ? "database or disk is full" : cause instanceof Error ? cause.message : cause;
+  const message = kind === "full" ? text.replace("disk I/O error", "database or disk is full") : text;
   return new StoreError(kind, `${code}: ${message}`, cause);
 }
