@@ -2,9 +2,9 @@
 //!
 //! Selections and updates write them differently but mean the same; here a path is resolved against the type of its
 //! field, so that whoever walks it never meets a step that does not fit.
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, nearest_name};
 
-use crate::json::{FieldTypes, nearest_name, value_from_text};
+use crate::json::{FieldTypes, value_from_text};
 use crate::{DataType, Value};
 
 /// A step as written, before types are known.

@@ -13,7 +13,7 @@ pub use crate::document_types::FieldTypes;
 pub use base64::{Base64Error, decode_base64, decode_base64url, encode_base64, encode_base64url};
 
 pub use lex::{JsonKind, Lexer};
-pub use names::{UniqueNames, nearest_name};
+pub use names::UniqueNames;
 pub use number::{parse_double, print_double, print_float};
 pub use objects::{NextObject, next_object};
 pub(crate) use read::read_update_fields;

@@ -1,13 +1,12 @@
 //! Operations as they stand in feeds: `{"put":"id:…","fields":{…},"condition":"…","create":true}`.
 //!
 //! Requests over HTTP name the document in their path instead; their bodies are read by [`crate::json::read_fields`].
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, nearest_name};
 
 use crate::document_types::DocumentTypes;
 use crate::json::{FieldTypes, JsonKind, Lexer, PutBody, ReadOptions, UniqueNames};
 use crate::json::{
-    broken_json, check_key, nearest_name, read_condition, read_create, read_fields_object, read_put,
-    read_update_fields, refusal,
+    broken_json, check_key, read_condition, read_create, read_fields_object, read_put, read_update_fields, refusal,
 };
 use crate::operation_kind::OperationKind;
 use crate::update::Update;

@@ -14,10 +14,12 @@ mod code;
 mod issue;
 mod kind;
 mod rejection;
+mod suggestion;
 mod task;
 
 pub use code::Code;
 pub use issue::{Issue, Issues};
 pub use kind::TaskKind;
 pub use rejection::{Rejection, Span};
+pub use suggestion::nearest_name;
 pub use task::{Block, BlockRef, Task, Want};

@@ -62,24 +62,6 @@ pub fn edit_distance(a: &str, b: &str, edits_max: usize) -> Option<usize> {
     distance(&word, b.chars(), edits_max, false, &mut Vec::new())
 }
 
-/// The candidate nearest to a misspelt name, for suggestions: at most a third of its characters (and at least one) may
-/// differ, case aside. Of several the first.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word: Vec<char> = name.chars().map(lower).collect();
-    let edits_max = (word.len() / 3).max(1);
-    let mut row = Vec::new();
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let characters = candidate.chars().map(lower);
-        if let Some(edits) = distance(&word, characters, edits_max, false, &mut row)
-            && best.is_none_or(|(least, _)| edits < least)
-        {
-            best = Some((edits, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
-}
-
 /// Edits between `word` and the characters, or between it and their nearest beginning if `prefix_match`; `None` if more
 /// than `edits_max`.
 ///

@@ -1,6 +1,6 @@
-//! Folding and suggestions by example: each rule of the table at least once.
+//! Folding by example: each rule of the table at least once.
 
-use brooklet_text::{Normalizing, Tokens, fold, lowercase, nearest};
+use brooklet_text::{Normalizing, Tokens, fold, lowercase};
 
 fn folded(text: &str) -> String {
     let mut out = String::new();
@@ -61,14 +61,4 @@ fn separators_of_documents() {
     );
     assert_eq!(tokens("31T12:34 ٣٤ a\u{e0100}"), ["31T12", "34", "٣٤", "a\u{e0100}"]);
     assert_eq!(tokens(" \u{200b}—"), Vec::<&str>::new());
-}
-
-#[test]
-fn suggestions() {
-    let names = ["contains", "matches", "near", "nearestNeighbor"];
-    assert_eq!(nearest("contians", names), Some("contains"));
-    assert_eq!(nearest("NEAR", names), Some("near"));
-    assert_eq!(nearest("nearestneighbour", names), Some("nearestNeighbor"));
-    assert_eq!(nearest("phrase", names), None);
-    assert_eq!(nearest("", names), None);
 }

@@ -46,57 +46,9 @@ impl UniqueNames {
     }
 }
 
-/// The one of `names` that `name` is probably meant to be: nearest by insertions, deletions, replacements and swaps of
-/// neighbours, and at most a third of its letters away (at least one). Of equally near ones the first.
-pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = name.chars().take(NAME_CHARACTERS + 1).collect();
-    if wanted.len() > NAME_CHARACTERS {
-        return None;
-    }
-    let furthest = (wanted.len() / 3).max(1);
-    let near = |candidate: &'a str| Some((distance(&wanted, candidate), candidate));
-    let nearest = names.into_iter().filter_map(near).min_by_key(|(distance, _)| *distance)?;
-    (nearest.0 <= furthest).then_some(nearest.1)
-}
-
-/// Names longer than this get no hint.
-const NAME_CHARACTERS: usize = 64;
-
-/// Insertions, deletions, replacements and swaps of neighbours between two names, a row of the table at a time.
-fn distance(from: &[char], to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=from.len()).collect();
-    let mut row_before = row.clone();
-    let mut letter_before = None;
-    for (i, c) in to.chars().enumerate() {
-        let mut next = vec![i + 1; row.len()];
-        for (j, d) in from.iter().enumerate() {
-            let replaced = row[j] + usize::from(c != *d);
-            next[j + 1] = replaced.min(row[j + 1] + 1).min(next[j] + 1);
-            if j > 0 && letter_before == Some(*d) && from[j - 1] == c {
-                next[j + 1] = next[j + 1].min(row_before[j - 1] + 1);
-            }
-        }
-        row_before = std::mem::replace(&mut row, next);
-        letter_before = Some(c);
-    }
-    row[from.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_misspelt_name_finds_its_neighbour() {
-        let names = ["body", "subject", "sender"];
-        assert_eq!(nearest_name("subjct", names), Some("subject"));
-        assert_eq!(nearest_name("sbuject", names), Some("subject"));
-        assert_eq!(nearest_name("boyd", names), Some("body"));
-        assert_eq!(nearest_name("Body", names), Some("body"));
-        assert_eq!(nearest_name("__proto__", names), None);
-        assert_eq!(nearest_name("", names), None);
-        assert_eq!(distance(&['k', 'i', 't', 't', 'e', 'n'], "sitting"), 3);
-    }
 
     #[test]
     fn a_name_comes_once() {

@@ -2,10 +2,10 @@
 //!
 //! Two kinds of refusals meet here. Broken JSON comes from the lexer with its place in the text; what is good JSON but
 //! no good value comes without one, and is told with the field and the path of the value instead.
-use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
+use brooklet_task::{Rejection, nearest_name};
 
-use super::{JsonKind, Lexer, UniqueNames, nearest_name};
+use super::{JsonKind, Lexer, UniqueNames};
 use crate::document_types::FieldTypes;
 use crate::{DataType, DocumentId, Value};
 

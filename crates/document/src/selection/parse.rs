@@ -5,13 +5,12 @@
 use std::collections::BTreeSet;
 
 use brooklet_task::limits::{PATTERN_BYTES, SELECTION_BYTES, SELECTION_DEPTH};
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, nearest_name};
 use brooklet_text::Pattern;
 
 use super::lex::{Lexer, Subscript, Token};
 use super::tree::{Arithmetic, Comparison, FieldReference, Function, IdPart, Literal, Node, Operator};
 use crate::field_path::{FieldPath, WrittenStep};
-use crate::json::nearest_name;
 use crate::{DataType, DocumentTypes};
 
 type Parsed = Result<Node, Rejection>;

@@ -3,7 +3,7 @@
 use super::call::Call;
 use crate::features::environment::FeatureEnvironment;
 use crate::features::prepared::Prepared;
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, nearest_name};
 
 type Prepare = fn(&Call<'_, '_>) -> Result<Prepared, Rejection>;
 
@@ -145,32 +145,9 @@ fn not_a_match_feature(name: &str) -> Rejection {
             format!("Rank feature '{quoted}' is computed from the document's values, not from match data"),
         ),
         None => {
-            let hint = nearest_name(name).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let names = MATCH_FEATURES.iter().map(|(known, _)| *known).chain(DOCUMENT_FEATURES.iter().copied());
+            let hint = nearest_name(name, names).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
             Rejection::new(Code::InvalidApplication, format!("Unknown rank feature '{quoted}'{hint}"))
         }
     }
-}
-
-/// The known feature a misspelt name most likely meant: at most a third of its letters are wrong.
-fn nearest_name(name: &str) -> Option<&'static str> {
-    let name: String = name.chars().take(64).flat_map(char::to_lowercase).collect();
-    let names = MATCH_FEATURES.iter().map(|(known, _)| *known).chain(DOCUMENT_FEATURES.iter().copied());
-    let distances = names.map(|known| (edit_distance(&name, &known.to_lowercase()), known));
-    distances.min().filter(|(distance, known)| *distance * 3 <= known.len()).map(|(_, known)| known)
-}
-
-/// Insertions, deletions and replacements that turn one text into the other.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
 }

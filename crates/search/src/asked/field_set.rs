@@ -1,8 +1,7 @@
 //! Field sets: which fields of a document a reader asked for.
 use std::rc::Rc;
 
-use brooklet_document::json::nearest_name;
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, nearest_name};
 
 use crate::deployed::{Deployed, DeployedSchema};
 

@@ -12,14 +12,14 @@ mod tokens;
 
 use std::rc::Rc;
 
-use brooklet_document::json::{nearest_name, write_tensor};
+use brooklet_document::json::write_tensor;
 use brooklet_document::{Document, Format, FormatWriter, NUMBER_WORK, Progress, Value, ValueWriter};
 use brooklet_kernel::sort;
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::SummaryTransform;
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Gaps, Halt, read_document};
-use brooklet_task::{Code, Issues, Rejection};
+use brooklet_task::{Code, Issues, Rejection, nearest_name};
 
 use crate::deployed::DeployedSchema;
 use crate::found::model_runs::WantedRuns;

@@ -1,6 +1,6 @@
 //! Reads updates: `{"fields":{"year":{"increment":1},"props{color}":{"assign":"red"}},"condition":"…","create":true}`.
-use brooklet_task::Rejection;
 use brooklet_task::limits::{ELEMENTS, FIELDS};
+use brooklet_task::{Rejection, nearest_name};
 
 use super::members::{read_members, start};
 use super::number::parse_int;
@@ -11,7 +11,7 @@ use super::value::{ValueReader, read_weight, value_from_text};
 use crate::document_types::FieldTypes;
 use crate::field_path::{FieldPath, WrittenStep};
 use crate::json::number::parse_double;
-use crate::json::{JsonKind, Lexer, TensorSource, UniqueNames, nearest_name, read_tensor};
+use crate::json::{JsonKind, Lexer, TensorSource, UniqueNames, read_tensor};
 use crate::update::{
     Calculation, ElementChange, FieldChange, FieldUpdate, MatchElement, PathChange, PathUpdate, TensorModify,
     TensorOperation, Update, is_changeable, within,

@@ -2,9 +2,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 use brooklet_task::limits::ELEMENTS;
+use brooklet_task::{Rejection, nearest_name};
 
 use super::number::{parse_byte, parse_int, parse_long};
 use super::options::ReadOptions;
@@ -14,7 +14,7 @@ use super::tensor::{TensorSource, read_tensor};
 use crate::encode::encode_value;
 use crate::json::base64::decode_base64;
 use crate::json::number::{parse_double, parse_float};
-use crate::json::{JsonKind, Lexer, UniqueNames, nearest_name};
+use crate::json::{JsonKind, Lexer, UniqueNames};
 use crate::legal_text::first_illegal;
 use crate::{DataType, DocumentId, StructType, Value};
 
