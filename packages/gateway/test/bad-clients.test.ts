@@ -2,6 +2,7 @@
  * Clients that stall, flood and lie (T12): each is sent away within its limit, nothing of it is left, and who asks as one should is
  * answered meanwhile. `BROOKLET_BAD_CLIENTS` for more of each kind.
  */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
@@ -213,6 +214,36 @@ test.each(KINDS)(`${CLIENTS} clients: $kind`, async ({ bad, connectionLimits }) 
   const { failed, done } = await ask();
   expect(failed).toBe(0);
   expect(done).toBeGreaterThan(0);
+});
+
+test("the server lets go of those who do not close their half when they are sent away", async () => {
+  const sockets: net.Socket[] = [];
+  const note = (message: unknown): void => void sockets.push((message as { readonly socket: net.Socket }).socket);
+  subscribe("net.server.socket", note);
+  onTestFinished(() => void unsubscribe("net.server.socket", note));
+  const { port } = await start();
+  const kinds: Readonly<Record<string, BadClient>> = {
+    ...SLOW,
+    "a part of a request line": (socket) => drip(socket, () => "G", 100),
+    "an expectation that is not met": async (socket) => {
+      socket.write(`POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\nExpect: a miracle\r\n\r\n`);
+      await drip(socket, () => "x", 100);
+    },
+    "what is no request, after one that asks for another protocol": async (socket) => {
+      socket.write("GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+      await drip(socket, () => "x", 100);
+    },
+  };
+  for (const bad of Object.values(kinds)) {
+    const socket = net.connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => undefined).resume();
+    await once(socket, "connect");
+    void bad(socket);
+  }
+  await expect.poll(() => sockets.length).toBe(Object.keys(kinds).length);
+  const held = (): readonly string[] => Object.keys(kinds).filter((_, at) => sockets[at]?.destroyed === false);
+  await expect.poll(held, { timeout: 10_000 }).toEqual([]);
 });
 
 test("sabotage: without limits of time those who stall stay", async () => {

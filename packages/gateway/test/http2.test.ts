@@ -192,6 +192,37 @@ test("a refusal does not wait for the body, and does not call it an error", asyn
   expect([status, rstCode]).toEqual([413, NGHTTP2_NO_ERROR]);
 });
 
+test.each([
+  ["too large a body", { "content-length": (8 << 20) + 1 }, 413],
+  ["an encoding of nobody's", { "content-encoding": "br" }, 415],
+  ["a path that is none", { ":path": "/nothing" }, 404],
+])(
+  "%s: the answer is there before the stream ends, also for a client that sends all it has first",
+  async (_, headers, expected) => {
+    const { session } = await connect();
+    const stream = session.request({ ...put, ...headers });
+    stream.write("{");
+    let status = 0;
+    stream.once("response", (told) => (status = Number(told[":status"])));
+    await new Promise((resolve) => stream.resume().once("end", resolve));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([status, stream.closed]).toEqual([expected, false]);
+    const closed = new Promise((resolve) => stream.once("close", resolve));
+    await new Promise<void>((resolve) => stream.end(Buffer.alloc(8 << 20), resolve));
+    await closed;
+    expect(stream.rstCode).toBe(NGHTTP2_NO_ERROR);
+  },
+);
+
+test("nor does what is refused stay for a client that never comes to its end", async () => {
+  const { session } = await connect();
+  const stream = session.request({ ...put, ":path": "/nothing" });
+  const sending = setInterval(() => stream.writable && stream.write("{"), 50);
+  onTestFinished(() => clearInterval(sending));
+  const { status, rstCode } = await answerOf(stream);
+  expect([status, rstCode]).toEqual([404, NGHTTP2_NO_ERROR]);
+});
+
 test("`100 Continue` is said when the body is wanted; another expectation is not met", async () => {
   const { session } = await connect();
   const stream = session.request({ ...put, expect: "100-continue" });

@@ -3,8 +3,9 @@
  * more than the rest of the way from the socket to a partition.
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { setTimeout } from "node:timers";
 import { type BodyRoom, disconnection, type Reply } from "../call.ts";
-import { type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
+import { LINGER_MS, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** A request as the session gives it. */
@@ -94,7 +95,7 @@ export class Http2Call implements NodeCall {
     this.#stream.destroy(new Error("the answer was not sent to its end"));
   }
 
-  #send({ status, headers, body, close }: Reply): void {
+  #send({ status, headers, body }: Reply): void {
     const stream = this.#stream;
     const isOpen = !stream.destroyed && !stream.closed && !stream.headersSent;
     if (typeof body !== "string" && !ArrayBuffer.isView(body)) {
@@ -102,6 +103,7 @@ export class Http2Call implements NodeCall {
       // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
       void writeParts(stream, body, this, this.#surroundings.sendClock.partTimeoutMs).then(() => {
         this.#isAnswered = true;
+        this.#receiveRest();
       });
       return;
     }
@@ -118,9 +120,18 @@ export class Http2Call implements NodeCall {
       // Ended when it was written: Node makes an error, with its trace, for every stream that is over before.
       if (this.method !== "HEAD") stream.write(bytes, () => stream.end());
     }
-    // The rest of a body that will not be read is refused without calling it an error.
-    if (close === true) stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+    this.#receiveRest();
     this.#surroundings.sendClock.begin(this, bytes.length);
+  }
+
+  /** What still comes of a body has no reader. It is refused, without calling that an error, when the client had time to see the answer. */
+  #receiveRest(): void {
+    const stream = this.#stream;
+    if (stream.readableEnded || stream.endAfterHeaders || stream.destroyed) return;
+    stream.resume();
+    const end = (): unknown => setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), LINGER_MS).unref();
+    if (stream.writableFinished) end();
+    else stream.once("finish", end);
   }
 
   #closed(): void {

@@ -16,7 +16,7 @@ import type { ConnectionLimits } from "./connection-limits.ts";
 import { type Refuse, refuseEarly } from "./early-refusal.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
-import type { NodeCall, Surroundings } from "./node-call.ts";
+import { LINGER_MS, type NodeCall, type Surroundings } from "./node-call.ts";
 import { ReceiveClock } from "./receiving.ts";
 import {
   encodedRequestLine,
@@ -175,7 +175,7 @@ export class Listener implements Surroundings {
   #makeHttp1(): http.Server {
     const limits = this.limits;
     const onRequest: http.RequestListener = (incoming, outgoing) => {
-      if (incoming.headers.host === undefined && incoming.httpVersion === "1.1") refuse(outgoing, NO_HOST, true);
+      if (incoming.headers.host === undefined && incoming.httpVersion === "1.1") refuse(outgoing, NO_HOST);
       else this.#inTurn(incoming.socket, outgoing, () => this.#handler.take(new Http1Call(incoming, outgoing, this)));
     };
     const server = http.createServer(
@@ -198,7 +198,7 @@ export class Listener implements Surroundings {
     // `100 Continue` is said when the body is wanted: not at all to a request that is refused before.
     server.on("checkContinue", onRequest);
     server.on("checkExpectation", (incoming: http.IncomingMessage, outgoing: http.ServerResponse) =>
-      refuse(outgoing, expectationFailed(incoming.headers.expect), false),
+      refuse(outgoing, expectationFailed(incoming.headers.expect)),
     );
     server.on("clientError", (error, socket: Duplex) => this.#refused(server, error, socket));
     const [serveHttp1] = server.listeners("connection") as ((this: http.Server, socket: Socket) => void)[];
@@ -239,7 +239,7 @@ export class Listener implements Surroundings {
     return server;
   }
 
-  /** Counts a connection by its address; one too many is closed at once. */
+  /** Counts a connection by its address; one too many is closed at once, and who is sent away without closing soon. */
   #admit(socket: Socket): boolean {
     socket.on("error", () => {});
     const address = socket.remoteAddress ?? "";
@@ -250,6 +250,7 @@ export class Listener implements Surroundings {
       return false;
     }
     this.#byAddress.set(address, count);
+    socket.once("finish", () => setTimeout(() => socket.destroy(), LINGER_MS).unref());
     socket.once("close", () => {
       const left = (this.#byAddress.get(address) ?? 1) - 1;
       if (left === 0) this.#byAddress.delete(address);
@@ -263,6 +264,7 @@ export class Listener implements Surroundings {
     let first: Buffer = Buffer.alloc(0);
     this.#undecided.add(socket);
     const giveUp = setTimeout(() => {
+      forget();
       if (first.length === 0 || !mayBeRequestLine(first)) socket.destroy();
       else answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
     }, this.limits.headersTimeoutMs);
@@ -342,20 +344,16 @@ export class Listener implements Surroundings {
     session.on("stream", (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
       const call = new Http2Call({ stream, headers, rawHeaders }, this, onReset);
       if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler.take(call);
-      else {
-        const { status, headers: told, body } = plainFailure(expectationFailed(headers.expect));
-        stream.respond({ ":status": status, ...told });
-        stream.end(body);
-      }
+      else call.send(plainFailure(expectationFailed(headers.expect)));
     });
   }
 }
 
-/** Answers a request that nobody looks at, in the shape of all our errors. */
-function refuse(outgoing: http.ServerResponse, failure: ServiceError, isLast: boolean): void {
+/** Answers a request that nobody looks at, in the shape of all our errors: nor is its body read, so that it is the last. */
+function refuse(outgoing: http.ServerResponse, failure: ServiceError): void {
   const { status, headers, body } = plainFailure(failure);
   const length = { "content-length": Buffer.byteLength(body) };
-  outgoing.writeHead(status, { ...headers, ...length, ...(isLast && { connection: "close" }) }).end(body);
+  outgoing.writeHead(status, { ...headers, ...length, connection: "close" }).end(body);
 }
 
 function expectationFailed(expected: string | undefined): ServiceError {
