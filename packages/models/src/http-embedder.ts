@@ -192,10 +192,10 @@ function endpointRefusal(status: number, said: string): ServiceError {
   );
 }
 
+/** No defect of ours, and nothing that the caller can mend: whatever stands at the address does not do its work now. */
 function malformedAnswer(cause?: unknown): ServiceError {
-  return new ServiceError("INTERNAL", "The embedding endpoint answered something that is no list of embeddings", {
-    cause,
-  });
+  const text = "The embedding endpoint answered something that is no list of embeddings";
+  return new ServiceError("UNAVAILABLE", text, { cause });
 }
 
 function late(cause?: unknown): ServiceError {

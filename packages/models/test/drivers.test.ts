@@ -108,11 +108,18 @@ describe("an endpoint", () => {
     ["nothing among numbers", '{"data":[{"index":0,"embedding":[null,1,2]}]}'],
     ["numbers as texts", '{"data":[{"index":0,"embedding":["0.5",1,2]}]}'],
     ["too few", '{"data":[]}'],
-  ])("that answers with %s is not believed", async (_, answer) => {
-    await expect(ask(open(await serve((_request, response) => response.end(answer))), ["a"])).rejects.toMatchObject({
-      code: "INTERNAL",
-    });
-  });
+    ["more than 64 MiB", "[".repeat((64 << 20) + 1)],
+  ])(
+    "that answers with %s is not believed: it is not there for now, and nothing was stored (M8)",
+    async (_, answer) => {
+      const failed = ask(open(await serve((_request, response) => response.end(answer))), ["a"]);
+      await expect(failed).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        status: 503,
+        message: /no list of embeddings/,
+      });
+    },
+  );
 
   test.each([
     ["a unit vector", [0.36, 0.48, 0.8], [0.6, 0.8]],
