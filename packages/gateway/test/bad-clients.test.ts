@@ -246,6 +246,23 @@ test("the server lets go of those who do not close their half when they are sent
   await expect.poll(held, { timeout: 10_000 }).toEqual([]);
 });
 
+test("a connection ends with the last request that it may carry, whatever else comes (L-idle)", async () => {
+  const { port } = await start({ connectionLimits: { ...LIMITS, requestsOfConnection: 3 } });
+  const socket = net.connect({ port, host: "127.0.0.1" }).on("error", () => undefined);
+  onTestFinished(() => void socket.destroy());
+  let said = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (said += text));
+  const ended = once(socket, "close");
+  void drip(socket, () => "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n", 50);
+  await Promise.race([ended, pause(3_000)]);
+  const answers = said.split("HTTP/1.1 ").slice(1);
+  expect(answers.map((one) => `${one.slice(0, 3)} ${/^connection: (\S+)/im.exec(one)?.[1]}`)).toEqual([
+    "200 keep-alive",
+    "200 keep-alive",
+    "200 close",
+  ]);
+});
+
 test("sabotage: without limits of time those who stall stay", async () => {
   const never = 1_000_000;
   const endless = {

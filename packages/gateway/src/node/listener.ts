@@ -175,6 +175,9 @@ export class Listener implements Surroundings {
   #makeHttp1(): http.Server {
     const limits = this.limits;
     const onRequest: http.RequestListener = (incoming, outgoing) => {
+      // The last that the connection may carry: Node says `close` to it, and goes on reading.
+      if ("maxRequestsOnConnectionReached" in outgoing && outgoing.maxRequestsOnConnectionReached === true)
+        outgoing.shouldKeepAlive = false;
       if (incoming.headers.host === undefined && incoming.httpVersion === "1.1") refuse(outgoing, NO_HOST);
       else this.#inTurn(incoming.socket, outgoing, () => this.#handler.take(new Http1Call(incoming, outgoing, this)));
     };
