@@ -13,7 +13,7 @@ export type Parameter = readonly [name: string, value: string];
 export function parseParameters(encoded: string, countMax: number): Parameter[] {
   if (encoded === "") return [];
   const pairs = encoded.split("&", countMax + 1);
-  if (pairs.length > countMax) throw new ServiceError("BAD_REQUEST", `More than ${countMax} parameters`);
+  if (pairs.length > countMax) throw new ServiceError("BAD_REQUEST", `More than ${countMax} parameters (limit L-head)`);
   const parameters: Parameter[] = [];
   for (const pair of pairs) {
     if (pair === "") continue;

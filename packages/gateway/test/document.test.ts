@@ -233,7 +233,7 @@ describe("parameters", () => {
 
   test("more parameters than the limit", async () => {
     const sent = await send(`${path}?${"a=1&".repeat(10)}`, put(), { parameterCount: 9 });
-    expect([sent.status, sent.body["message"]]).toEqual([400, "More than 9 parameters"]);
+    expect([sent.status, sent.body["message"]]).toEqual([400, "More than 9 parameters (limit L-head)"]);
   });
 });
 
