@@ -5,8 +5,11 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { setTimeout } from "node:timers";
 import { type BodyRoom, disconnection, type Reply } from "../call.ts";
-import { LINGER_MS, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
+import { type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
+
+/** How long a client that was refused may go on sending: some take an answer with the end of its stream for none. */
+const LINGER_MS = 1_000;
 
 /** A request as the session gives it. */
 export interface Http2Request {

@@ -16,7 +16,7 @@ import type { ConnectionLimits } from "./connection-limits.ts";
 import { type Refuse, refuseEarly } from "./early-refusal.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
-import { LINGER_MS, type NodeCall, type Surroundings } from "./node-call.ts";
+import type { NodeCall, Surroundings } from "./node-call.ts";
 import { ReceiveClock } from "./receiving.ts";
 import {
   encodedRequestLine,
@@ -253,7 +253,7 @@ export class Listener implements Surroundings {
       return false;
     }
     this.#byAddress.set(address, count);
-    socket.once("finish", () => setTimeout(() => socket.destroy(), LINGER_MS).unref());
+    socket.once("finish", () => setTimeout(() => socket.destroy(), this.limits.idleTimeoutMs).unref());
     socket.once("close", () => {
       const left = (this.#byAddress.get(address) ?? 1) - 1;
       if (left === 0) this.#byAddress.delete(address);

@@ -9,9 +9,6 @@ import type { ReceiveClock } from "./receiving.ts";
 import type { SendClock, Sending } from "./sending.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
-/** How long a client that was refused may go on sending: some take no answer from a server that is gone when they look, and some never end. */
-export const LINGER_MS = 1_000;
-
 /** A call that came to a listener. */
 export interface NodeCall extends Call, Sending {
   send(reply: Reply): void;
