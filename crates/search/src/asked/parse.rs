@@ -129,7 +129,7 @@ fn selection<'p>(properties: &'p Properties, has_yql: bool) -> Result<Option<Sel
     Ok(filter.map(|filter| Select { filter, grouping, fields: None }))
 }
 
-/// The fields of the searched schemas, as the parsers ask for them; those of the others after them.
+/// The fields of the searched schemas, as the parsers ask for them: what only others have is not there.
 struct SearchedIndexes<'a> {
     deployed: &'a Deployed,
     properties: &'a Properties,
@@ -138,7 +138,7 @@ struct SearchedIndexes<'a> {
 
 impl SearchedIndexes<'_> {
     fn find<T>(&self, of: impl Fn(&Schema) -> Option<T>) -> Option<T> {
-        self.searched.borrow().iter().chain(&self.deployed.schemas).find_map(|schema| of(&schema.schema))
+        self.searched.borrow().iter().find_map(|schema| of(&schema.schema))
     }
 }
 
@@ -151,9 +151,10 @@ impl Indexes for SearchedIndexes<'_> {
             .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
     }
 
-    // What cannot be searched is refused when the query is bound.
+    // A source that is not there is refused when the query is bound.
     fn choose(&self, sources: &[String]) {
-        *self.searched.borrow_mut() = searched_schemas(self.deployed, sources, self.properties).unwrap_or_default();
+        let searched = searched_schemas(self.deployed, sources, self.properties);
+        *self.searched.borrow_mut() = searched.unwrap_or_else(|_| self.deployed.schemas.clone());
     }
 
     fn is_phrase_segmenting(&self, name: &str) -> bool {
@@ -165,8 +166,10 @@ impl Indexes for SearchedIndexes<'_> {
     }
 
     fn names(&self) -> Vec<&str> {
-        let schemas = self.deployed.schemas.iter().map(|schema| &schema.schema);
+        let searched = self.searched.borrow();
+        let schemas = self.deployed.schemas.iter().filter(|of| searched.iter().any(|one| Rc::ptr_eq(one, of)));
         schemas
+            .map(|of| &of.schema)
             .flat_map(|schema| {
                 let fields = schema.fields.iter().map(|field| field.name.as_str());
                 fields.chain(schema.field_sets.iter().map(|set| set.name.as_str()))
