@@ -1,5 +1,6 @@
 //! Inputs that a model makes: `input.query(q)=embed(id, "text")` (Vespa's query reference, embedding). Which texts they are
 //! follows from the request and the rank profile; the host embeds them before the query is searched.
+use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings, tensor_of, values_wanted};
@@ -11,7 +12,7 @@ use brooklet_task::{Code, Rejection, limits};
 
 use super::embed_call::{EmbedCall, EmbedText};
 use super::properties::Properties;
-use crate::deployed::Deployed;
+use crate::deployed::DeployedSchema;
 
 /// The tensor of an input that is a call of `embed`; nothing if the text is no such call.
 pub(crate) fn read(
@@ -32,13 +33,13 @@ pub(crate) fn read(
     Some(tensor)
 }
 
-/// The texts that a query wants embedded, each once, in order.
+/// The texts that a query of these schemas wants embedded, each once, in order. Which they are is asked if there are calls.
 ///
 /// # Errors
 /// If an input is no call of `embed`, or there are too many.
 pub(crate) fn embeddings_wanted(
-    deployed: &Deployed,
     properties: &Properties,
+    searched: impl Fn() -> Vec<Rc<DeployedSchema>>,
 ) -> Result<Vec<EmbeddingWanted>, Rejection> {
     let profile = properties.value("ranking.profile").unwrap_or("default");
     let mut wanted = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) fn embeddings_wanted(
         if text.trim().is_empty() {
             continue;
         }
-        for schema in &deployed.schemas {
+        for schema in searched() {
             let declared = schema.profile(profile).and_then(|profile| profile.profile.input(input));
             if let Some(InputType::Tensor(target)) = declared.map(|input| &input.input_type) {
                 wanted.push(wanted_of(target, &call, text.clone()));

@@ -12,19 +12,19 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection};
 
 use super::answer::refuse;
-use crate::asked::embedded_inputs;
+use crate::asked::embedded_inputs::embeddings_wanted;
 use crate::asked::parse::parse;
 use crate::asked::properties::Properties;
 use crate::asked::request::Request;
 use crate::asked::scope::Scope;
 use crate::asked::statements::parse_statement;
-use crate::deployed::Deployed;
+use crate::deployed::{Deployed, DeployedSchema};
 use crate::found::group_facts::GroupFacts;
 use crate::found::model_runs::GivenOutputs;
 use crate::found::stages::Spent;
 use crate::grouping::{Clock, unknown_zone, zone_offset};
 use crate::plan::Plan;
-use crate::plan::compile::{Asking, compile, timeout_ms};
+use crate::plan::compile::{Asking, compile, searched_schemas, timeout_ms};
 use crate::render::Rendering;
 use crate::resident::residency::Residency;
 use crate::summary::check_fields;
@@ -88,8 +88,7 @@ impl Query {
         reader.end()?;
         let readable = refusal.map_or(Ok(()), Err);
         let scope = readable.clone().and_then(|()| Scope::from_properties(&deployed, &properties));
-        let wanted = readable.and_then(|()| embedded_inputs::embeddings_wanted(&deployed, &properties));
-        Ok(Query {
+        let mut query = Query {
             deployed,
             residency,
             rendering,
@@ -97,13 +96,21 @@ impl Query {
             scope,
             properties,
             tree: OnceCell::new(),
-            wanted,
+            wanted: Ok(Vec::new()),
             embeddings: RefCell::default(),
             models: Rc::default(),
             facts: RefCell::default(),
             spent: RefCell::default(),
             plan: RefCell::default(),
-        })
+        };
+        query.wanted = readable.and_then(|()| embeddings_wanted(&query.properties, || query.searched()));
+        Ok(query)
+    }
+
+    /// The schemas it searches; none if it is refused.
+    fn searched(&self) -> Vec<Rc<DeployedSchema>> {
+        let Ok(tree) = self.tree() else { return Vec::new() };
+        searched_schemas(&self.deployed, &tree.sources, &self.properties).unwrap_or_default()
     }
 
     /// What the host must know of it (docs/abi.md, the query): the scope, or the answer if the query is refused; then the texts
