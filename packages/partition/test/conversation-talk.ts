@@ -1,7 +1,7 @@
 /** A recorded conversation, held with a cluster: what each step comes to. */
 import { Core, instantiate, type Query, type QueryBytes, Writer } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Cluster, PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
@@ -160,4 +160,20 @@ class MisledCore extends Core {
 function refusal(error: unknown): Outcome {
   const { status, code, message } = serviceError(error);
   return [status, `${code}: ${message}`];
+}
+
+/** The time of the native host. */
+const NOW_MS = 1_790_000_000_000;
+
+/**
+ * Has clocks hardly move: answers that tell the time agree, and no load on the machine makes an answer late. They do not stand still either, as work
+ * moves a clock that does. `vi.useRealTimers` and `vi.restoreAllMocks` end it.
+ */
+export function slowClocks(): void {
+  let clockMs = 0;
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    clockMs += 1e-9;
+    return clockMs;
+  });
 }

@@ -7,12 +7,10 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { nativeAnswers } from "../../core/test/runners.ts";
 import { conversationFiles, recordedIn, runsOf } from "./conversation-rows.ts";
-import { localHouse, type Outcome, objectHouse, Talk } from "./conversation-talk.ts";
+import { localHouse, type Outcome, objectHouse, slowClocks, Talk } from "./conversation-talk.ts";
 
 /** Of a build from nothing, which takes what it takes. */
 const NO_LIMIT_MS = 0;
-/** The time of the native host. */
-const NOW_MS = 1_790_000_000_000;
 const CONVERSATIONS_MIN = 50;
 
 /** What the native build answers. */
@@ -25,16 +23,9 @@ interface Held {
 const files = conversationFiles();
 const talks = recordedIn(files);
 let native: readonly Held[] = [];
-let clockMs = 0;
 
 beforeAll(() => {
-  // The clocks hardly move: answers that tell the time agree, and no load on the machine makes an answer late. They do not
-  // stand still either, as work moves a clock that does.
-  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
-  vi.spyOn(performance, "now").mockImplementation(() => {
-    clockMs += 1e-9;
-    return clockMs;
-  });
+  slowClocks();
   native = nativeAnswers(files).flatMap((answer) => JSON.parse(answer) as readonly Held[]);
 }, NO_LIMIT_MS);
 

@@ -11,13 +11,12 @@ import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { conversationFiles, feedOf, type Recorded, recordedIn, runsOf } from "./conversation-rows.ts";
-import { type House, localHouse, type Outcome, Talk } from "./conversation-talk.ts";
+import { type House, localHouse, type Outcome, slowClocks, Talk } from "./conversation-talk.ts";
 import { packageOf } from "./core-setting.ts";
 import { besideOther, type Other, restricted, typesOf } from "./other-type.ts";
 import { openSql } from "./setting.ts";
 
 const MINUTE_MS = 60_000;
-const NOW_MS = 1_790_000_000_000;
 /** Of the conversations every so many is held; `BROOKLET_OTHER_TYPES=1` holds all. */
 const STRIDE = Number(process.env["BROOKLET_OTHER_TYPES"] ?? 3);
 const HELD_MIN = 50;
@@ -37,15 +36,9 @@ const STEP = { bucket: 0, documentsMax: 2, bytesMax: 1 << 20 };
 const decoder = new TextDecoder();
 const all = recordedIn(conversationFiles()).filter(({ conversation }) => (conversation.steps?.length ?? 0) > 0);
 const held = all.filter((_, index) => index % STRIDE === 0);
-let clockMs = 0;
 
 beforeAll(() => {
-  // As in conversations.test.ts: answers that tell the time agree.
-  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
-  vi.spyOn(performance, "now").mockImplementation(() => {
-    clockMs += 1e-9;
-    return clockMs;
-  });
+  slowClocks();
   return () => {
     vi.useRealTimers();
     vi.restoreAllMocks();

@@ -23,7 +23,7 @@ import { isEncrypted } from "../src/node/directory-key.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import { StoreError } from "../src/store-error.ts";
 import { BLOCKS_PER_SEGMENT, FORMAT_VERSION } from "../src/tables.ts";
-import { folder, openBetterSqlite3, openSql } from "./open.ts";
+import { caught, folder, openBetterSqlite3, openSql } from "./open.ts";
 
 const digest = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
 const first = (directory: string): string => join(directory, "buckets/000.sqlite");
@@ -32,15 +32,6 @@ function made(): string {
   const path = join(folder(), "data");
   DataDirectory.open(path, openSql, 2).close();
   return path;
-}
-
-function caught(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
 }
 
 test("a directory keeps the number of buckets it was made with", () => {

@@ -25,7 +25,7 @@ import type { Reserve } from "../src/reserve.ts";
 import type { OpenSql, SqlConnection } from "../src/sql.ts";
 import { isUntaken, StoreError, systemFailure } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
-import { openSql } from "./open.ts";
+import { caught, openSql } from "./open.ts";
 
 const IDENTITY = { bucket: 3, buckets: 8 };
 
@@ -225,15 +225,6 @@ test("SQLite's numbers of what a quota refuses are told from other failures, as 
   ]);
   expect([failing(778), failing(1034)].map(isUntaken)).toEqual([true, false]);
 });
-
-function caught(work: () => unknown): unknown {
-  try {
-    work();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}
 
 test("when the reserve is used up removes are refused, and nothing is tried for ever", async () => {
   const device = new Device(2);

@@ -57,3 +57,13 @@ export function folder(): string {
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
+
+/** What work throws. */
+export function caught(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
