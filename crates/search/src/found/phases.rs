@@ -53,7 +53,8 @@ fn rerank<Content>(hits: &mut Vec<Ranked<Content>>, scores: &[f64], drop_limit: 
     if old.low <= old.high && new.low <= new.high && new.low < old.low {
         let scale = (new.high - new.low).max(1.0) / (old.high - old.low).max(1.0);
         let bias = new.low - old.low * scale;
-        hits[scores.len()..].iter_mut().for_each(|hit| hit.score = hit.score * scale + bias);
+        // What ties with the lowest old score is not to be above the lowest new one by a rounding.
+        hits[scores.len()..].iter_mut().for_each(|hit| hit.score = (hit.score * scale + bias).min(new.low));
     }
     for hit in &mut *hits {
         if hit.score.is_nan() {
