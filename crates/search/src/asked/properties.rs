@@ -1,6 +1,8 @@
 //! The parameters of a search by their full names, the URL (or form) and the JSON body together.
 use std::borrow::Cow;
+use std::cell::OnceCell;
 
+use brooklet_kernel::sort_by_key;
 use brooklet_query::Written;
 use brooklet_query::surroundings::Parameters;
 use brooklet_task::{Code, Rejection, limits};
@@ -85,7 +87,11 @@ pub(crate) struct Property {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Properties {
     pub(crate) entries: Vec<Property>,
-    /// Full names of those whose values are no texts, numbers or switches in the body.
+    /// Where they stand, in the order of their full names: a request may have thousands.
+    by_name: Vec<usize>,
+    /// The same in the order of their names as given, made when one is asked for.
+    by_given: OnceCell<Vec<usize>>,
+    /// Known names of those whose values are no texts, numbers or switches in the body.
     pub(crate) unplain: Vec<(Cow<'static, str>, Written)>,
 }
 
@@ -103,7 +109,7 @@ impl Properties {
                 let (name, value) = (full_name(&given), PropertyText::from(value));
                 // Of two values the last counts.
                 properties.unplain.retain(|(known, _)| *known != name);
-                if written != Written::Plain {
+                if written != Written::Plain && matches!(name, Cow::Borrowed(_)) {
                     properties.unplain.push((name.clone(), written));
                 }
                 properties.put(Property { name, given, value, source: Source::Body })?;
@@ -125,21 +131,48 @@ impl Properties {
     }
 
     fn put(&mut self, property: Property) -> Result<(), Rejection> {
-        let Some(known) = self.entries.iter_mut().find(|known| known.name == property.name) else {
-            self.entries.push(property);
-            return Ok(());
-        };
-        if SCOPES.contains(&&*property.name) && known.value != property.value {
+        let is_other = |known: &Property| known.value != property.value;
+        if SCOPES.contains(&&*property.name) && self.property(&property.name).is_some_and(is_other) {
             let message = format!("Conflicting values of '{}': the group to search must be named once", property.name);
             return Err(Rejection::new(Code::IllegalQuery, message));
         }
-        *known = property;
+        self.set(property);
         Ok(())
     }
 
+    /// Sets a parameter, in the place of the one that has its full name.
+    pub(crate) fn set(&mut self, property: Property) {
+        match self.place(&self.by_name, full, &property.name) {
+            Ok(place) => self.entries[place] = property,
+            Err(at) => {
+                self.by_name.insert(at, self.entries.len());
+                self.entries.push(property);
+            }
+        }
+        self.by_given.take();
+    }
+
+    /// To be called when parameters have got other full names.
+    pub(crate) fn arrange(&mut self) {
+        self.by_name = self.order(full);
+    }
+
+    /// Where the parameters stand, in the order of a name; of several of a name the first counts.
+    fn order(&self, name: fn(&Property) -> &str) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.entries.len()).collect();
+        sort_by_key(&mut places, |place| name(&self.entries[*place]));
+        places
+    }
+
+    /// Where the one with a name stands, or where it would stand in the order of those.
+    fn place(&self, order: &[usize], name: fn(&Property) -> &str, wanted: &str) -> Result<usize, usize> {
+        let at = order.partition_point(|place| name(&self.entries[*place]) < wanted);
+        order.get(at).copied().filter(|place| name(&self.entries[*place]) == wanted).ok_or(at)
+    }
+
     /// A parameter by its full name.
-    fn property(&self, name: &str) -> Option<&Property> {
-        self.entries.iter().find(|known| known.name == name)
+    pub(super) fn property(&self, name: &str) -> Option<&Property> {
+        Some(&self.entries[self.place(&self.by_name, full, name).ok()?])
     }
 
     /// The value of a parameter by its full name.
@@ -263,9 +296,14 @@ impl Properties {
 impl Parameters for Properties {
     fn get(&self, name: &str) -> Option<&str> {
         // `@name` means the parameter as it was written in the request.
-        let as_given = self.entries.iter().find(|known| known.given == name);
-        as_given.or_else(|| self.property(name)).map(|known| &*known.value)
+        let by_given = self.by_given.get_or_init(|| self.order(|known| &known.given));
+        let as_given = self.place(by_given, |known| &known.given, name).ok();
+        as_given.map(|place| &self.entries[place]).or_else(|| self.property(name)).map(|known| &*known.value)
     }
+}
+
+fn full(property: &Property) -> &str {
+    &property.name
 }
 
 /// The full name of a parameter, which is known by others too.
@@ -291,6 +329,8 @@ pub(crate) fn full_name(given: &str) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn properties(pairs: &[(&str, &str)]) -> Properties {
@@ -318,5 +358,67 @@ mod tests {
     fn a_group_named_twice_differently_is_refused() {
         let twice = [("streaming.groupname", "a"), ("streaming.groupname", "b")];
         assert!(Properties::read(twice, b"").is_err());
+    }
+
+    /// Names that mean each other in some cases, and names of the group.
+    const NAMES: [&str; 12] = [
+        "hits",
+        "Count",
+        "COUNT",
+        "a",
+        "A",
+        "input.query(q)",
+        "ranking.features.query(q)",
+        "rankfeature.query(q)",
+        "query(q)",
+        "streaming.groupname",
+        "streaming.userid",
+        "timeout",
+    ];
+
+    /// The parameters, looked through one by one.
+    fn one_by_one(pairs: &[(&str, &str, Source)]) -> Result<Vec<(String, String, String, Source)>, String> {
+        let mut kept: Vec<(String, String, String, Source)> = Vec::new();
+        for (given, value, source) in pairs {
+            let entry = (full_name(given).into_owned(), given.to_string(), value.to_string(), *source);
+            match kept.iter_mut().find(|known| known.0 == entry.0) {
+                None => kept.push(entry),
+                Some(known) if SCOPES.contains(&&*entry.0) && known.2 != entry.2 => return Err(entry.0),
+                Some(known) => *known = entry,
+            }
+        }
+        Ok(kept)
+    }
+
+    proptest! {
+        #[test]
+        fn parameters_are_those_that_are_found_one_by_one(
+            body in proptest::collection::vec((0..NAMES.len(), 0u8..4), 0..12),
+            url in proptest::collection::vec((0..NAMES.len(), 0u8..4), 0..12),
+        ) {
+            let member = |(name, value): &(usize, u8)| format!("\"{}\":\"{value}\"", NAMES[*name]);
+            let json = format!("{{{}}}", body.iter().map(member).collect::<Vec<_>>().join(","));
+            let texts = ["0", "1", "2", "3"];
+            let pairs = |given: &[(usize, u8)], source| -> Vec<_> {
+                given.iter().map(|(name, value)| (NAMES[*name], texts[usize::from(*value)], source)).collect()
+            };
+            let all = [pairs(&body, Source::Body), pairs(&url, Source::Url)].concat();
+            let read = Properties::read(all[body.len()..].iter().map(|(name, value, _)| (*name, *value)), json.as_bytes());
+            match (read, one_by_one(&all)) {
+                (Err(rejection), Err(name)) => prop_assert!(rejection.message.contains(&name)),
+                (Ok(properties), Ok(kept)) => {
+                    for name in NAMES {
+                        let full = kept.iter().find(|known| known.0 == name);
+                        prop_assert_eq!(properties.value(name), full.map(|known| &*known.2));
+                        let any = kept.iter().find(|known| known.1 == name).or(full);
+                        prop_assert_eq!(properties.get(name), any.map(|known| &*known.2));
+                    }
+                    let entries = properties.entries.into_iter();
+                    let entries = entries.map(|it| (it.name.into_owned(), it.given, it.value.to_string(), it.source));
+                    prop_assert_eq!(entries.collect::<Vec<_>>(), kept);
+                }
+                (read, kept) => prop_assert!(false, "{read:?} {kept:?}"),
+            }
+        }
     }
 }

@@ -105,10 +105,9 @@ impl Properties {
         for value in profiles.values(profile, &given) {
             let name = full_name(&value.name);
             let property = Property { name, given: value.name, value: value.text.into(), source: Source::QueryProfile };
-            match self.entries.iter_mut().find(|known| known.name == property.name) {
-                Some(known) if value.overridable && known.source != Source::QueryProfile => {}
-                Some(known) => *known = property,
-                None => self.entries.push(property),
+            let stays = |known: &Property| value.overridable && known.source != Source::QueryProfile;
+            if !self.property(&property.name).is_some_and(stays) {
+                self.set(property);
             }
         }
         self.substitute()?;
@@ -131,10 +130,13 @@ impl Properties {
     /// Other names that the profile's type has for its fields become their names; values that do not fit are refused.
     #[inline(never)]
     fn check_types(&mut self, profiles: &QueryProfiles, profile: &QueryProfile) -> Result<(), Rejection> {
-        for Property { name, given, value, .. } in &mut self.entries {
+        for Property { name, given, .. } in &mut self.entries {
             if let Some(full) = profiles.alias(profile, given) {
                 *name = Cow::Owned(full.to_owned());
             }
+        }
+        self.arrange();
+        for Property { name, given, value, .. } in &self.entries {
             let declared = names_of_types(name).into_iter().find(|name| profiles.field_type(profile, name).is_some());
             let declared = declared.as_deref().unwrap_or(name);
             let reason = match profiles.refuse(profile, declared, value, &is_native) {
