@@ -1,5 +1,6 @@
 //! Inputs that a model makes: `input.query(q)=embed(id, "text")` (Vespa's query reference, embedding). Which texts they are
 //! follows from the request and the rank profile; the host embeds them before the query is searched.
+use std::cell::LazyCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(crate) fn embeddings_wanted(
     searched: impl Fn() -> Vec<Rc<DeployedSchema>>,
 ) -> Result<Vec<EmbeddingWanted>, Rejection> {
     let profile = properties.value("ranking.profile").unwrap_or("default");
-    let mut wanted = Vec::new();
+    let (searched, mut wanted) = (LazyCell::new(searched), Vec::new());
     for (_, input, text) in properties.inputs() {
         if text.cells().is_some() {
             continue;
@@ -54,7 +55,7 @@ pub(crate) fn embeddings_wanted(
         if text.trim().is_empty() {
             continue;
         }
-        for schema in searched() {
+        for schema in searched.iter() {
             let declared = schema.profile(profile).and_then(|profile| profile.profile.input(input));
             if let Some(InputType::Tensor(target)) = declared.map(|input| &input.input_type) {
                 wanted.push(wanted_of(target, &call, text.clone()));
@@ -89,4 +90,26 @@ fn text_of(call: &EmbedCall, properties: &Properties) -> Result<String, Rejectio
 
 fn illegal(message: String) -> Rejection {
     Rejection::new(Code::IllegalQuery, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn the_searched_schemas_are_asked_for_once_where_there_are_calls() {
+        let calls = ["input.query(a)", "input.query(b)"].map(|name| (name, "embed(e, \"a text\")"));
+        for (given, expected) in [(&calls[..], 1), (&[("input.query(a)", "1")], 0)] {
+            let asked = Cell::new(0);
+            let properties = Properties::read(given.iter().copied(), b"").unwrap();
+            let searched = || {
+                asked.set(asked.get() + 1);
+                Vec::new()
+            };
+            assert!(embeddings_wanted(&properties, searched).unwrap().is_empty());
+            assert_eq!(asked.get(), expected);
+        }
+    }
 }
