@@ -68,14 +68,14 @@ interface Setting {
 async function setting(
   answer: Parameters<typeof chatServer>[0],
   searcher = "",
-  reranker: Partial<Pick<GatewayOptions, "reranker">> = {},
+  options: Partial<Pick<GatewayOptions, "reranker" | "onAnswered">> = {},
 ): Promise<Setting> {
   const server = await chatServer(answer);
   const cluster = openCluster({ models: { embedders: [new HashEmbedder("e")] } });
   onTestFinished(() => cluster.close());
   const files = ["services.xml", services(server.url, searcher), "schemas/mail.sd", SCHEMA];
   await cluster.deploy(files.reduce((writer, text) => writer.text(text), new Writer().varint(2)).finish());
-  const gateway = createGateway({ cluster, secret, ...reranker });
+  const gateway = createGateway({ cluster, secret, ...options });
   for (const [group, mails] of Object.entries({
     alice: MAILS,
     mallory: [{ subject: "Invoice", content: "SECRET", size: "1" }],
@@ -331,6 +331,39 @@ describe("a chain with hits and a model", () => {
     };
     expect(await ask(it, { ...QUERY, "llm.stream": "false", format: "json" })).toMatchObject(failed);
     expect(await ask(it, { ...QUERY, "llm.stream": "false" })).toMatchObject(failed);
+  });
+
+  test.each<[string, Parameters<typeof chatServer>[0], string]>([
+    ["answers nonsense", (_, response) => void response.end("<html>"), "UNAVAILABLE"],
+    ["answers nothing", (_, response) => void response.end(), "UNAVAILABLE"],
+    ["is busy", (_, response) => void response.writeHead(429, { "retry-after": "60" }).end(), "OVERLOADED"],
+    ["says nothing within the time of the query", () => undefined, "TIMED_OUT"],
+  ])("of a model that %s is told as what it is, with Vespa's status", async (_, answer, code) => {
+    const it = await setting(answer);
+    const one = { ...QUERY, "llm.stream": "false", format: "json", timeout: "400ms" };
+    const { status, text } = await ask(it, one);
+    expect([status, JSON.parse(text)]).toEqual([
+      500,
+      expect.objectContaining({
+        code,
+        outcome: "not_applied",
+        root: expect.objectContaining({ errors: [expect.objectContaining({ code: 5, name: code })] }),
+      }),
+    ]);
+    // Of a stream it is an event.
+    const { text: events } = await ask(it, { ...QUERY, timeout: "400ms" });
+    expect(events).toMatch(
+      /^event: error\ndata: \{"code":400,"summary":"Error in LLM text generation",.*\}\n\nevent: end\n$/,
+    );
+    await expect.poll(() => it.server.open.size).toBe(0);
+  });
+
+  test("of a JSON schema that is none is the caller's", async () => {
+    const failed: unknown[] = [];
+    const it = await setting(says("never"), "", { onAnswered: ({ failure }) => failed.push(failure) });
+    const { text } = await ask(it, { ...QUERY, "llm.json_schema": "{", format: "json" });
+    expect(JSON.parse(text)).toMatchObject({ code: "INVALID_QUERY_PARAMETER" });
+    expect(failed.at(-1)).toBe("caller");
   });
 
   test("asks no other group's documents, whatever it is asked", async () => {

@@ -159,6 +159,20 @@ describe("a field generator", () => {
     expect(await found(it, { yql: "select title from note where true" })).toEqual([]);
   });
 
+  test.each([
+    ["nonsense", "<html>"],
+    ["nothing", ""],
+    ["no choice", '{"choices":[]}'],
+  ])("fails the operation when the model answers %s, as one that is not there", async (_, answer) => {
+    const it = await setting((_asked, response) => void response.end(answer));
+    const said = await send(it, "POST", { title: "one", body: "b" });
+    expect([said.status, JSON.parse(said.text)]).toEqual([
+      503,
+      expect.objectContaining({ code: "UNAVAILABLE", outcome: "not_applied" }),
+    ]);
+    expect(await found(it, { yql: "select title from note where true" })).toEqual([]);
+  });
+
   test("fails the operation when the model answers too late, and lets go of it", async () => {
     const it = await setting(() => undefined);
     expect(await send(it, "POST", { title: "one", body: "b" }, "?timeout=300ms")).toMatchObject({ status: 504 });

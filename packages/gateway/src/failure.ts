@@ -28,7 +28,7 @@ export function endsHere(error: unknown, hasMoved: boolean): boolean {
 }
 
 /** What is refused with 500, as Vespa does, although it is what was asked for that is wrong. */
-const CALLERS: ReadonlySet<string> = new Set(["NULL_QUERY", "ERROR_IN_REPLY"]);
+const CALLERS: ReadonlySet<string> = new Set(["NULL_QUERY", "ERROR_IN_REPLY", "INVALID_QUERY_PARAMETER"]);
 
 /**
  * Whether a failure is the operator's matter. A group that has as much as it may have gets what a full device gets: of the device there

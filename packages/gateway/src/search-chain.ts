@@ -5,10 +5,11 @@
 import type { ChatEndpoint } from "@brooklet/answers";
 import { configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers/application-models";
 import type { LanguageModelConfig, QueryHandle, SearchChainConfig, SearchRequest } from "@brooklet/partition";
-import { type Calls, ServiceError } from "@brooklet/wire";
+import { type Calls, type ErrorCode, ServiceError } from "@brooklet/wire";
 import type { Call } from "./call.ts";
 import { demandApplication, type GatewayContext } from "./context.ts";
 import { echo } from "./echo.ts";
+import { isTimeSpan, timeSpanMs } from "./parameters.ts";
 
 const FORMAT = "presentation.format";
 
@@ -92,7 +93,7 @@ export function generationParameters(
     includeStats: isTraced,
     hasContext: said("context")?.toLowerCase() !== "skip",
     fields: fields === undefined ? undefined : new Set(fields),
-    ...modelOf(settings, said, { prefix, call, context }),
+    ...modelOf(settings, said, { prefix, call, context, timeout: asked.parameter("timeout") ?? "" }),
     source: settings.get("providerId") ?? "",
   };
 }
@@ -119,8 +120,7 @@ function invalid(name: string, value: string, what: string): ServiceError {
   return new ServiceError("INVALID_QUERY_PARAMETER", `'${echo(name)}' must be ${what}, not '${echo(value)}'`);
 }
 
-interface ModelChoice {
-  readonly prefix: string;
+interface ModelChoice extends Record<"prefix" | "timeout", string> {
   readonly call: Call;
   readonly context: GatewayContext;
 }
@@ -129,9 +129,8 @@ interface ModelChoice {
 function modelOf(
   settings: Settings,
   said: (name: string) => string | undefined,
-  choice: ModelChoice,
+  { prefix, call, context, timeout }: ModelChoice,
 ): Pick<GenerationParameters, "model" | "calls"> {
-  const { prefix, call, context } = choice;
   const application = demandApplication(context.cluster);
   const { languageModels = [] } = application;
   const provider = settings.get("providerId") ?? "";
@@ -150,7 +149,8 @@ function modelOf(
     model: String(model ?? component.model),
     parameters,
     timeoutMs: context.limits.generationTimeoutMs,
-    idleTimeoutMs: context.limits.generationIdleMs,
+    // A query that says how long it may take waits no longer for a word.
+    idleTimeoutMs: Math.min(context.limits.generationIdleMs, isTimeSpan(timeout) ? timeSpanMs(timeout) : Infinity),
     ...(apiKey === undefined ? {} : { apiKey }),
   };
   return { model: endpoint, calls: context.models.ofLanguageModel(config.id, application) };
@@ -187,14 +187,14 @@ function responseFormat(text: string): unknown {
   try {
     return structuredOutput(JSON.parse(text) as unknown);
   } catch {
-    throw generationFailed(`Failed to parse JSON schema:\n${echo(text)}`);
+    throw generationFailed("INVALID_QUERY_PARAMETER", `Failed to parse JSON schema:\n${echo(text)}`);
   }
 }
 
 /** Vespa's number for what went wrong in a chain, and had no better one. */
 const UNSPECIFIED = 5;
 
-/** A generation that failed as a whole. */
-export function generationFailed(reason: string, cause?: unknown): ServiceError {
-  return new ServiceError("INTERNAL", `Failed: ${reason}`, { number: UNSPECIFIED, status: 500, cause });
+/** A generation that failed as a whole: whatever did, Vespa's status and number are these. */
+export function generationFailed(code: ErrorCode, reason: string, cause?: unknown): ServiceError {
+  return new ServiceError(code, `Failed: ${reason}`, { number: UNSPECIFIED, status: 500, cause });
 }

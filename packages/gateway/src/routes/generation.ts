@@ -143,7 +143,7 @@ async function wholeReply(running: Running): Promise<Reply> {
 }
 
 function failureOf(error: unknown): ServiceError {
-  if (ChatError.is(error)) return generationFailed(error.message, error);
+  if (ChatError.is(error)) return generationFailed(codeOfFailure(error), error.message, error);
   throw error;
 }
 

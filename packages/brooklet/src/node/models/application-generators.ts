@@ -138,10 +138,10 @@ function responseFormat(jsonSchema: string): unknown {
   }
 }
 
-/** A document is not stored without what is generated for it, so the failure is that of its operation. */
+/** A document is not stored without what is generated for it, so the failure is that of its operation. What a model refuses it refuses again. */
 function operationFailure(error: ChatError): ServiceError {
-  const { message, failure } = error;
-  if (failure === "overloaded") return new ServiceError("OVERLOADED", message, { cause: error });
-  if (failure === "timed out") return new ServiceError("TIMED_OUT", message, { cause: error });
-  return new ServiceError("INTERNAL", message, { cause: error });
+  const { message, failure, status } = error;
+  const otherwise = failure === "refused" && status < 500 ? "INTERNAL" : "UNAVAILABLE";
+  const code = failure === "overloaded" ? "OVERLOADED" : failure === "timed out" ? "TIMED_OUT" : otherwise;
+  return new ServiceError(code, message, { cause: error });
 }
