@@ -48,6 +48,8 @@ export interface Gateway {
   take(call: Call & Required<Pick<Call, "send">>): void;
   /** What a request that there is no room for is refused with, by its head alone; nothing: it has to be looked at. */
   refusal(head: CallHead): WholeReply | undefined;
+  /** Counts an answer to what did not become a call: a parser before this one refused it. */
+  count(status: number): void;
   /** Answers a request of this process. The URL is taken as it stands, as by `fetch`, and no class of the Web is made for it. */
   answer(url: string, request: LocalRequest): Promise<LocalAnswer>;
 }
@@ -73,6 +75,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
     refusal: (head) => refusedAtOnce(head, house),
+    count: (status) => house.surroundings.counters.count("other", status),
     respond: async (request, rawTarget, keeper) => {
       const call = callFromRequest(request, rawTarget, keeper);
       if (house.access.asksPlatform) return app.fetch(request, { call });

@@ -230,6 +230,32 @@ describe("limits of HTTP/1.1", () => {
     expect([statusOf(answers[0]), answers[1]]).toEqual([408, ""]);
   });
 
+  test("what is refused before it becomes a request is counted", async () => {
+    const {
+      port,
+      server: { gateway },
+    } = await start({ connectionLimits: { headersTimeoutMs: 200 } });
+    const counted = async (): Promise<number> => {
+      const text = await (await gateway.fetch("http://localhost/metrics")).text();
+      return Number(/requests_total\{kind="other",status="4xx"\} (\d+)/.exec(text)?.[1] ?? 0);
+    };
+    expect(await counted()).toBe(0);
+    const refused: readonly (readonly [status: number, parts: readonly string[]])[] = [
+      [431, [head(`GET ${PATH}`, `x: ${"y".repeat(300 << 10)}`)]],
+      [408, ["GET / HT"]],
+      [400, ["GET / HTTP/1.1\r\nHost: localhost\r\n: nameless\r\n\r\n"]],
+      [400, ["GET / HTTP/1.1\r\n\r\n"]],
+      [417, [head(`POST ${PATH}`, "Expect: 200-ok", "Content-Length: 1")]],
+    ];
+    for (const [index, [status, parts]] of refused.entries()) {
+      expect(statusOf(await converse(port, parts))).toBe(status);
+      expect(await counted()).toBe(index + 1);
+    }
+    // Who says nothing is told nothing.
+    expect(await converse(port, [])).toBe("");
+    expect(await counted()).toBe(refused.length);
+  });
+
   test("H17 a client that does not read its answer loses the connection", async () => {
     // One connection at a time: another is served when the first is gone.
     const limits = { sendTimeoutMs: 2_000, sendBytesPerSecond: 64 << 20, connectionsOfAddress: 1 };

@@ -26,7 +26,7 @@ export interface EarlyRefusalOptions {
 }
 
 /** What Node notes of a socket on which an answer is under way. */
-interface Answering {
+export interface Answering {
   readonly _httpMessage?: http.ServerResponse | null;
 }
 

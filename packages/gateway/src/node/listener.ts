@@ -10,10 +10,11 @@ import { performance } from "node:perf_hooks";
 import type { Duplex } from "node:stream";
 import { clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from "node:timers";
 import { ServiceError } from "@brooklet/wire";
+import type { WholeReply } from "../call.ts";
 import { echo } from "../echo.ts";
 import { plainFailure } from "../failure.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
-import { type Refuse, refuseEarly } from "./early-refusal.ts";
+import { type Answering, type Refuse, refuseEarly } from "./early-refusal.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { NodeCall, Surroundings } from "./node-call.ts";
@@ -34,7 +35,9 @@ export interface CallHandler {
   /** Answers one. */
   readonly take: (call: NodeCall) => void;
   /** What one is refused with before it is read. */
-  readonly refuse: Refuse;
+  readonly refusal: Refuse;
+  /** Counts the answer to one that does not come to it. */
+  readonly count: (status: number) => void;
 }
 
 /** The first bytes of HTTP/2; no method of HTTP/1.1 begins like them. */
@@ -54,11 +57,6 @@ const STREAM_WINDOW_BYTES = 1 << 20;
 const CONNECTION_WINDOW_BYTES = 4 << 20;
 const SESSION_MEMORY_MIB = 16;
 const NO_HOST = new ServiceError("BAD_REQUEST", "The request has no Host header");
-
-/** What Node notes of a socket on which an answer is under way. */
-interface Answering {
-  readonly _httpMessage: http.ServerResponse | null;
-}
 
 /** What the listener must know of the gateway's limits. */
 export interface HeaderLimits {
@@ -94,7 +92,7 @@ export class Listener implements Surroundings {
     this.sendClock = new SendClock(limits);
     this.receiveClock = new ReceiveClock(limits);
     this.#handler = {
-      refuse: handler.refuse,
+      ...handler,
       take: (call) => {
         this.#askedMs = call.arrivedMs;
         handler.take(call);
@@ -178,7 +176,8 @@ export class Listener implements Surroundings {
       // The last that the connection may carry: Node says `close` to it, and goes on reading.
       if ("maxRequestsOnConnectionReached" in outgoing && outgoing.maxRequestsOnConnectionReached === true)
         outgoing.shouldKeepAlive = false;
-      if (incoming.headers.host === undefined && incoming.httpVersion === "1.1") refuse(outgoing, NO_HOST);
+      if (incoming.headers.host === undefined && incoming.httpVersion === "1.1")
+        refuse(outgoing, this.#refusal(NO_HOST));
       else this.#inTurn(incoming.socket, outgoing, () => this.#handler.take(new Http1Call(incoming, outgoing, this)));
     };
     const server = http.createServer(
@@ -201,7 +200,7 @@ export class Listener implements Surroundings {
     // `100 Continue` is said when the body is wanted: not at all to a request that is refused before.
     server.on("checkContinue", onRequest);
     server.on("checkExpectation", (incoming: http.IncomingMessage, outgoing: http.ServerResponse) =>
-      refuse(outgoing, expectationFailed(incoming.headers.expect)),
+      refuse(outgoing, this.#refusal(expectationFailed(incoming.headers.expect))),
     );
     server.on("clientError", (error, socket: Duplex) => this.#refused(server, error, socket));
     const [serveHttp1] = server.listeners("connection") as ((this: http.Server, socket: Socket) => void)[];
@@ -215,7 +214,7 @@ export class Listener implements Surroundings {
       this.#tellApart(socket, () => {
         serveHttp1?.call(server, socket);
         refuseEarly(socket, {
-          refuse: this.#handler.refuse,
+          refuse: this.#handler.refusal,
           requestsOfConnection: limits.requestsOfConnection,
           isDraining: () => this.draining,
         });
@@ -269,7 +268,7 @@ export class Listener implements Surroundings {
     const giveUp = setTimeout(() => {
       forget();
       if (first.length === 0 || !mayBeRequestLine(first)) socket.destroy();
-      else answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+      else this.#answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
     }, this.limits.headersTimeoutMs);
     const forget = (): void => {
       clearTimeout(giveUp);
@@ -278,9 +277,7 @@ export class Listener implements Surroundings {
       socket.off("close", forget);
       socket.off("end", onEnd);
     };
-    const onEnd = (): void => {
-      socket.destroy();
-    };
+    const onEnd = (): void => void socket.destroy();
     const onData = (chunk: Buffer): void => {
       first = first.length === 0 ? chunk : Buffer.concat([first, chunk]);
       const compared = Math.min(first.length, PREFACE.length);
@@ -311,13 +308,13 @@ export class Listener implements Surroundings {
     // Once: what is refused again is not refused for that.
     const request = socket.destroyed ? undefined : refusedRequest(error, this.#lines.get(socket)?.bytes);
     if (request === undefined || !(socket instanceof Socket)) {
-      answerClientError(error, socket);
+      this.#answerClientError(error, socket);
       return;
     }
     const replayed = new ReplayedConnection(socket, request, this.#headBytes);
     // Requests before it on the connection are answered first.
     const begin = (): void => {
-      const before = (socket as Partial<Answering>)._httpMessage;
+      const before = (socket as Answering)._httpMessage;
       if (before != null) before.once("close", () => setImmediate(begin));
       else if (!socket.destroyed) {
         socket.setTimeout(0);
@@ -347,14 +344,30 @@ export class Listener implements Surroundings {
     session.on("stream", (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
       const call = new Http2Call({ stream, headers, rawHeaders }, this, onReset);
       if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler.take(call);
-      else call.send(plainFailure(expectationFailed(headers.expect)));
+      else call.send(this.#refusal(expectationFailed(headers.expect)));
     });
+  }
+
+  /** What a request is answered that nobody looks at, in the shape of all our errors. */
+  #refusal(failure: ServiceError): WholeReply {
+    const reply = plainFailure(failure);
+    this.#handler.count(reply.status);
+    return reply;
+  }
+
+  /** Answers what Node's parser refuses, and closes. */
+  #answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+    if (!socket.writable || error.code === "ECONNRESET") socket.destroy();
+    else {
+      const { status, headers, body } = this.#refusal(failureOfClient(error));
+      const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ""}\r\ncontent-type: ${headers["content-type"]}`;
+      socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+    }
   }
 }
 
-/** Answers a request that nobody looks at, in the shape of all our errors: nor is its body read, so that it is the last. */
-function refuse(outgoing: http.ServerResponse, failure: ServiceError): void {
-  const { status, headers, body } = plainFailure(failure);
+/** Answers a request whose body is not read, so that it is the last. */
+function refuse(outgoing: http.ServerResponse, { status, headers, body }: WholeReply): void {
   const length = { "content-length": Buffer.byteLength(body) };
   outgoing.writeHead(status, { ...headers, ...length, connection: "close" }).end(body);
 }
@@ -379,24 +392,11 @@ function farewell(session: http2.ServerHttp2Session): void {
   if (!session.destroyed) session.goaway(http2.constants.NGHTTP2_NO_ERROR, ANY_STREAM);
 }
 
-/** Answers what Node's parser refuses, in the shape of all our errors, and closes. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === "ECONNRESET") {
-    socket.destroy();
-    return;
-  }
-  const failure =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? new ServiceError("HEADERS_TOO_LARGE", "The headers are larger than limit L-head")
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? new ServiceError("REQUEST_TIMEOUT", "The request was not complete in time (limit L-slow)")
-        : new ServiceError("BAD_REQUEST", "The request is not valid HTTP");
-  const { status, headers, body } = plainFailure(failure);
-  const lines = [
-    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ""}`,
-    `content-type: ${headers["content-type"]}`,
-    `content-length: ${Buffer.byteLength(body)}`,
-    "connection: close",
-  ];
-  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+/** What Node's parser refuses a request for. */
+function failureOfClient({ code }: NodeJS.ErrnoException): ServiceError {
+  if (code === "HPE_HEADER_OVERFLOW")
+    return new ServiceError("HEADERS_TOO_LARGE", "The headers are larger than limit L-head");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return new ServiceError("REQUEST_TIMEOUT", "The request was not complete in time (limit L-slow)");
+  return new ServiceError("BAD_REQUEST", "The request is not valid HTTP");
 }

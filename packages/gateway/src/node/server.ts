@@ -71,10 +71,9 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
     containerPort: () => containerPort,
     operation: () => ({ isDraining: main?.draining === true, lagSeconds: lag.percentile(LAG_PERCENTILE) / 1e9 }),
   });
-  const handler = handlerOf(gateway);
-  main = listenerOf(handler, options);
+  main = listenerOf(gateway, options);
   containerPort = await listen(main, host, options.port);
-  const config = options.configPort === undefined ? undefined : listenerOf(handler, options);
+  const config = options.configPort === undefined ? undefined : listenerOf(gateway, options);
   let configPort: number | undefined;
   try {
     configPort = config && (await listen(config, host, options.configPort ?? 0));
@@ -126,11 +125,6 @@ function listenerOf(handler: CallHandler, options: ServerOptions): Listener {
 export function isLoopback(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");
-}
-
-function handlerOf(gateway: Gateway): CallHandler {
-  // The call sends its answer itself.
-  return { take: (call) => gateway.take(call), refuse: (head) => gateway.refusal(head) };
 }
 
 async function listen(listener: Listener, host: string, port: number): Promise<number> {
