@@ -15,7 +15,8 @@ pub const JSON_NUMBER: usize = 64;
 pub const JSON_STRING: usize = 4 << 20;
 /// Bytes of one stored document (L-doc).
 pub const DOCUMENT_BYTES: usize = 4 << 20;
-/// Bytes of one operation of a feed, as JSON.
+/// Bytes of one operation of a feed, as JSON. It is twice those of a body (L-body), so that what was exported can be fed again: the values of as
+/// many cells of bfloat16 as a document may have are 12.5 MiB.
 pub const OPERATION_BYTES: usize = 16 << 20;
 /// Fields of a document (L-fields).
 pub const FIELDS: usize = 512;
@@ -55,11 +56,11 @@ pub const GROUPING_LEVELS: usize = 8;
 pub const GROUPS: usize = 10_000;
 /// Memory the groups of one request may take while they are made, bytes.
 pub const GROUPS_BYTES: usize = 48 << 20;
-/// Bytes of a selection (L-sel).
+/// Bytes of a selection, and of what the path of a visit adds to it: messages quote both as one text, and count in it (L-sel).
 pub const SELECTION_BYTES: usize = 16 << 10;
-/// Nesting of a selection (L-sel).
+/// Nesting of a selection, the parentheses around what the path of a visit adds to included (L-sel).
 pub const SELECTION_DEPTH: usize = 100;
-/// Bytes of a regular expression (L-regex).
+/// Bytes of a regular expression, in which 50 groups may stand inside of each other (L-regex).
 pub const PATTERN_BYTES: usize = 1_000;
 /// Steps of the regular expressions of a selection that are looked at for one document, and of a filter of a grouping for
 /// one value: some tenths of a second.

@@ -12,7 +12,7 @@ use std::fmt::{Display, Formatter};
 use std::rc::Rc;
 
 pub use cut::OutOfWork;
-use program::Program;
+use program::{NESTING, Program};
 use search::Progress;
 
 /// A compiled expression.
@@ -48,11 +48,25 @@ impl Pattern {
     /// # Errors
     /// If it is not one, or too large.
     pub fn new(pattern: &str, cased: bool) -> Result<Pattern, PatternFault> {
+        Pattern::compile(pattern, cased, NESTING)
+    }
+
+    /// Compiles an expression that must match the whole of a value.
+    ///
+    /// # Errors
+    /// If it is not one, or too large.
+    pub fn whole(pattern: &str, cased: bool) -> Result<Pattern, PatternFault> {
+        // By itself for the place of a fault, and for what it has of its own.
+        Pattern::new(pattern, cased)?;
+        Pattern::compile(&format!(r"\A(?:{pattern})\z"), cased, NESTING + 1)
+    }
+
+    fn compile(pattern: &str, cased: bool, nesting: u32) -> Result<Pattern, PatternFault> {
         let lowers = !cased && !pattern.is_ascii();
         // Lowering keeps the number of characters: places are told in them.
         let written = if lowers { lowered(pattern) } else { pattern.to_owned() };
         let (text, origins) = unquote(&written);
-        let program = Program::new(&text, cased).map_err(|fault| {
+        let program = Program::new(&text, cased, nesting).map_err(|fault| {
             let character = |at: usize| origins.get(text[..at].chars().count()).copied();
             let at = fault.at.map(|at| character(at).unwrap_or_else(|| pattern.chars().count()));
             PatternFault { reason: fault.reason, at }
@@ -290,6 +304,30 @@ mod tests {
         }
     }
 
+    /// L-regex at its limit and beyond: plain groups, and the most that a group can be for the parser.
+    #[test]
+    fn groups_nest_to_a_limit() {
+        for [open, close] in [["(", ")"], ["(?:", ")"], ["(?i:", ")"], ["(b|a", ")*?"], ["x(^|a", ")?"]] {
+            let nested = |levels: usize| format!("{}a{}", open.repeat(levels), close.repeat(levels));
+            for (levels, is_allowed) in [(49, true), (50, true), (51, false), (330, false)] {
+                for compiled in [Pattern::new(&nested(levels), true), Pattern::whole(&nested(levels), false)] {
+                    assert_eq!(compiled.is_ok(), is_allowed, "{levels} of {open}: {:?}", compiled.err());
+                }
+            }
+        }
+        let side_by_side = "(a)".repeat(300);
+        assert!(Pattern::new(&side_by_side, true).is_ok(), "what stands beside another is not inside of it");
+        let message = Pattern::new(&format!("é{}", "(".repeat(51) + &")".repeat(51)), true).unwrap_err().to_string();
+        assert_eq!(message, "groups nest more than 50 levels deep, at character 52");
+    }
+
+    #[test]
+    fn a_whole_value_is_matched() {
+        let finds = |pattern: &str, value: &str| is_in(Pattern::whole(pattern, true).unwrap(), value);
+        assert!(finds("a|bc", "a") && finds("a|bc", "bc") && !finds("a|bc", "ab") && !finds("a", "ba"));
+        assert_eq!(Pattern::whole("ab)", true).unwrap_err().at, Some(2));
+    }
+
     const PARTS: [&str; 41] = [
         "a",
         "b",
@@ -347,7 +385,7 @@ mod tests {
                 (0..=random.below(7)).map(|_| PARTS[random.below(PARTS.len() as u64) as usize]).collect();
             let cased = random.below(2) == 0;
             let theirs = regex_lite::RegexBuilder::new(&pattern).case_insensitive(!cased).build();
-            let ours = Program::new(&pattern, cased);
+            let ours = Program::new(&pattern, cased, NESTING);
             assert_eq!(ours.is_ok(), theirs.is_ok(), "{pattern}: {:?}, {:?}", ours.err(), theirs.err());
             let (Ok(ours), Ok(theirs)) = (ours, theirs) else {
                 refused += 1;

@@ -33,9 +33,7 @@ impl Binder<'_> {
             let message = format!("A pattern of a filter is longer than {} bytes", limits::PATTERN_BYTES);
             return Err(self.refuse(of, Code::BadRequest, message));
         }
-        // It must match the whole text; by itself it is compiled for the place of a fault.
-        let compiled = Pattern::new(pattern, true).and_then(|_| Pattern::new(&format!(r"\A(?:{pattern})\z"), true));
-        compiled.map_err(|fault| {
+        Pattern::whole(pattern, true).map_err(|fault| {
             let message = format!("Invalid regex pattern: {} ({fault})", Rejection::quote(pattern));
             self.refuse(of, Code::BadRequest, message)
         })

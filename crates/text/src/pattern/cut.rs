@@ -103,10 +103,12 @@ pub(super) fn pieces<'t>(program: &Program, text: &'t str, work: &mut usize) -> 
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::program::NESTING;
     use super::*;
 
     fn cut(pattern: &str, text: &str) -> Vec<String> {
-        let program = Program::new(pattern, true).unwrap_or_else(|fault| panic!("{pattern}: {}", fault.reason));
+        let program =
+            Program::new(pattern, true, NESTING).unwrap_or_else(|fault| panic!("{pattern}: {}", fault.reason));
         let mut work = 1 << 20;
         pieces(&program, text, &mut work).unwrap().into_iter().map(str::to_owned).collect()
     }
@@ -132,14 +134,14 @@ mod tests {
 
     #[test]
     fn what_is_too_dear_is_told() {
-        let program = Program::new("(a|b)*c", true).ok().unwrap();
+        let program = Program::new("(a|b)*c", true, NESTING).ok().unwrap();
         assert_eq!(pieces(&program, &"ab".repeat(100), &mut 50), Err(OutOfWork));
     }
 
     proptest! {
         #[test]
         fn pieces_are_those_of_another_engine(pattern in "[ab,(|]{0,3}[ab][*+?]{0,2}[ab.]?", text in "[abñ,]{0,12}") {
-            let (Ok(ours), Ok(theirs)) = (Program::new(&pattern, true), regex_lite::Regex::new(&pattern)) else {
+            let (Ok(ours), Ok(theirs)) = (Program::new(&pattern, true, NESTING), regex_lite::Regex::new(&pattern)) else {
                 return Ok(());
             };
             // Each place is looked for where the one before it ended, as Java does: `find_iter` of the other engine leaves out

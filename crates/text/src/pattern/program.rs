@@ -13,8 +13,10 @@ use super::class::Class;
 const STEPS_MAX: usize = 6_000;
 /// Parts that are looked at while repetitions are written out: those that make no step cost time as well.
 const PARTS_MAX: usize = 4 * STEPS_MAX;
-/// Parts of an expression inside of parts: a group with something before it is two.
-const NESTING: u32 = 120;
+/// Groups of an expression inside of groups (L-regex).
+pub(super) const NESTING: u32 = 50;
+/// What a group is at most in the parser's count: alternatives, of which one is several parts, of which one is repeated.
+const PARTS_OF_GROUP: u32 = 4;
 
 /// What is done at a place of a value.
 #[derive(Clone, Copy, Debug)]
@@ -100,12 +102,12 @@ impl Fault {
 }
 
 impl Program {
-    /// Compiles an expression. If no letters are told apart by case, those of ASCII.
+    /// Compiles an expression with so many groups inside of groups at most. If no letters are told apart by case, those of ASCII.
     #[inline(never)]
-    pub(super) fn new(pattern: &str, cased: bool) -> Result<Program, Fault> {
-        let parsed = parse::ParserBuilder::new().nest_limit(NESTING).build().parse(pattern);
+    pub(super) fn new(pattern: &str, cased: bool, nesting: u32) -> Result<Program, Fault> {
+        let parsed = parse::ParserBuilder::new().nest_limit(PARTS_OF_GROUP * (nesting + 1)).build().parse(pattern);
         let ast = parsed.map_err(|error| Fault::at(error.span(), error.kind().to_string()))?;
-        let mut reader = Reader { folds: !cased, ..Reader::default() };
+        let mut reader = Reader { folds: !cased, nesting, ..Reader::default() };
         let node = reader.node(&ast)?;
         let mut writer = Writer { steps: vec![Instruction::Match], parts: 0 };
         let too_large = |TooLarge| Fault { reason: "it is too large when compiled".to_owned(), at: None };
@@ -135,6 +137,8 @@ enum Node {
 /// Makes nodes of what was parsed.
 #[derive(Default)]
 struct Reader {
+    /// How many groups may still stand inside of this one.
+    nesting: u32,
     folds: bool,
     lines: bool,
     dot_is_any: bool,
@@ -186,10 +190,13 @@ impl Reader {
                 Node::Repeat { of: Box::new(self.node(&repetition.ast)?), least, most, greedy: repetition.greedy }
             }
             Ast::Group(group) => {
+                let deep = || Fault::at(&group.span, format!("groups nest more than {NESTING} levels deep"));
+                self.nesting = self.nesting.checked_sub(1).ok_or_else(deep)?;
                 let outside = (self.folds, self.lines, self.dot_is_any);
                 group.flags().map_or(Ok(()), |flags| self.set(flags))?;
                 let node = self.node(&group.ast)?;
                 (self.folds, self.lines, self.dot_is_any) = outside;
+                self.nesting += 1;
                 node
             }
             Ast::Alternation(of) => Node::Any(self.nodes(&of.asts)?),
