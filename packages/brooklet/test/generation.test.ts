@@ -68,7 +68,7 @@ interface Setting {
 async function setting(
   answer: Parameters<typeof chatServer>[0],
   searcher = "",
-  options: Partial<Pick<GatewayOptions, "reranker" | "onAnswered">> = {},
+  options: Partial<Pick<GatewayOptions, "reranker" | "onAnswered" | "limits">> = {},
 ): Promise<Setting> {
   const server = await chatServer(answer);
   const cluster = openCluster({ models: { embedders: [new HashEmbedder("e")] } });
@@ -528,6 +528,14 @@ describe("POST /brooklet/v1/retrieve", () => {
     expect(reranked.json.passages[0]?.score).toBe(5);
     expect(seen).toEqual(["invoice due", 2]);
     expect((await post(it, { ...asked, rerank: true, rerankCount: 0 })).status).toBe(400);
+    // One that never says anything, and does not look at its signal, keeps nobody's place.
+    const silent = await setting(says("never"), "", {
+      reranker: () => new Promise(() => undefined),
+      limits: { searchTimeoutMs: 300 },
+    });
+    const late = await post(silent, { ...asked, rerank: true });
+    expect(late.status).toBe(504);
+    expect(late.json.root?.errors?.[0]?.message).toBe("The reranker said nothing within 300 ms (limit L-time)");
     const failing = await setting(says("never"), "", { reranker: rerankEndpoint({ url: "http://127.0.0.1:1/" }) });
     const failed = await post(failing, { ...asked, rerank: true });
     expect([failed.status, failed.json.root.errors[0].message]).toEqual([

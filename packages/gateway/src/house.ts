@@ -119,7 +119,7 @@ export function houseOf(options: GatewayOptions): House {
     generations: new Admission(limits.generations),
     secret: options.secret ?? (() => undefined),
     fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
-    models: new AskedModels(options.reranker),
+    models: new AskedModels(options.reranker, limits.searchTimeoutMs),
     counters: new RequestCounters(options.onAnswered),
     slowSearches: new SlowSearches(limits, options.cluster.secret),
     stageTimes: options.stageTimes ?? new Map(),

@@ -2,7 +2,7 @@
 import type { Reranker } from "@brooklet/answers";
 import { ChatError } from "@brooklet/answers/search";
 import type { Cluster, DeployReport, ModelState } from "@brooklet/partition";
-import { Calls, type ErrorCode, ServiceError } from "@brooklet/wire";
+import { Calls, type ErrorCode, pause, ServiceError } from "@brooklet/wire";
 
 /** The models. */
 export class AskedModels {
@@ -12,8 +12,8 @@ export class AskedModels {
   /** Those of language models, by their component ids: another deployment begins anew. */
   readonly #ofLanguageModels: WeakMap<DeployReport, Map<string, Calls>> = new WeakMap();
 
-  constructor(reranker: Reranker | undefined) {
-    this.reranker = reranker && this.#counted(reranker);
+  constructor(reranker: Reranker | undefined, timeoutMs: number) {
+    this.reranker = reranker && this.#counted(reranker, timeoutMs);
   }
 
   /** The calls of a language model of the application. */
@@ -36,12 +36,17 @@ export class AskedModels {
     ];
   }
 
-  #counted(reranker: Reranker): Reranker {
-    return (question, passages, signal) =>
-      this.#ofReranker.around(
-        { purpose: "query", items: passages.length, signal, codeOf: codeOfFailure },
-        async () => await reranker(question, passages, signal),
-      );
+  /** A reranker may be any function: it is waited for until its time is over or the caller goes, whatever it does with its signal. */
+  #counted(reranker: Reranker, timeoutMs: number): Reranker {
+    const silent = new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms (limit L-time)`);
+    return async (question, passages, signal) => {
+      const over = new AbortController();
+      const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
+      const outline = { purpose: "query", items: passages.length, signal, codeOf: codeOfFailure } as const;
+      const late = (): Promise<never> => pause(timeoutMs, either).then(() => Promise.reject(silent));
+      const said = async () => await Promise.race([reranker(question, passages, either), late()]);
+      return await this.#ofReranker.around(outline, said).finally(() => over.abort());
+    };
   }
 }
 

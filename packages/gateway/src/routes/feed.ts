@@ -5,7 +5,7 @@
  * answers is read no further.
  */
 import type { FedOperation, FeedOptions } from "@brooklet/partition";
-import { causeOf, ServiceError } from "@brooklet/wire";
+import { causeOf, pause, ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import {
@@ -142,17 +142,13 @@ async function* unlessHeldUp(input: AsyncIterable<Uint8Array>, feeds: Admission)
   }
 }
 
+const nothing = (): undefined => undefined;
+
 /** What comes of work; nothing: it takes longer. */
 async function inTime<Result>(work: Promise<Result>, milliseconds: number): Promise<Result | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), milliseconds);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const over = new AbortController();
+  const late = pause(milliseconds, over.signal).then(nothing, nothing);
+  return await Promise.race([work, late]).finally(() => over.abort());
 }
 
 /** The outcomes of a feed. What is refused of it is told where they are. */
