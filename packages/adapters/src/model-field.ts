@@ -157,11 +157,21 @@ export function storedFields(schema: AnySchema, filled: Filled): Filled {
   );
 }
 
-/** Fields as a model reads them: dates as texts, and neither vectors nor bytes. */
+/** Fields as a model reads them: JSON, with dates as texts, and neither vectors nor bytes. */
 export function shownFields(schema: AnySchema, fields: Filled): Filled {
-  const shown = Object.entries(fields).filter(([name, value]) => {
-    const isTensor = schema.fields[name]?.definition.type.kind === "tensor";
-    return !isTensor && !(value instanceof Uint8Array) && value !== undefined;
-  });
-  return Object.fromEntries(shown.map(([name, value]) => [name, value instanceof Date ? value.toISOString() : value]));
+  const isTensor = (name: string): boolean => schema.fields[name]?.definition.type.kind === "tensor";
+  return shownMembers(Object.entries(fields).filter(([name]) => !isTensor(name)));
+}
+
+function shownMembers(members: readonly (readonly [string, unknown])[]): Filled {
+  const shown = members.filter(([, value]) => value !== undefined && !(value instanceof Uint8Array));
+  return Object.fromEntries(shown.map(([name, value]) => [name, shownValue(value)]));
+}
+
+/** JSON has no integers that a number would round: they are the text of their digits, as where the schema is known by its name alone. */
+function shownValue(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  if (Array.isArray(value)) return value.filter((element) => !(element instanceof Uint8Array)).map(shownValue);
+  return typeof value === "object" && value !== null ? shownMembers(Object.entries(value)) : value;
 }

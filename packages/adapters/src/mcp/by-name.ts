@@ -17,8 +17,13 @@ import type { McpDocuments, McpNamed } from "./documents.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** Integers that a number would round are the text of their digits. */
+const READ = { isRepeatable: true, isExact: true } as const;
+/** What a summary has beside the fields of a document. */
+const OF_THE_HIT: ReadonlySet<string> = new Set(["documentid", "sddocname", "matchfeatures", "summaryfeatures"]);
+
 function post(options: McpNamed, target: string, body: Json, signal: AbortSignal): Promise<WireAnswer> {
-  return options.client.request({ method: "POST", target, body: JSON.stringify(body), isRepeatable: true, signal });
+  return options.client.request({ ...READ, method: "POST", target, body: JSON.stringify(body), signal });
 }
 
 /** The documents of a schema by its name. By what is said of its fields they are filtered; without it there are no filters. */
@@ -72,10 +77,9 @@ function readable(fields: Json, kinds: McpNamed["fields"] = {}): Json {
     return typeof value === "number" && Object.hasOwn(kinds, name) && kinds[name] === "date";
   };
   const isTensor = (value: unknown): boolean => {
-    const { type, values, cells, blocks } = Object(value) as Json;
-    const isTyped = typeof type === "string" && type.startsWith("tensor");
+    const { type, ...rest } = Object(value) as Json;
     return (
-      isTyped || [values, cells, blocks].some((part) => part !== undefined && Object.keys(Object(value)).length === 1)
+      typeof type === "string" && type.startsWith("tensor") && /^(values|cells|blocks)$/.test(String(Object.keys(rest)))
     );
   };
   const shown = Object.entries(fields).filter(([, value]) => !isTensor(value));
@@ -125,7 +129,7 @@ function resultOf(options: McpNamed, { json }: WireAnswer): Record<string, unkno
     id: shownId(id),
     relevance: Number(relevance),
     fields: readable(
-      Object.fromEntries(Object.entries(fields).filter(([field]) => field !== "documentid" && field !== "sddocname")),
+      Object.fromEntries(Object.entries(fields).filter(([field]) => !OF_THE_HIT.has(field))),
       options.fields,
     ),
   }));
@@ -143,7 +147,7 @@ async function get(options: McpNamed, id: string, signal: AbortSignal): Promise<
   const [first, second, third, last] = [namespace, schema, group, given].map(encodeURIComponent);
   const target = `/document/v1/${first}/${second}/group/${third}/${last}`;
   try {
-    const { json } = await options.client.request({ method: "GET", target, isRepeatable: true, signal });
+    const { json } = await options.client.request({ ...READ, method: "GET", target, signal });
     return { found: true, fields: readable((json as { readonly fields?: Json }).fields ?? {}, options.fields) };
   } catch (error) {
     if ((error as { readonly status?: number }).status === 404) return { found: false, fields: {} };

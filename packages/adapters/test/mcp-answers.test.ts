@@ -1,0 +1,109 @@
+/** What tools of an MCP server answer: JSON that any client can read, of every kind of field. */
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type * as Brooklet from "brooklet";
+import { expect, onTestFinished, test } from "vitest";
+import { searchTool } from "../src/ai-sdk.ts";
+import { createMcpServer } from "../src/mcp.ts";
+
+const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
+const { array, bigint, json, map, open, raw, schema, string, struct, text, timestamp, vector, weightedSet } =
+  (await import(built)) as typeof Brooklet;
+
+async function database(schemas: readonly Brooklet.AnySchema[]): Promise<Brooklet.Database> {
+  const opened = await open({ schemas });
+  onTestFinished(() => opened.close());
+  return opened;
+}
+
+async function connected(client: Brooklet.Client, of: Brooklet.AnySchema | string): Promise<Client> {
+  const [left, right] = InMemoryTransport.createLinkedPair();
+  const asking = new Client({ name: "test", version: "0" });
+  await createMcpServer({ client, group: "alice", schema: of }).connect(left);
+  await asking.connect(right);
+  onTestFinished(() => asking.close());
+  return asking;
+}
+
+interface Answer {
+  readonly isError?: boolean;
+  readonly content: readonly { readonly text: string }[];
+  readonly structuredContent?: { readonly fields?: object; readonly hits?: readonly { readonly fields: object }[] };
+}
+
+const called = async (client: Client, name: string, given: Record<string, unknown>): Promise<Answer> =>
+  (await client.callTool({ name, arguments: given })) as unknown as Answer;
+
+const GREAT = 9_007_199_254_740_993n;
+const at = new Date("2026-02-01T10:00:00.500Z");
+const bytes = new Uint8Array([1, 2, 3]);
+
+test("every kind of field is shown as JSON: integers exactly, dates as texts, neither vectors nor bytes", async () => {
+  const parts = struct({ part: string(), size: bigint().optional(), changedAt: timestamp(), bytes: raw() });
+  const item = schema("item", {
+    title: text(),
+    size: bigint(),
+    sizes: array(bigint()),
+    amounts: map(string(), bigint()),
+    days: array(timestamp()),
+    tags: array(string()),
+    counts: map(string(), bigint()),
+    parts: array(parts),
+    labels: weightedSet(string()),
+    rest: json(),
+    bytes: raw(),
+    vec: vector(2),
+  });
+  const opened = await database([item]);
+  const group = opened.group("alice");
+  await group.put(item, "1", {
+    title: "a lease",
+    size: GREAT,
+    sizes: [1n, -GREAT],
+    amounts: { total: GREAT },
+    days: [at],
+    tags: ["only one"],
+    counts: { values: 1n },
+    parts: [{ part: "a", size: 5n, changedAt: at, bytes }],
+    labels: { home: 2 },
+    rest: { of: ["it", null] },
+    bytes,
+    vec: [1, 0],
+  });
+  const shown = {
+    title: "a lease",
+    size: String(GREAT),
+    sizes: [1, String(-GREAT)],
+    amounts: { total: String(GREAT) },
+    days: [at.toISOString()],
+    tags: ["only one"],
+    counts: { values: 1 },
+    parts: [{ part: "a", size: 5, changedAt: at.toISOString() }],
+    labels: { home: 2 },
+    rest: { of: ["it", null] },
+  };
+  const typed = await connected(opened, item);
+  for (const [name, given] of [
+    ["search", { query: "lease" }],
+    ["get", { id: "1" }],
+  ] as const) {
+    const { content, structuredContent } = await called(typed, name, given);
+    expect(structuredContent?.hits?.[0]?.fields ?? structuredContent?.fields, content[0]?.text).toEqual(shown);
+    expect(JSON.parse(content[0]?.text ?? "")).toEqual(structuredContent);
+  }
+  // By its name alone a schema does not say which texts are bytes, and which numbers are times.
+  const named = await connected(opened, "item");
+  for (const [name, given] of [
+    ["search", { query: "lease" }],
+    ["get", { id: "1" }],
+  ] as const) {
+    const { content, structuredContent } = await called(named, name, given);
+    const fields = structuredContent?.hits?.[0]?.fields ?? structuredContent?.fields ?? {};
+    const { title, size, sizes, amounts, tags, counts, labels } = shown;
+    expect(fields, content[0]?.text).toMatchObject({ title, size, sizes, amounts, tags, counts, labels });
+    expect(new Set(Object.keys(fields))).toEqual(new Set([...Object.keys(shown), "bytes"]));
+  }
+  const tool = searchTool({ group, schema: item });
+  const hits = await tool.execute?.({ query: "lease", limit: 1 }, { toolCallId: "1", messages: [] });
+  expect(JSON.parse(JSON.stringify(hits))).toMatchObject([{ id: "1", fields: shown }]);
+});
