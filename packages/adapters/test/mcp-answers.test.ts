@@ -1,4 +1,4 @@
-/** What tools of an MCP server answer: JSON that any client can read, of every kind of field. */
+/** What tools of an MCP server answer: JSON that any client can read, of every kind of field, of any size, whatever the score. */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type * as Brooklet from "brooklet";
@@ -9,6 +9,9 @@ import { createMcpServer } from "../src/mcp.ts";
 const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
 const { array, bigint, json, map, open, raw, schema, string, struct, text, timestamp, vector, weightedSet } =
   (await import(built)) as typeof Brooklet;
+
+/** What the protocol's library holds of a message that comes in by the standard streams. */
+const MESSAGE_BYTES_MAX = 10 * 1_024 * 1_024;
 
 async function database(schemas: readonly Brooklet.AnySchema[]): Promise<Brooklet.Database> {
   const opened = await open({ schemas });
@@ -106,4 +109,55 @@ test("every kind of field is shown as JSON: integers exactly, dates as texts, ne
   const tool = searchTool({ group, schema: item });
   const hits = await tool.execute?.({ query: "lease", limit: 1 }, { toolCallId: "1", messages: [] });
   expect(JSON.parse(JSON.stringify(hits))).toMatchObject([{ id: "1", fields: shown }]);
+});
+
+test("a document whose score is no number is found like the others", async () => {
+  const note = schema("note", { title: text() }, { profiles: { default: { firstPhase: "log(-1)" } } });
+  const opened = await database([note]);
+  await opened.group("alice").put(note, "1", { title: "a lease" });
+  for (const of of [note, "note"]) {
+    const found = await called(await connected(opened, of), "search", { query: "lease" });
+    expect(found.structuredContent, found.content[0]?.text).toEqual({
+      totalCount: 1,
+      hits: [{ id: "1", relevance: null, fields: { title: "a lease" } }],
+    });
+  }
+});
+
+test("an answer is short enough for a client on the standard streams, or says that it is not", async () => {
+  const note = schema("note", { title: text(), body: text() });
+  const opened = await database([note]);
+  const group = opened.group("alice");
+  // Each of these is two characters in JSON, and four where that is quoted.
+  for (const [id, length] of [
+    ["1", 1_490_000],
+    ["2", 1_510_000],
+  ] as const)
+    await group.put(note, id, { title: "a lease", body: '"'.repeat(length) });
+  for (const of of [note, "note"]) {
+    const client = await connected(opened, of);
+    const whole = await called(client, "get", { id: "1" });
+    expect([whole.isError, JSON.stringify(whole).length > 0.8 * MESSAGE_BYTES_MAX]).toEqual([undefined, true]);
+    expect(JSON.stringify(whole).length).toBeLessThan(MESSAGE_BYTES_MAX - 1_000);
+    for (const [name, given] of [
+      ["get", { id: "2" }],
+      ["search", { query: "lease" }],
+    ] as const)
+      expect(await called(client, name, given)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/^The answer has \d+ bytes, 3000000 at most: ask for fewer/) }],
+      });
+    expect(await called(client, "search", { query: "lease", limit: 1 })).not.toHaveProperty("isError", true);
+    await expect(client.readResource({ uri: "brooklet://documents/2" })).rejects.toThrow("3000000 at most");
+  }
+});
+
+test("an address that no document of the group can have is the caller's fault", async () => {
+  const note = schema("note", { title: text() });
+  const opened = await database([note]);
+  for (const of of [note, "note"]) {
+    const client = await connected(opened, of);
+    for (const id of ["a%00b", "id%3Anote%3Anote%3Ag%3Dmallory%3Am"])
+      await expect(client.readResource({ uri: `brooklet://documents/${id}` })).rejects.toMatchObject({ code: -32_602 });
+  }
 });
