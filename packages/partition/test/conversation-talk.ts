@@ -7,6 +7,7 @@ import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
+import { objectName } from "../src/shards/shard.ts";
 import {
   applicationOf,
   bodyOf,
@@ -33,20 +34,29 @@ const decoder = new TextDecoder();
 
 const asBytes = (text: string): Uint8Array => encoder.encode(text);
 
-/** A cluster, and how a partition of it is folded. */
+/** A cluster, and how a partition of it is folded, and a shard of a group split. */
 export interface House {
   readonly cluster: Cluster;
   readonly fold: (key: PartitionKey) => Promise<unknown>;
+  readonly split: (key: PartitionKey, shard: number) => Promise<unknown>;
 }
+
+/** The shards of a group that are split, one after the other: four are made. */
+const SPLITS = [0, 0, 1];
 
 /** Conversations with a cluster of their own. */
 export class Talk {
   readonly #house: Promise<House>;
   /** The only partition that queries are sent to, whatever they address. */
   #sentTo: PartitionKey | undefined;
+  readonly #isDivided: boolean;
+  /** The groups that are in four shards. */
+  readonly divided = new Set<PartitionKey>();
 
-  constructor(open: (makeEngine: () => Core) => House | Promise<House>) {
+  /** `isDivided`: groups are in four shards from the first search after they were written on. */
+  constructor(open: (makeEngine: () => Core) => House | Promise<House>, { isDivided = false } = {}) {
     this.#house = Promise.resolve(open(() => new MisledCore(() => this.#sentTo)));
+    this.#isDivided = isDivided;
   }
 
   /** Holds it; a refused application is the only outcome. */
@@ -61,7 +71,10 @@ export class Talk {
     for (const step of feed) expect(await this.#step(step)).toEqual([200, ""]);
     if (folded) for (const key of new Set(feed.map(({ put }) => keyOf(put ?? "")))) await this.#fold(key);
     const outcomes: Outcome[] = [];
-    for (const step of conversation.steps) outcomes.push(await this.#step(step));
+    for (const [index, step] of conversation.steps.entries()) {
+      if (step.search !== undefined) await this.#divide([...feed, ...conversation.steps.slice(0, index)]);
+      outcomes.push(await this.#step(step));
+    }
     return outcomes;
   }
 
@@ -110,6 +123,17 @@ export class Talk {
     return [answer.status, isText ? decoder.decode(answer.body) : Buffer.from(answer.body).toString("hex")];
   }
 
+  /** Has groups that were written split, if that is wanted. Documents without a group are in one partition always. */
+  async #divide(written: readonly Step[]): Promise<void> {
+    if (!this.#isDivided) return;
+    const { split } = await this.#house;
+    for (const key of keysOf(written)) {
+      if (key === "d:" || this.divided.has(key)) continue;
+      for (const shard of SPLITS) await split(key, shard);
+      this.divided.add(key);
+    }
+  }
+
   async #fold(key: PartitionKey): Promise<void> {
     await (await this.#house).fold(key);
   }
@@ -131,14 +155,18 @@ export function localHouse(makeEngine: () => Core, runs: readonly Run[]): House 
     surroundings: nodeSurroundings,
     modelRunner: modelRunner(runs),
   });
-  return { cluster, fold: (key) => cluster.maintain(key) };
+  return {
+    cluster,
+    fold: (key) => cluster.maintain(key),
+    split: (key, shard) => cluster.split(objectName(key, shard)),
+  };
 }
 
 /** Each group an object with a database of its own, which folds when its alarm rings. */
 export async function objectHouse(makeEngine: () => Core): Promise<House> {
   const platform = new Platform(makeEngine);
   const cluster = await platform.open();
-  return { cluster, fold: (key) => platform.ring(key) };
+  return { cluster, fold: (key) => platform.ring(key), split: (key, shard) => platform.split(key, shard) };
 }
 
 /** A core whose host may have its queries sent to a partition that they do not address. */
