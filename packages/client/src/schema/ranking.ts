@@ -107,9 +107,7 @@ export type WithoutSpaces<Text extends string> = Text extends `${infer Before} $
 type Before<Text extends string, Mark extends string> = Text extends `${infer Head}${Mark}${string}` ? Head : Text;
 
 /** Functions of a profile, by name, without their parameters. */
-type FunctionsOf<Own> = Own extends { readonly functions: infer Functions }
-  ? Before<keyof Functions & string, "(">
-  : never;
+type FunctionsOf<Own> = Own extends { readonly functions: infer All } ? Before<keyof All & string, "("> : never;
 
 /** Functions of all own profiles, and those that made profiles have. */
 type KnownFunction<Profiles> =
@@ -117,26 +115,27 @@ type KnownFunction<Profiles> =
   | "words"
   | "words_scaled";
 
-type FieldName<Fields> = keyof Fields & string;
+/** What is wrong, for who reads the compiler's message: beside a text it stays, where another text would make `never` of the whole. */
+type Wrong<Sentence extends string> = { readonly wrong: Sentence };
 
 /** The feature, if it is one, or else what is wrong with it. */
 type CheckedFeature<Feature extends string, Fields, Functions> = string extends Feature
   ? Feature
   : WithoutSpaces<Feature> extends `${infer Name}(${infer Parameters})${string}`
     ? Name extends FieldFeature
-      ? Before<Before<Parameters, ",">, "."> extends FieldName<Fields> | `field:${FieldName<Fields>}`
+      ? Before<Before<Parameters, ",">, "."> extends (keyof Fields & string) | `field:${keyof Fields & string}`
         ? Feature
-        : `there is no field '${Before<Parameters, ",">}'`
+        : Wrong<`there is no field '${Before<Before<Parameters, ",">, ")">}'`>
       : Name extends OtherFeature | Functions
         ? Feature
-        : `there is no rank feature or function '${Name}'`
+        : Wrong<`there is no rank feature or function '${Name}'`>
     : Before<WithoutSpaces<Feature>, "."> extends FieldFeature | OtherFeature | Functions
       ? Feature
-      : `there is no rank feature or function '${Feature}'`;
+      : Wrong<`there is no rank feature or function '${Feature}'`>;
 
-type CheckedList<List, Fields, Functions> = List extends readonly string[]
-  ? { readonly [Index in keyof List]: CheckedFeature<List[Index] & string, Fields, Functions> }
-  : List;
+type CheckedList<List, Fields, Functions> = {
+  readonly [Index in keyof List]: CheckedFeature<List[Index] & string, Fields, Functions>;
+};
 
 /** Profiles whose lists of features name fields, functions and features that there are. */
 export type CheckedProfiles<Profiles, Fields extends FieldMap> = {
