@@ -7,6 +7,7 @@ import { deadlineIn } from "../src/embedder.ts";
 import type { ModelJob } from "../src/onnx/model-job.ts";
 import { OnnxModel } from "../src/onnx/onnx-model.ts";
 import { TokenizerEmbedder } from "../src/onnx/tokenizer-embedder.ts";
+import { FLOAT, file, node, value } from "./onnx-file.ts";
 import { crossEncoder, tinyModel } from "./tiny-model.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "brooklet-onnx-model-"));
@@ -64,6 +65,20 @@ test("what would come too late is refused or given up, and the model goes on", a
   const model = new OnnxModel({ path });
   await expect(model.run([job([1], [1], 8)], deadlineIn(0))).rejects.toMatchObject({ code: "TIMED_OUT" });
   expect((await model.run([job([1], [1], 8)], deadlineIn(30_000))).map(scoreOf)).toEqual([2]);
+  await model.close();
+});
+
+test("what keeps it from being opened is told of its name, and not of where it is read", async () => {
+  const broken = join(folder, "broken.onnx");
+  const [inputs, outputs] = [[value("x", FLOAT, [1])], [value("y", FLOAT, [1])]];
+  writeFileSync(broken, file({ nodes: [node("Zorp", ["x"], "y")], constants: [], inputs, outputs }));
+  const model = new OnnxModel({ path: broken, name: "models/judge.onnx" });
+  const failure: unknown = await model.run([job([1], [1], 8)], deadlineIn(30_000)).catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    code: "BAD_REQUEST",
+    message: expect.stringMatching(/^The model models\/judge\.onnx cannot be used: .*Zorp/s),
+  });
+  expect(String(failure)).not.toContain(folder);
   await model.close();
 });
 

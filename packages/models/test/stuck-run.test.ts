@@ -61,7 +61,12 @@ test("is given up, and replaced by another session until it returns", async () =
   const runners: SessionRunner<ModelJob, readonly TensorOutput[]>[] = [];
   const open = async () => {
     const threads = { intraOp: 1, interOp: 1, executionMode: "sequential" } as const;
-    const runner = await SessionRunner.open<ModelJob, readonly TensorOutput[]>({ kind: "model", path, threads });
+    const runner = await SessionRunner.open<ModelJob, readonly TensorOutput[]>({
+      kind: "model",
+      path,
+      name: path,
+      threads,
+    });
     runners.push(runner);
     return runner;
   };

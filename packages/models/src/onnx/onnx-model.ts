@@ -21,6 +21,8 @@ const QUEUE_RUNS = 8192;
 export interface OnnxModelOptions {
   /** Path of the file. */
   readonly path: string;
+  /** What it is called where something is told of it; its path, unless it is given. */
+  readonly name?: string;
   /** Threads of each session; unless they are given, the pool adapts. */
   readonly threads?: SessionThreads;
   /** Cores that may be used; all that there are, unless it is given. */
@@ -34,10 +36,10 @@ export class OnnxModel {
   readonly #pool: AdaptivePool<ModelJob, readonly TensorOutput[]>;
   readonly #calls: Calls = new Calls();
 
-  constructor({ path, threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
+  constructor({ path, name = path, threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     const open = (of: SessionThreads): Promise<SessionRunner<ModelJob, readonly TensorOutput[]>> =>
-      SessionRunner.open({ kind: "model", path, threads: of });
+      SessionRunner.open({ kind: "model", path, name, threads: of });
     this.#pool = new AdaptivePool({
       mode: threads === undefined ? "adaptive" : "narrow",
       openWide: () => open(threads ?? { ...one, intraOp: cores }),
@@ -47,7 +49,7 @@ export class OnnxModel {
       batchJobs: BATCH_RUNS,
       batchWeight: BATCH_ELEMENTS,
       queueJobs: QUEUE_RUNS,
-      ...tellingGivenUp(`model ${path}`, onNotice),
+      ...tellingGivenUp(`model ${name}`, onNotice),
     });
   }
 

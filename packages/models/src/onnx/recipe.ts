@@ -61,7 +61,7 @@ export interface TextJob {
 /** What a session's thread is started with: a transformer that embeds texts, or a model of a rank profile. */
 export type SessionData =
   | { readonly kind: "transformer"; readonly recipe: Recipe; readonly threads: SessionThreads }
-  | { readonly kind: "model"; readonly path: string; readonly threads: SessionThreads };
+  | { readonly kind: "model"; readonly path: string; readonly name: string; readonly threads: SessionThreads };
 
 /** What is told to the thread of a session: texts for a transformer, runs for a model. */
 export type ThreadRequest =

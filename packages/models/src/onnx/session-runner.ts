@@ -99,7 +99,9 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
 
 /** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
 function modelRefusal(data: SessionData, why: string): ServiceError {
-  return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${why}`);
+  // The runtime says where it read, which may be a place without a name.
+  const words = data.kind === "model" ? why.replaceAll(data.path, data.name) : why;
+  return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${words}`);
 }
 
 /** How Node says that the machine cannot load a binary. */
@@ -120,9 +122,9 @@ function threadFailure(data: SessionData, failure: unknown): ServiceError {
 
 /** What a run is made of: a tokenizer of another model gives numbers that this one has no rows for. */
 function filesOf(data: SessionData): string {
-  return data.kind === "model" ? data.path : `${data.recipe.model} with the tokenizer ${data.recipe.tokenizer}`;
+  return data.kind === "model" ? data.name : `${data.recipe.model} with the tokenizer ${data.recipe.tokenizer}`;
 }
 
 function unusable(data: SessionData): string {
-  return `The model ${data.kind === "model" ? data.path : data.recipe.model} cannot be used`;
+  return `The model ${data.kind === "model" ? data.name : data.recipe.model} cannot be used`;
 }

@@ -243,7 +243,7 @@ export class ApplicationModels implements ModelRunner {
     const path = digest === undefined ? packageFile(content, state) : await this.#pinned(run.file, digest);
     const threads = threadsOfModel(settings);
     const onNotice = (notice: string): void => this.#notices.tell(notice);
-    return new OnnxModel({ path, onNotice, ...(threads === undefined ? {} : { threads }) });
+    return new OnnxModel({ path, name: run.file, onNotice, ...(threads === undefined ? {} : { threads }) });
   }
 }
 
