@@ -141,6 +141,35 @@ test("brooklet receipt says what a receipt says, by the key of the server or of 
   };
   expect(await run(file, "--public-key", keyFile)).toEqual(said);
   expect(await run(file, "--url", service.url)).toEqual(said);
+  const whole = readFileSync(file, "utf8");
+  const { signature, documents, ...rest } = JSON.parse(whole) as Record<string, unknown>;
+  // The signature alone, and what the SDK gives.
+  for (const text of [
+    signature,
+    JSON.stringify({ signature }),
+    JSON.stringify({ ...rest, removed: documents, signature }),
+  ]) {
+    writeFileSync(file, String(text));
+    expect(await run(file, "--public-key", keyFile)).toEqual(said);
+  }
+  const changes: readonly object[] = [
+    { group: "bob" },
+    { documents: 300 },
+    { removed: 300 },
+    { erasedAt: "2026-01-01T00:00:00.000Z" },
+    { goneAt: null },
+    { files: [] },
+    { keyDestroyed: true },
+    { note: "and more" },
+  ];
+  for (const change of changes) {
+    writeFileSync(file, JSON.stringify({ ...rest, documents, signature, ...change }));
+    expect(await run(file, "--public-key", keyFile)).toEqual({
+      code: 1,
+      told: expect.stringContaining(`It is no receipt that was signed: '${Object.keys(change)[0]}' is another`),
+    });
+  }
+  writeFileSync(file, whole);
   writeFileSync(
     file,
     readFileSync(file, "utf8").replace(
