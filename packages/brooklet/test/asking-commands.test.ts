@@ -12,7 +12,7 @@ import { spreadOf } from "../src/command/inspection/bench.ts";
 import { readMetrics } from "../src/command/inspection/stats.ts";
 import { makeProgram, runCommandLine } from "../src/command/program.ts";
 import { Progress, restText } from "../src/command/progress.ts";
-import { connect, type RunningService, schema, serve, text } from "../src/index.ts";
+import { array, bigint, connect, type RunningService, schema, serve, text } from "../src/index.ts";
 
 const run = promisify(execFile);
 const note = schema("note", { title: text() });
@@ -132,6 +132,19 @@ describe("bench", () => {
     expect(spreadOf(values)).toEqual({ p50: 100, p90: 180, p99: 198, max: 200 });
     expect(spreadOf([3])).toEqual({ p50: 3, p90: 3, p99: 3, max: 3 });
   });
+});
+
+test("integers that a number would round are shown to the last digit", async () => {
+  const event = schema("event", { title: text(), sequence: bigint(), others: array(bigint()) });
+  const client = await connect({ url: service.url, schemas: [event] });
+  const great = 9_007_199_254_740_993n;
+  await client.group("events").put(event, "1", { title: "x", sequence: great, others: [1n, -great] });
+  const words = ["query", "--group", "events", "select * from event where true"];
+  const { printed } = await asked(...words);
+  expect(printed).toEqual(expect.arrayContaining([`  sequence: ${great}`, `  others: [1,"-${great}"]`]));
+  expect(await parsed(...words)).toMatchObject([
+    { root: { children: [{ fields: { sequence: String(great), others: [1, String(-great)] } }] } },
+  ]);
 });
 
 test("plain words are looked for", async () => {

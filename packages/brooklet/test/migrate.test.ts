@@ -435,6 +435,10 @@ describe("what others write meanwhile", () => {
       [{ fresh: { rename: "odl" } }, "there is no field 'odl'"],
       [{ frseh: { value: "x" } }, "there is no field 'frseh'"],
       [{ fresh: { value: 3 } }, "fields.fresh of schema note cannot be 3"],
+      [
+        { fresh: { value: 3n } },
+        "fields.fresh of schema note cannot be 3: Invalid input: expected string, received bigint",
+      ],
       [{ fresh: { value: "x", copy: "old" } }, "give one of rename, copy, value"],
       [{ fresh: { value: "x", clear: true } }, "no option 'clear'"],
       [{ fresh: { again: true } }, "only a field that the server makes"],

@@ -23,9 +23,9 @@ export async function runQuery(
   surroundings: Surroundings,
 ): Promise<void> {
   const parameters = parametersOf(words, command.group);
-  const request = { method: "POST", target: "/search/", body: JSON.stringify(parameters), isRepeatable: true } as const;
+  const body = JSON.stringify(parameters);
   const answer = await connect(serverOf(command))
-    .request(request)
+    .request({ method: "POST", target: "/search/", body, isRepeatable: true, isExact: true })
     .catch((error: Error) => {
       // Vespa's sentence, which the server keeps to, is about its own parser.
       if (parameters["words"] === undefined || !error.message.endsWith("only resulted in NullItem.")) throw error;

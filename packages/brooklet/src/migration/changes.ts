@@ -237,7 +237,7 @@ function checkChange(schema: AnySchema, change: Change, place: string): void {
   if (whenBoth !== undefined && !["old", "new"].includes(whenBoth))
     throw invalidArgument(`${place}: whenBoth is 'old' or 'new'`);
   const problem = constant === undefined ? undefined : valueProblem(schema.fields[target], constant.value);
-  if (problem !== undefined) throw invalidArgument(`${place} cannot be ${JSON.stringify(constant?.value)}: ${problem}`);
+  if (problem !== undefined) throw invalidArgument(`${place} cannot be ${String(constant?.value)}: ${problem}`);
   if (source === undefined) {
     if (clear) throw invalidArgument(`${place}: clear needs \`from\``);
     return;
