@@ -426,6 +426,13 @@ test("rows and objects become documents", async () => {
   expect(await run(["import", "-", "--from", "jsonl", "--group", "alice", ...to], lines)).toMatchObject({ code: 0 });
   expect(await alice.get(note, "4")).toEqual({ title: "four", v: [1, 2.5] });
   expect(await alice.get(note, "5")).toEqual({ title: "" });
+  // Ids that a number would round, as those of messages often are, would be the same one.
+  const great = ["9007199254740992", "9007199254740993"];
+  const messages = great.map((key) => `{"key":${key},"owner":${key},"title":${key}}\n`).join("");
+  const grouped = ["import", "-", "--from", "jsonl", "--group-from", "owner", ...to];
+  expect(await run(grouped, messages)).toMatchObject({ code: 0, printed: [expect.stringMatching(/^2 applied/)] });
+  for (const key of great)
+    expect(await connect({ url: service.url }).group(key).get(note, key)).toEqual({ title: key });
 });
 
 test("a document is updated by words or by JSON", async () => {
@@ -446,7 +453,13 @@ test("a document is updated by words or by JSON", async () => {
   expect([made.code, JSON.parse(made.printed[0] ?? "")]).toMatchObject([0, { id: "id:note:note:g=alice:2" }]);
   expect(await alice.get(note, "2")).toEqual({ title: "made" });
   expect(await update(id, "title")).toMatchObject({ code: 2, warned: expect.stringContaining("'title' is no change") });
-  expect(fieldsOf(["year+=1", "year*=2", "m{a}=x"])).toEqual({
+  const great = "9007199254740993";
+  for (const words of [[`title=${great}`], [`{"title":{"assign":${great}}}`]]) {
+    expect(await update(id, "title=x")).toMatchObject({ code: 0 });
+    expect(await update(id, ...words)).toMatchObject({ code: 0 });
+    expect(await alice.get(note, "1")).toMatchObject({ title: great });
+  }
+  expect(JSON.parse(fieldsOf(["year+=1", "year*=2", "m{a}=x"]))).toEqual({
     year: { increment: 1, multiply: 2 },
     "m{a}": { assign: "x" },
   });

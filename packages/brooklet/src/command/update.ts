@@ -15,12 +15,7 @@ export interface UpdateCommand extends Server {
 
 /** A change: a field or field path, what is done to it, and a value. */
 const CHANGE = /^([A-Za-z_][^=]*?)(\+|-|\*|\/)?=(.*)$/s;
-const OPERATIONS: Readonly<Record<string, string>> = {
-  "+": "increment",
-  "-": "decrement",
-  "*": "multiply",
-  "/": "divide",
-};
+const OPERATIONS: Record<string, string> = { "+": "increment", "-": "decrement", "*": "multiply", "/": "divide" };
 
 /** Updates a document: by changes as words, or by one word that is the JSON of its `fields`. */
 export async function runUpdate(
@@ -33,9 +28,8 @@ export async function runUpdate(
   if (command.create === true) parameters.set("create", "true");
   if (command.condition !== undefined) parameters.set("condition", command.condition);
   const query = parameters.size === 0 ? "" : `?${parameters}`;
-  const fields = fieldsOf(words);
   const target = documentPath(id) + query;
-  const body = JSON.stringify({ fields });
+  const body = `{"fields":${fieldsOf(words)}}`;
   // What computes with the stored value may not be done twice.
   const answer = await connect(serverOf(command)).request({ method: "PUT", target, body, isRepeatable: false });
   if (command.json === true) return surroundings.print(JSON.stringify(answer.json));
@@ -43,37 +37,41 @@ export async function runUpdate(
   surroundings.print(`${id} is updated${parameters.size === 0 ? ", if it is there" : ""}`);
 }
 
-/** The `fields` of an update that words of a command line mean. */
-export function fieldsOf(words: readonly string[]): Readonly<Record<string, unknown>> {
+/** The `fields` of an update that words of a command line mean. Values stay as they are written, so that a number with many digits loses none. */
+export function fieldsOf(words: readonly string[]): string {
   const [first, ...more] = words;
-  if (first?.trimStart().startsWith("{") && more.length === 0) return objectOf(first);
-  const fields: Record<string, Record<string, unknown>> = {};
+  if (first?.trimStart().startsWith("{") && more.length === 0) return objectText(first);
+  const fields = new Map<string, Map<string, string>>();
   for (const word of words) {
     const [, path, operator, value = ""] = CHANGE.exec(word) ?? [];
-    if (path === undefined) {
-      throw new UsageError(`'${word}' is no change: it should look like field=value, or field+=1`);
-    }
+    if (path === undefined) throw new UsageError(`'${word}' is no change: it looks like field=value, or field+=1`);
     const operation = operator === undefined ? "assign" : (OPERATIONS[operator] as string);
-    const changes = fields[path] ?? {};
-    fields[path] = changes;
-    if (operation in changes) throw new UsageError(`'${path}' is changed twice in the same way`);
-    changes[operation] = givenValue(value);
+    const changes = fields.get(path) ?? new Map<string, string>();
+    fields.set(path, changes);
+    if (changes.has(operation)) throw new UsageError(`'${path}' is changed twice in the same way`);
+    changes.set(operation, givenValue(value));
   }
-  return fields;
+  return jsonText([...fields].map(([path, changes]) => [path, jsonText(changes)]));
+}
+
+function jsonText(members: Iterable<readonly [string, string]>): string {
+  return `{${Array.from(members, ([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }
 
 /** JSON, or else the text itself: `subject=Hello` needs no quotes. */
-function givenValue(text: string): unknown {
+function givenValue(text: string): string {
   try {
-    return JSON.parse(text);
-  } catch {
+    JSON.parse(text);
     return text;
+  } catch {
+    return JSON.stringify(text);
   }
 }
 
-function objectOf(text: string): Readonly<Record<string, unknown>> {
+function objectText(text: string): string {
   try {
-    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+    JSON.parse(text);
+    return text;
   } catch (error) {
     throw new UsageError(`the changes are no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }

@@ -107,12 +107,12 @@ async function* jsonSources(input: AsyncIterable<Uint8Array>): AsyncGenerator<So
   for await (const object of splitObjects(input)) {
     const members = JSON.parse(object) as Readonly<Record<string, unknown>>;
     const isThere = (name: string): boolean => (members[name] ?? undefined) !== undefined;
-    yield {
-      names: () => Object.keys(members),
-      text: (name) => (isThere(name) ? String(members[name]) : undefined),
-      // As it is written, so that a number with many digits loses none.
-      json: (name) => (isThere(name) ? memberText(object, name) : undefined),
-    };
+    // As it is written, so that a number with many digits loses none: an id would be that of another document.
+    const json = (name: string): string | undefined => (isThere(name) ? memberText(object, name) : undefined);
+    const isLong = (name: string): boolean => Number.isInteger(members[name]) && !Number.isSafeInteger(members[name]);
+    const text = (name: string): string | undefined =>
+      isLong(name) ? json(name) : isThere(name) ? String(members[name]) : undefined;
+    yield { names: () => Object.keys(members), text, json };
   }
 }
 
