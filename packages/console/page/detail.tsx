@@ -13,7 +13,7 @@ import { Code, figure, messageOf, Problem, shown } from "./parts.tsx";
 import type { Near } from "./question.ts";
 import { isVector, nearProfile, type Schema } from "./sd.ts";
 import { Tail } from "./tail.tsx";
-import { ask, curlOf, Refusal } from "./wire.ts";
+import { ask, curlOf, parsed, Refusal } from "./wire.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -137,7 +137,7 @@ function Editor({ fields, path, own, call, schema, onChanged, onRemoved }: Edito
   };
   const save = (): Promise<void> =>
     attempt(async () => {
-      const now = JSON.parse(draft ?? "{}") as Fields;
+      const now = parsed(draft ?? "{}") as Fields;
       const typescript = `await ${call}.put(${schema.name}, ${JSON.stringify(own)}, ${JSON.stringify(now)})`;
       await ask({ method: "POST", path, body: JSON.stringify({ fields: now }), typescript });
       setDraft(undefined);

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { Code, figure, messageOf, Problem } from "./parts.tsx";
-import { ask } from "./wire.ts";
+import { ask, parsed } from "./wire.ts";
 
 /** Characters of a part that is sent at once. */
 const PART = 256 * 1024;
@@ -28,7 +28,7 @@ interface Progress extends Fed {
 /** The operations of a text: a list of JSON, or lines. */
 function linesOf(text: string): readonly string[] {
   if (!text.trimStart().startsWith("[")) return text.split("\n").filter((line) => line.trim() !== "");
-  return (JSON.parse(text) as readonly unknown[]).map((operation) => JSON.stringify(operation));
+  return (parsed(text) as readonly unknown[]).map((operation) => JSON.stringify(operation));
 }
 
 /** Lines joined to parts of about the same size. */

@@ -107,7 +107,19 @@ export async function askText(request: Request): Promise<string> {
 
 /** Asks for JSON. */
 export async function ask<Answer>(request: Request): Promise<Answer> {
-  return JSON.parse(await askText(request)) as Answer;
+  return parsed(await askText(request)) as Answer;
+}
+
+/**
+ * What JSON says. Integers that a number would round are the texts of their digits, which the server takes as well: what is shown, edited and
+ * put again stays what it was.
+ */
+export function parsed(text: string): unknown {
+  return JSON.parse(
+    text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+      /^-?\d+$/.test(token) && !Number.isSafeInteger(+token) ? `"${token}"` : token,
+    ),
+  );
 }
 
 /** The sentence of an answer that is a failure, in whichever of the interfaces' forms. */
