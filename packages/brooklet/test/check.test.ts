@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bucketOf } from "@brooklet/store";
-import { expect, onTestFinished, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { int, open, schema, text } from "../src/index.ts";
 import { openDatabase } from "../src/node/database.ts";
@@ -14,11 +14,11 @@ const note = schema("note", { body: text(), step: int() });
 const noteOf = (group: string, step: number) => ({ body: `note ${step} of ${group}`, step });
 
 /** A directory with a segment and a tail in each of two groups. */
-async function filled(): Promise<string> {
+async function filled(key: { readonly encryptionKey?: string } = {}): Promise<string> {
   const path = mkdtempSync(join(tmpdir(), "brooklet-check-"));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   const data = join(path, "data");
-  const database = await open({ path: data, schemas: [note] });
+  const database = await open({ path: data, schemas: [note], ...key });
   for (const group of ["alice", "bob"]) {
     const fed = Array.from({ length: 400 }, (_, step) => ({ id: `n${step}`, fields: noteOf(group, step) }));
     expect(await database.group(group).feed(note, fed)).toMatchObject({ applied: 400 });
@@ -109,21 +109,89 @@ for (const [what, statement, told] of LOSSES) {
   });
 }
 
-test("a bucket whose pages are damaged is not said to be repaired, and is as it was", async () => {
-  const data = await filled();
-  const file = join(data, "buckets", `${String(bucketOf("g:alice", BUCKETS)).padStart(3, "0")}.sqlite`);
+const KEY = "q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k";
+
+/** Damages the file of the bucket that has a group, and gives what it was made of. */
+function damaged(
+  data: string,
+  group: string,
+  damage: (bytes: Buffer, rootOf: (table: string) => number) => void,
+): Buffer {
+  const file = join(data, "buckets", `${String(bucketOf(`g:${group}`, BUCKETS)).padStart(3, "0")}.sqlite`);
   const sql = openDatabase(file);
-  const [{ root } = { root: 0 }] = sql.all<{ root: number }>(
-    "SELECT rootpage AS root FROM sqlite_schema WHERE name = 'block'",
-  );
+  const roots = sql.all<{ name: string; root: number }>("SELECT name, rootpage AS root FROM sqlite_schema");
   sql.close();
   const bytes = readFileSync(file);
-  bytes.writeUInt8(bytes.readUInt8((root - 1) * PAGE_BYTES) ^ 1, (root - 1) * PAGE_BYTES);
+  damage(bytes, (table) => ((roots.find(({ name }) => name === table)?.root ?? 0) - 1) * PAGE_BYTES);
   writeFileSync(file, bytes);
+  return bytes;
+}
+
+const ALL_LEFT: Readonly<Record<string, (bytes: Buffer, rootOf: (table: string) => number) => void>> = {
+  "a bit of the head of a page": (bytes, rootOf) => {
+    bytes.writeUInt8(bytes.readUInt8(rootOf("block")) ^ 1, rootOf("block"));
+  },
+  "the page with the names of groups": (bytes, rootOf) => {
+    bytes.fill(0, rootOf("partition"), rootOf("partition") + PAGE_BYTES);
+  },
+  "the beginning of the file": (bytes) => {
+    bytes.fill(0, 0, 100);
+  },
+};
+
+describe.each([false, true])("pages that are damaged (encrypted: %s)", (isEncrypted) => {
+  const key = isEncrypted ? { encryptionKey: KEY } : {};
+  beforeEach(() => void vi.stubEnv("BROOKLET_ENCRYPTION_KEY", isEncrypted ? KEY : undefined));
+  afterEach(() => void vi.unstubAllEnvs());
+
+  test.each(Object.entries(ALL_LEFT))("%s: all is there again", async (_, damage) => {
+    const data = await filled(key);
+    const bytes = damaged(data, "alice", damage);
+    expect((await command("check", data)).code).toBe(1);
+    const { code, printed } = await command("repair", data);
+    expect([code, printed]).toEqual([
+      0,
+      expect.stringMatching(/bucket \d+ was written anew .*: nothing of it is lost/),
+    ]);
+    expect(printed).not.toContain("is taken for all there is");
+    const [kept = ""] = /\S+\.sqlite\.before-\S+/.exec(printed) ?? [];
+    expect(readFileSync(kept).equals(bytes)).toBe(true);
+    expect((await command("check", data)).code).toBe(0);
+    const database = await open({ path: data, schemas: [note], ...key });
+    for (const group of ["alice", "bob"]) {
+      expect((await database.group(group).search(note, { limit: 0 })).totalCount).toBe(410);
+      for (const step of [0, 250, 405])
+        expect(await database.group(group).get(note, `n${step}`)).toEqual(noteOf(group, step));
+    }
+    await database.group("alice").put(note, "n1", noteOf("alice", 2));
+    expect(await database.group("alice").get(note, "n1")).toEqual(noteOf("alice", 2));
+    await database.close();
+  });
+
+  test("the page with operations: who lost them is named, and has all else", async () => {
+    const data = await filled(key);
+    damaged(data, "alice", (bytes, rootOf) => bytes.fill(0, rootOf("operation"), rootOf("operation") + PAGE_BYTES));
+    const { code, printed, warned } = await command("repair", data);
+    expect([code, warned]).toEqual([0, expect.stringMatching(/g:alice: 0 operations are there of 10/)]);
+    expect(warned).not.toContain("g:bob");
+    expect(printed).toMatch(/what is lost is among the above \(\d+ lines\)\n.*is taken for all there is/);
+    const database = await open({ path: data, schemas: [note], ...key });
+    const counts = ["alice", "bob"].map(
+      async (group) => (await database.group(group).search(note, { limit: 0 })).totalCount,
+    );
+    expect(await Promise.all(counts)).toEqual([400, 410]);
+    await database.close();
+  });
+});
+
+test("a bucket of which nothing is left is not said to be repaired, and is as it was", async () => {
+  const data = await filled();
+  const bytes = damaged(data, "alice", (all) => all.fill(0));
   const repaired = await command("repair", data, "--drop");
   expect(repaired.code).toBe(1);
-  expect(repaired.warned).toMatch(/not repaired, so restore a backup: bucket \d+: SQLITE_CORRUPT/);
+  expect(repaired.warned).toMatch(/not repaired, so restore a backup: bucket \d+: .*nothing in its pages shows/);
   expect(repaired.printed).not.toContain("is taken for all there is");
+  const file = join(data, "buckets", `${String(bucketOf("g:alice", BUCKETS)).padStart(3, "0")}.sqlite`);
   expect(readFileSync(file).equals(bytes)).toBe(true);
   expect((await command("check", data)).code).toBe(1);
 });

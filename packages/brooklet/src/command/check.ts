@@ -41,14 +41,22 @@ export async function runRepair(
     repairDirectory(path, openDatabase, isSealed, { drop, notes }, watch),
   );
   const damage = tell(report, json === true, surroundings);
-  const { left = [] } = report;
+  const { left = [], salvaged = [] } = report;
   if (json !== true) {
     for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
     for (const { bucket, key, what } of left) {
       const whose = key === undefined ? `bucket ${bucket}` : shownPartition(key);
       surroundings.warn(`not repaired, so restore a backup: ${whose}: ${what}`);
     }
-    if (damage > left.length && report.ended?.buckets !== 0)
+    for (const { bucket, losses } of salvaged) {
+      const lost = losses === 0 ? "nothing of it is lost" : `what is lost is among the above (${losses} lines)`;
+      surroundings.print(`bucket ${bucket} was written anew of what its damaged pages still have: ${lost}`);
+    }
+    const isAsItWas = (bucket: number): boolean =>
+      salvaged.some((one) => one.bucket === bucket && one.losses === 0) ||
+      left.some((one) => one.bucket === bucket && one.key === undefined);
+    const isLost = report.buckets.some(({ bucket, damage: found }) => found.length > 0 && !isAsItWas(bucket));
+    if (isLost && damage > left.length && report.ended?.buckets !== 0)
       surroundings.print(
         "What is there is taken for all there is from now on; what is listed above is lost, if no backup has it",
       );

@@ -229,20 +229,20 @@ export class BlockFile {
     const length = (type.value - 12) / 2;
     // Of anything else SQLite makes what it is.
     if (!isBlob || length < 0 || header.value + length !== record || type.end !== at + header.value) return undefined;
-    const inPage = this.#localBytes(record);
+    const inPage = localBytes(record, this.#usable);
     const local = inPage - header.value;
     const overflow = inPage === record ? 0 : bytes.readUInt32BE(at + inPage);
     return { length, at: at + header.value, local, overflow };
   }
+}
 
-  /** How much of a record stands in the page of its cell. */
-  #localBytes(record: number): number {
-    const most = this.#usable - 35;
-    if (record <= most) return record;
-    const least = Math.floor(((this.#usable - 12) * 32) / 255) - 23;
-    const wanted = least + ((record - least) % (this.#usable - LINK_BYTES));
-    return wanted <= most ? wanted : least;
-  }
+/** How much of a record stands in the page of its cell, of which so much can be used; in an index it is less. */
+export function localBytes(record: number, usable: number, isIndex = false): number {
+  const most = isIndex ? Math.floor(((usable - 12) * 64) / 255) - 23 : usable - 35;
+  if (record <= most) return record;
+  const least = Math.floor(((usable - 12) * 32) / 255) - 23;
+  const wanted = least + ((record - least) % (usable - LINK_BYTES));
+  return wanted <= most ? wanted : least;
 }
 
 /** The page below an inner one that would have `id`. */
@@ -259,7 +259,7 @@ function childOf(bytes: Buffer, id: number): number {
 }
 
 /** A number of SQLite's, most significant bits first, and where it ends. Ours are below 2^53. */
-function varint(bytes: Buffer, at: number): { readonly value: number; readonly end: number } {
+export function varint(bytes: Buffer, at: number): { readonly value: number; readonly end: number } {
   let value = 0;
   for (let index = 0; index < 8; index += 1) {
     const byte = bytes.readUInt8(at + index);

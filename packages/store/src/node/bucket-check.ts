@@ -34,11 +34,14 @@ export interface BucketReport {
   readonly segments: number;
   readonly blocks: number;
   readonly damage: readonly Damage[];
+  /** Whether pages of its file are damaged: then what they hold was not looked at. */
+  readonly hasDamagedPages?: boolean;
 }
 
-/** Numbers that are sealed in place of a block's: of a header, and of an operation; of a liveness. */
-const HEADER = 2 ** 32 - 1;
-const LIVENESS = 2 ** 32 - 2;
+/** Numbers that are sealed in place of a block's: of a header, and of an operation. */
+export const HEADER: number = 2 ** 32 - 1;
+/** … and of a liveness. */
+export const LIVENESS: number = 2 ** 32 - 2;
 /** Blocks read in one statement. */
 const BLOCKS = 16;
 const ERASED = 0;
@@ -67,10 +70,9 @@ function* partwise(
   const counts = { partitions: 0, operations: 0, segments: 0, blocks: 0 };
   const told = (key: string | undefined, what: string): void =>
     void damage.push({ ...(key !== undefined && { key }), what });
-  for (const { problem } of sql.all<{ problem: string }>(
-    "SELECT integrity_check AS problem FROM pragma_integrity_check",
-  ))
-    if (problem !== "ok") told(undefined, problem);
+  for (const problem of pageProblems(sql)) told(undefined, problem);
+  // What leads through damaged pages may have no end, and what is read there be of no kind that it has to be.
+  if (damage.length > 0) return { bucket: identity.bucket, ...counts, damage, hasDamagedPages: true };
   const heads = new Heads(sql, identity);
   for (const row of partitionsOf(sql)) {
     if (yield) return { bucket: identity.bucket, ...counts, damage };
@@ -81,6 +83,12 @@ function* partwise(
   for (const [table, count] of Object.entries(orphans(sql)))
     if (count > 0) told(undefined, `${count} rows of ${table} belong to no partition`);
   return { bucket: identity.bucket, ...counts, damage };
+}
+
+/** What SQLite finds of the pages of a file. */
+export function pageProblems(sql: Sql): string[] {
+  const statement = "SELECT integrity_check AS problem FROM pragma_integrity_check";
+  return sql.all<{ problem: string }>(statement).flatMap(({ problem }) => (problem === "ok" ? [] : problem));
 }
 
 /** What steps come to, none of which is the last before its time. */

@@ -382,25 +382,65 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
   }
   const key = headKeyOf(secretIn(directory));
   GenerationFile.make(generationPath(directory, identity.bucket), key);
+  renameSync(freshBucket(path, identity, key, openSql), path);
+}
+
+/**
+ * Puts another file in the place of a bucket, filled beside it. `settle` is called when that is on stable storage, and leaves no log there: a log
+ * belongs to whatever file has its name.
+ */
+export function replaceBucket(
+  directory: string,
+  identity: BucketIdentity,
+  openSql: OpenSql,
+  { fill, settle }: { readonly fill: (sql: SqlConnection) => void; readonly settle: () => void },
+): void {
+  const path = bucketPath(directory, identity.bucket);
+  refusing(path, () => {
+    const fresh = freshBucket(path, identity, headKeyOf(secretIn(directory)), openSql, fill);
+    try {
+      settle();
+    } catch (error) {
+      rmSync(fresh, { force: true });
+      throw error;
+    }
+    renameSync(fresh, path);
+    syncDirectory(dirname(path));
+  });
+}
+
+/** Makes a bucket beside its place, where it is on stable storage then; nothing is left of one that fails. */
+function freshBucket(
+  path: string,
+  identity: BucketIdentity,
+  key: Uint8Array,
+  openSql: OpenSql,
+  fill: (sql: SqlConnection) => void = () => undefined,
+): string {
   const fresh = `${path}.new`;
-  for (const leftover of [fresh, `${fresh}-wal`, `${fresh}-shm`]) rmSync(leftover, { force: true });
+  const clear = (): void => {
+    for (const leftover of [fresh, `${fresh}-wal`, `${fresh}-shm`]) rmSync(leftover, { force: true });
+  };
+  clear();
   closeSync(openSync(fresh, "wx", 0o600));
   const sql = openSql(fresh);
   try {
     refuseSqlite(sql);
     stampFile(sql);
-    createTables(
-      { ...sql, guard: { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined } },
-      identity,
-    );
+    const guard = { key, reached: () => ({ changes: 0, operation: 0 }), reach: () => undefined };
+    createTables({ ...sql, guard }, identity);
+    fill({ ...sql, guard });
     // A failure of what closing does with the log would not be told, and the log does not come along.
     sql.checkpoint?.(true);
-  } finally {
     sql.close();
+    checkHeader(fresh);
+    syncFile(fresh);
+    return fresh;
+  } catch (error) {
+    sql.close();
+    clear();
+    throw error;
   }
-  checkHeader(fresh);
-  syncFile(fresh);
-  renameSync(fresh, path);
 }
 
 /** Refuses, without opening it in SQLite, a file that is missing, empty, foreign or of another version. */

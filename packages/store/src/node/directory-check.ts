@@ -1,5 +1,5 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
-import { accessSync, constants, copyFileSync, rmSync } from "node:fs";
+import { accessSync, constants, copyFileSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
@@ -7,12 +7,22 @@ import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
 import type { SqlConnection } from "../sql.ts";
 import { StoreError, type StoreErrorKind } from "../store-error.ts";
-import { type BucketReport, checkBucket, type Damage, type IsSealed, repairBucket } from "./bucket-check.ts";
-import { DataDirectory, type OpenSql, openBucket, secretIn } from "./data-directory.ts";
+import type { BucketIdentity } from "../tables.ts";
+import {
+  type BucketReport,
+  checkBucket,
+  type Damage,
+  type IsSealed,
+  pageProblems,
+  repairBucket,
+} from "./bucket-check.ts";
+import { salvageBucket } from "./bucket-salvage.ts";
+import { DataDirectory, type OpenSql, openBucket, replaceBucket, secretIn } from "./data-directory.ts";
 import { isDataDirectory } from "./directory-key.ts";
 import { DiskReserve } from "./disk-reserve.ts";
 import { isThere, syncDirectory, syncFile } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
+import { PageFile } from "./page-file.ts";
 
 /** What a directory has, and what is damaged of it, bucket by bucket. */
 export interface DirectoryReport {
@@ -26,6 +36,8 @@ export interface DirectoryReport {
   readonly ended?: { readonly buckets: number; readonly of: number };
   /** What a repair could not mend. */
   readonly left?: readonly NotedDamage[];
+  /** Buckets that a repair wrote anew of what their damaged pages still had, and how much is told to be lost of each. */
+  readonly salvaged?: readonly { readonly bucket: number; readonly losses: number }[];
 }
 
 /** Something of a bucket that is seen only beside others. */
@@ -74,14 +86,15 @@ export async function checkDirectory(
     const identity = { bucket, buckets: directory.buckets };
     const sql = DiskReserve.beside(directory.path, () => openBucket(directory.path, identity, openSql));
     try {
-      noted.push(...notedPartitions(sql));
-      return await checkBucket(sql, identity, isSealed, watch.signal);
+      const found = await checkBucket(sql, identity, isSealed, watch.signal);
+      if (!found.hasDamagedPages) noted.push(...notedPartitions(sql));
+      return found;
     } finally {
       sql.close();
     }
   });
   // What was not looked at is not gone.
-  if (report.ended !== undefined) return report;
+  if (report.ended !== undefined || report.buckets.some(({ hasDamagedPages }) => hasDamagedPages)) return report;
   const told = notes.damage(noted, report.buckets.length);
   const damageOf = (bucket: number): Damage[] =>
     told.filter((one) => one.bucket === bucket).map(({ bucket: _, ...damage }) => damage);
@@ -102,15 +115,23 @@ export async function repairDirectory(
   const damaged = new Set(before.buckets.filter(({ damage }) => damage.length > 0).map(({ bucket }) => bucket));
   const kept: string[] = [];
   const repaired = new Set<number>();
+  const anew = new Set<number>();
   const stamp = new Date().toISOString().replaceAll(":", "-");
   const report = await eachBucket(path, openSql, watch, (directory, bucket) => {
     const known = before.buckets.find((one) => one.bucket === bucket);
     if (!damaged.has(bucket) && known !== undefined) return known;
-    return DiskReserve.beside(directory.path, () => {
-      const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
-      kept.push(...keepFiles([`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`], `.before-${stamp}`));
-      renewGeneration(directory.path, `${file}.generation`);
-      const identity = { bucket, buckets: directory.buckets };
+    const beside = <Result>(work: () => Result): Result => DiskReserve.beside(directory.path, work);
+    const identity = { bucket, buckets: directory.buckets };
+    const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
+    const names = [`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`];
+    // Once: what stands there later is not what was there before.
+    kept.push(...beside(() => keepFiles(names, `.before-${stamp}`)));
+    beside(() => renewGeneration(directory.path, `${file}.generation`));
+    if (known?.hasDamagedPages && !hasSoundPages(directory, identity, openSql)) {
+      beside(() => salvage(directory, identity, openSql, isSealed));
+      anew.add(bucket);
+    }
+    return beside(() => {
       const sql = openBucket(directory.path, identity, openSql);
       try {
         const whole = repairBucket(sql, identity, { isSealed, drop });
@@ -121,12 +142,61 @@ export async function repairDirectory(
       }
     });
   });
-  // Whose pages are damaged, not what they hold, or what is no bucket of ours, nothing of which was changed.
+  const salvaged = report.buckets
+    .filter(({ bucket }) => anew.has(bucket))
+    .map(({ bucket, damage }) => ({ bucket, losses: damage.length }));
+  // What is no bucket of ours, or has nothing left that shows it is, of which nothing was changed.
   const unread = report.buckets
     .filter(({ bucket, damage }) => damage.length > 0 && !repaired.has(bucket))
     .flatMap(({ bucket, damage }) => damage.map((one) => ({ ...one, bucket })));
-  const left = report.ended === undefined ? [...unread, ...repairNotes(path, openSql, notes)] : [];
-  return { ...report, buckets: report.buckets.map((one, at) => withNoted(one, before.buckets[at])), kept, left };
+  // Beside what cannot be read nothing is said of what belongs together.
+  const rest = unread.length > 0 ? unread : repairNotes(path, openSql, notes);
+  const left = report.ended === undefined ? rest : [];
+  const buckets = report.buckets.map((one, at) => withNoted(one, before.buckets[at]));
+  return { ...report, buckets, kept, left, salvaged };
+}
+
+/** Whether a bucket can be opened whose pages are as SQLite made them. */
+function hasSoundPages(directory: DataDirectory, identity: BucketIdentity, openSql: OpenSql): boolean {
+  try {
+    const sql = openBucket(directory.path, identity, openSql);
+    try {
+      return pageProblems(sql).length === 0;
+    } finally {
+      sql.close();
+    }
+  } catch (error) {
+    if (error instanceof StoreError && SALVAGED.includes(error.kind)) return false;
+    throw error;
+  }
+}
+
+/** Puts what the pages of a bucket still have into a new file in its place. */
+function salvage(directory: DataDirectory, identity: BucketIdentity, openSql: OpenSql, isSealed: IsSealed): void {
+  const { path } = directory;
+  const file = join(path, "buckets", `${String(identity.bucket).padStart(3, "0")}.sqlite`);
+  if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+    throw new StoreError("damaged", `${file}: there is no such file`);
+  const application = storedNumber(directory);
+  const pages = new PageFile(file);
+  try {
+    replaceBucket(path, identity, openSql, {
+      fill: (sql) => salvageBucket(sql, pages, { ...identity, isSealed, application }),
+      settle: () => pages.moveLog(),
+    });
+  } finally {
+    pages.close();
+  }
+}
+
+/** The number of the deployed application; nothing where it cannot be read, which is told elsewhere. */
+function storedNumber(directory: DataDirectory): number | undefined {
+  try {
+    return directory.readApplication()?.number;
+  } catch (error) {
+    if (error instanceof StoreError) return undefined;
+    throw error;
+  }
 }
 
 /** Copies those files that are there beside themselves. Nobody else has what a repair leaves out: they are on stable storage, or none is. */
@@ -173,10 +243,6 @@ function repairNotes(path: string, openSql: OpenSql, notes: NoteReader): readonl
       inBucket(bucket, (sql) => putNote(sql, options, key, note));
     }
     return notes.damage(noted(), buckets);
-  } catch (error) {
-    // A bucket that cannot be opened was told, and what is in the others was repaired.
-    if (error instanceof StoreError && !PASSING.includes(error.kind)) return [];
-    throw error;
   } finally {
     directory.close();
   }
@@ -223,7 +289,7 @@ async function eachBucket(
   accessSync(path, constants.W_OK);
   const directory = DataDirectory.open(path, openSql, undefined, "any");
   try {
-    const damage: string[] = [];
+    const damage: StoreError[] = [];
     await attempt(() => directory.readApplication(), damage);
     const buckets: BucketReport[] = [];
     let whole = 0;
@@ -232,14 +298,16 @@ async function eachBucket(
       await turn();
       if (signal?.aborted) break;
       onBucket?.(bucket, directory.buckets);
-      const told: string[] = [];
+      const told: StoreError[] = [];
       const report = await attempt(() => work(directory, bucket), told);
       const nothing = { bucket, partitions: 0, operations: 0, segments: 0, blocks: 0 };
-      buckets.push(report ?? { ...nothing, damage: told.map((what) => ({ what })) });
+      const unread = told.map(({ message: what }) => ({ what }));
+      const hasDamagedPages = told.some(({ kind }) => SALVAGED.includes(kind));
+      buckets.push(report ?? { ...nothing, damage: unread, ...(hasDamagedPages && { hasDamagedPages }) });
       if (!signal?.aborted) whole += 1;
     }
     const ended = whole < directory.buckets && { ended: { buckets: whole, of: directory.buckets } };
-    return { path: directory.path, buckets, damage, kept: [], ...ended };
+    return { path: directory.path, buckets, damage: damage.map(({ message }) => message), kept: [], ...ended };
   } finally {
     directory.close();
   }
@@ -247,14 +315,16 @@ async function eachBucket(
 
 /** What says nothing of what is stored: it is not told as damage, and ends a check. */
 const PASSING: readonly StoreErrorKind[] = ["full", "readonly", "busy"];
+/** What keeps a bucket from being opened whose pages may have something nevertheless. */
+const SALVAGED: readonly StoreErrorKind[] = ["damaged", "refused"];
 
 /** Runs work; what of the store keeps it from being done is told. */
-async function attempt<Result>(work: () => Result | Promise<Result>, told: string[]): Promise<Result | undefined> {
+async function attempt<Result>(work: () => Result | Promise<Result>, told: StoreError[]): Promise<Result | undefined> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof StoreError) || PASSING.includes(error.kind)) throw error;
-    told.push(error.message);
+    told.push(error);
     return undefined;
   }
 }
