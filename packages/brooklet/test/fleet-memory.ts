@@ -18,7 +18,7 @@ const REFUSED = 12;
 const LATE_MS = 60;
 /** What operators may be told of where nothing is wrong but the store and other servers. */
 const EXPECTED =
-  /refuses what it is asked|does not answer|was killed|taken the bucket over|ECONN|SlowDown|cut|closed|not there any more/;
+  /refuses what it is asked|does not answer|was killed|taken the bucket over|is read anew|ECONN|SlowDown|cut|closed|not there any more/;
 
 /** What all servers share. */
 export class SharedMemory {

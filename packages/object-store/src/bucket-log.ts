@@ -58,8 +58,10 @@ export class BucketLog {
   #freshness: Waiter[] = [];
   #running: Promise<void> | undefined;
   #epoch = 0;
-  /** What is here is not what is in the log. */
-  #isBroken = false;
+  /** Why what is here is not what is in the log. */
+  #broken: unknown;
+  /** Why everything was forgotten last; nothing: another gateway has taken the bucket over. */
+  loss: unknown;
   /** Nothing was in the log behind what is here, when it was last looked. */
   #isFollowed = false;
   /** Since the last snapshot. */
@@ -149,7 +151,7 @@ export class BucketLog {
   /** What is here is not what is in the log: it is forgotten. */
   lose(error: unknown): void {
     this.#options.onProblem(error);
-    this.#isBroken = true;
+    this.#broken = error;
     this.#run();
   }
 
@@ -195,7 +197,8 @@ export class BucketLog {
   }
 
   #hasWork(): boolean {
-    const isWanted = this.#wantsOwnership || this.#freshness.length > 0 || this.#isBroken || this.#seals.length > 0;
+    const isWanted =
+      this.#wantsOwnership || this.#freshness.length > 0 || this.#broken !== undefined || this.#seals.length > 0;
     return !this.#isClosed && (isWanted || (this.#isOwner && this.#pending.length > 0) || this.#wantsSnapshotNow());
   }
 
@@ -216,13 +219,14 @@ export class BucketLog {
         // A damaged object, or a state that cannot be begun: nobody can be served from it.
         this.#options.onProblem(error);
         this.#rejectAll(error);
-        await this.#forget("unknown");
+        await this.#forget("unknown", error);
       }
     }
   }
 
   async #step(): Promise<void> {
-    if (this.#isBroken) return await this.#forget("unknown");
+    // Nothing is under way here: what waits was not sent.
+    if (this.#broken !== undefined) return await this.#forget("not_applied", this.#broken);
     if (!this.#isBegun) await this.#begin();
     if (this.#seals[0] !== undefined) return await this.#sealFor(this.#seals[0]);
     if (!this.#isOwner && this.#wantsOwnership) return await this.#claim();
@@ -406,14 +410,14 @@ export class BucketLog {
   }
 
   /** Forgets all that is here; who waits for what was submitted is told. */
-  async #forget(outcome: "not_applied" | "unknown"): Promise<void> {
+  async #forget(outcome: "not_applied" | "unknown", cause?: unknown): Promise<void> {
     this.#isOwner = false;
     this.#isBegun = false;
-    this.#isBroken = false;
+    [this.#broken, this.loss] = [undefined, cause];
     this.#pending = [];
     this.#epoch += 1;
     this.#confirmed = this.#submitted;
-    const fenced = new Fenced(outcome);
+    const fenced = new Fenced(outcome, cause);
     for (const { waiter } of this.#confirmations.splice(0)) waiter.reject(fenced);
     const asked = [...this.#wantsSnapshot.splice(0), ...(this.#captured?.asked ?? [])];
     this.#captured = undefined;

@@ -42,8 +42,12 @@ export function joinBatch(batch: readonly Submitted[]): {
 export class Fenced extends Error {
   readonly outcome: "not_applied" | "unknown";
 
-  constructor(outcome: "not_applied" | "unknown") {
-    super("another gateway has taken the bucket over");
+  /** `cause`: what was here of the bucket is lost by that; nothing: another gateway has taken it over. */
+  constructor(outcome: "not_applied" | "unknown", cause?: unknown) {
+    super(
+      cause === undefined ? "another gateway has taken the bucket over" : "what was here of the bucket is lost",
+      cause === undefined ? {} : { cause },
+    );
     this.name = "Fenced";
     this.outcome = outcome;
   }

@@ -31,6 +31,7 @@ import {
   closeInTime,
   isInvalid,
   isOutdated,
+  lossOf,
   meaningOf,
   Refusals,
   stepInTime,
@@ -373,7 +374,7 @@ export class ObjectStoreCluster implements Cluster {
         if (kind === "write") proofs.push(...unwritten.map(({ log }) => log.fresh()));
         for (const { log } of shared) await log.confirmed();
         await Promise.all(proofs);
-        if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied");
+        if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied", lossOf(before));
         // What is wrong here may be right by what another gateway has deployed.
         const isBehind = isInvalid(result) && ((await this.#takeNewest())?.number ?? 0) !== number;
         if (isBehind && unwritten.length > 0) throw new Fenced("not_applied");

@@ -22,7 +22,13 @@ export function beforeOf({ log }: { readonly log: BucketLog }): Before {
 export function certain(error: unknown, before: readonly Before[]): Error {
   if (error instanceof RefusedError) return error;
   const isUnknown = error instanceof Fenced && error.outcome === "unknown";
-  return new Fenced(!isUnknown && before.every(({ log, won }) => log.won === won) ? "not_applied" : "unknown");
+  const isUndone = !isUnknown && before.every(({ log, won }) => log.won === won);
+  return new Fenced(isUndone ? "not_applied" : "unknown", lossOf(before));
+}
+
+/** Why what was here when work was begun is lost; nothing: another gateway has taken it over, or it is not lost. */
+export function lossOf(before: readonly Before[]): unknown {
+  return before.find(({ log, epoch }) => log.epoch !== epoch && log.loss !== undefined)?.log.loss;
 }
 
 /** What is done here ends by itself in time; the store alone can take longer. */
@@ -91,7 +97,10 @@ export function isOutdated(error: unknown): boolean {
 export function meaningOf(error: unknown): unknown {
   if (error instanceof Fenced || error instanceof Outdated) {
     const outcome = error instanceof Fenced ? error.outcome : "not_applied";
-    const message = "Another gateway has taken the bucket over meanwhile; try again";
+    const isLost = error instanceof Fenced && error.cause !== undefined;
+    const message = isLost
+      ? "What this gateway had of the bucket is lost, and is read anew; try again"
+      : "Another gateway has taken the bucket over meanwhile; try again";
     return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
   }
   return error;

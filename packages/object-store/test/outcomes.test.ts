@@ -2,13 +2,14 @@
 import { asPackage, type Embedding } from "@brooklet/core";
 import type { TextEmbedder } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
-import type { StoredApplication } from "@brooklet/store";
+import { type StoredApplication, StoreError } from "@brooklet/store";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { Fenced } from "../src/log-batch.ts";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
-import { begunInTime } from "../src/outcomes.ts";
+import { begunInTime, meaningOf } from "../src/outcomes.ts";
 import { againWith, putApplication } from "../src/store-records.ts";
-import { get, NOTE, openCluster, packageOf, put } from "./setting.ts";
+import { get, NOTE, openCluster, openMemory, packageOf, put } from "./setting.ts";
 
 const EMBEDDED = `schema note { document note {
   field title type string { indexing: index | summary }
@@ -281,4 +282,54 @@ test("a check is made against what another gateway has deployed, and deploys not
   const served = other.applicationPackage();
   await cluster.checkDeployment(packageOf({ note: EMBEDDED }));
   expect([cluster.applicationPackage(), other.applicationPackage()]).toEqual([served, served]);
+});
+
+test("a copy of a bucket that has no room is not said to be taken over by another, and is read anew", async () => {
+  let isFull = false;
+  const openCache = (): ReturnType<typeof openMemory> => {
+    const sql = openMemory();
+    const run: typeof sql.run = (statement, ...bindings) => {
+      if (isFull && statement.startsWith("INSERT INTO operation")) throw new StoreError("full", "SQLITE_FULL");
+      sql.run(statement, ...bindings);
+    };
+    return { ...sql, run };
+  };
+  const { store, stall, asked } = stalling(new ObjectMemory());
+  const { cluster, problems } = await openCluster(store, { openCache });
+  await cluster.deploy(packageOf({ note: NOTE }));
+  await put(cluster, "alice", "1", { title: "first", seen: 1 });
+  const goOn = stall();
+  const sent = asked();
+  const under = put(cluster, "alice", "2", { title: "under way", seen: 2 });
+  await sent;
+  const waiting = put(cluster, "alice", "3", { title: "waiting", seen: 3 });
+  await new Promise(setImmediate);
+  isFull = true;
+  const refused = put(cluster, "alice", "4", { title: "without room", seen: 4 });
+  const told = Promise.allSettled([waiting, refused]);
+  await new Promise(setImmediate);
+  isFull = false;
+  goOn();
+  const message = "What this gateway had of the bucket is lost, and is read anew; try again";
+  const reason = expect.objectContaining({ code: "UNAVAILABLE", message });
+  expect(await told).toEqual([
+    { status: "rejected", reason },
+    { status: "rejected", reason },
+  ]);
+  expect(await under).toBe(200);
+  expect(problems.map((problem) => (problem as Error).message)).toEqual(["SQLITE_FULL"]);
+  const titles = ["1", "2", "3", "4"].map((name) => get(cluster, "alice", name));
+  expect(await Promise.all(titles)).toMatchObject([{ seen: 1 }, { seen: 2 }, undefined, undefined]);
+  await put(cluster, "alice", "3", { title: "again", seen: 3 });
+  expect(await get(cluster, "alice", "3")).toMatchObject({ seen: 3 });
+});
+
+test("what is lost here is not said to be taken over by another", () => {
+  expect(meaningOf(new Fenced("unknown"))).toMatchObject({ message: expect.stringContaining("Another gateway") });
+  const cause = new StoreError("full", "SQLITE_FULL");
+  expect(meaningOf(new Fenced("unknown", cause))).toMatchObject({
+    code: "UNAVAILABLE",
+    outcome: "unknown",
+    message: "What this gateway had of the bucket is lost, and is read anew; try again",
+  });
 });
