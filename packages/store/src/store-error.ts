@@ -49,9 +49,9 @@ type SystemKind = Extract<StoreErrorKind, "full" | "readonly" | "io">;
 /** A quota that is used up, for which Node has no name: on Linux, and on macOS. */
 const QUOTA = new Set<unknown>([-122, -69]);
 
-/** What kind of failure the system means. */
+/** What kind of failure the system means; that a file may not be so long is none of the device either. */
 function kindOf({ code, errno }: { readonly code?: unknown; readonly errno?: unknown }): SystemKind {
-  if (code === "ENOSPC" || QUOTA.has(errno)) return "full";
+  if (code === "ENOSPC" || code === "EFBIG" || QUOTA.has(errno)) return "full";
   return code === "EROFS" ? "readonly" : "io";
 }
 

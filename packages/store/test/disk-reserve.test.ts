@@ -192,10 +192,22 @@ test("a quota that is used up is no device that fails: puts are refused, removes
 test.skipIf(process.platform !== "linux")("whether files may grow is tried, and nothing stays of that", () => {
   const directory = mkdtempSync(join(tmpdir(), "brooklet-reserve-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  mkdirSync(join(directory, "buckets"));
   const reserve = DiskReserve.make(directory, 1 << 20);
   expect(reserve.isDenied()).toBe(false);
   expect(statSync(join(directory, "reserve")).size).toBe(1 << 20);
   rmSync(join(directory, "reserve"));
+  symlinkSync("/dev/full", join(directory, "reserve"));
+  expect(reserve.isDenied()).toBe(true);
+});
+
+test.skipIf(process.platform !== "linux")("who keeps nothing back is told of a quota too, and leaves no file", () => {
+  const directory = mkdtempSync(join(tmpdir(), "brooklet-reserve-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  mkdirSync(join(directory, "buckets"));
+  const reserve = DiskReserve.make(directory, 0);
+  expect([reserve.isDenied(), reserve.isGivenUp, reserve.giveUp(0)]).toEqual([false, false, false]);
+  expect(readdirSync(directory)).toEqual(["buckets"]);
   symlinkSync("/dev/full", join(directory, "reserve"));
   expect(reserve.isDenied()).toBe(true);
 });

@@ -49,7 +49,7 @@ serveBuckets({
       partitions: encrypted?.partitions ?? partitionsInTables,
       application,
       surroundings: nodeSurroundings,
-      ...(reserve && { reserve: DiskReserve.of(reserve) }),
+      reserve: DiskReserve.of(reserve),
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem,
     }),

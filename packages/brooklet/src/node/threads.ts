@@ -47,7 +47,7 @@ export interface BucketThreadData {
   readonly thread: number;
   readonly threads: number;
   readonly keepRemovesSeconds?: number;
-  readonly reserve?: SharedReserve;
+  readonly reserve: SharedReserve;
   /** What the directory is encrypted with. */
   readonly encryptionKey?: Uint8Array;
 }
@@ -91,7 +91,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       cacheBytes: Math.floor(cacheBytes / threads),
       sealKey: sealKeyOf(storage),
       module: sharedModule(),
-      ...(reserve && { reserve: reserve.shared }),
+      reserve: reserve.shared,
       ...(encryptionKey && { encryptionKey }),
       ...removes,
     };
@@ -116,11 +116,10 @@ function inThisThread(
   return { storage: encryptedStorage(storage, encrypted), partitions: encrypted.partitions };
 }
 
-/** What is kept back in a directory. */
-function reserveOf(directory: string, bytes: OpenClusterOptions["reserveBytes"]): DiskReserve | undefined {
+/** What is kept back in a directory: nothing, unless it is said. */
+function reserveOf(directory: string, bytes: OpenClusterOptions["reserveBytes"]): DiskReserve {
   if (bytes === 0) DiskReserve.remove(directory);
-  if (bytes === undefined || bytes === 0) return undefined;
-  return bytes === "usual" ? DiskReserve.make(directory) : DiskReserve.make(directory, bytes);
+  return bytes === "usual" ? DiskReserve.make(directory) : DiskReserve.make(directory, bytes ?? 0);
 }
 
 /** Node starts no thread where the folder of the process is gone, which the first write would find out. It may know its name all the same. */

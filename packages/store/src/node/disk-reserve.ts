@@ -11,6 +11,7 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
+  readdirSync,
   rmSync,
   statfsSync,
   statSync,
@@ -58,11 +59,14 @@ export class DiskReserve implements Reserve {
     this.shared = shared;
   }
 
-  /** Makes the reserve of a directory, or takes what is there. On a device without room for it, it is given up from the start. */
+  /**
+   * Makes the reserve of a directory, or takes what is there. On a device without room for it, it is given up from the start. One of no bytes makes
+   * no file, and only tells what a device that fails is.
+   */
   static make(directory: string, bytes: number = reserveBytesOf(directory)): DiskReserve {
     const state = new Int32Array(new SharedArrayBuffer(WORDS * Int32Array.BYTES_PER_ELEMENT));
     const reserve = new DiskReserve({ directory, bytes, state });
-    if (!reserve.#fill()) Atomics.store(state, STATE, GIVEN_UP);
+    if (bytes > 0 && !reserve.#fill()) Atomics.store(state, STATE, GIVEN_UP);
     return reserve;
   }
 
@@ -120,7 +124,8 @@ export class DiskReserve implements Reserve {
   }
 
   giveUp(turns: number): boolean {
-    const { state } = this.shared;
+    const { bytes, state } = this.shared;
+    if (bytes === 0) return false;
     Atomics.add(state, WANTED, 1);
     const endMs = performance.now() + FILE_MS;
     while (Atomics.compareExchange(state, FILE, FREE, TAKEN) === TAKEN && performance.now() < endMs)
@@ -152,16 +157,25 @@ export class DiskReserve implements Reserve {
       try {
         const chunk = randomFillSync(Buffer.alloc(CHUNK_BYTES));
         for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at, chunk.length - at, size + at);
+        // A process may have a limit for the length of a file; nothing is written there.
+        ftruncateSync(file, this.#longestFile() + CHUNK_BYTES);
         return false;
       } finally {
-        if (fstatSync(file).size > size) ftruncateSync(file, size);
+        if (fstatSync(file).size !== size) ftruncateSync(file, size);
         closeSync(file);
+        if (this.shared.bytes === 0 && size === 0) DiskReserve.remove(this.shared.directory);
       }
     } catch (error) {
       return systemFailure(error) === "full";
     } finally {
       this.#leave();
     }
+  }
+
+  #longestFile(): number {
+    const folder = join(this.shared.directory, "buckets");
+    const sizes = readdirSync(folder).map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0);
+    return Math.max(0, ...sizes);
   }
 
   #leave(): void {

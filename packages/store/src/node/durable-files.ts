@@ -65,7 +65,12 @@ export function writeDurably(directory: string, name: string, content: Uint8Arra
     closeSync(file);
   }
   renameSync(fresh, join(directory, name));
-  syncDirectory(directory);
+  try {
+    syncDirectory(directory);
+  } catch (error) {
+    // Whatever the device says, "full" among it, is no "nothing was changed": it stands there, and may go with the power.
+    throw new StoreError("io", `${join(directory, name)} may not last: ${(error as Error).message}`, error);
+  }
 }
 
 /** Puts what a file has on stable storage. */
