@@ -2,13 +2,15 @@
 //! the inherited profiles as the reference does, so that a profile that deploys here deploys there.
 use std::collections::BTreeMap;
 
+use crate::place::SourcePlace;
+
 /// Settings of an index, inherited ones included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tuning {
     /// Numbers by the names of their settings, such as `num-threads-per-search`.
     pub numbers: BTreeMap<String, f64>,
-    /// The attribute of `match-phase`.
-    pub match_phase: Option<String>,
-    /// The attribute of `diversity`.
-    pub diversity: Option<String>,
+    /// The attribute of `match-phase`, and where that is said.
+    pub match_phase: Option<(String, SourcePlace)>,
+    /// The attribute of `diversity`, and where that is said.
+    pub diversity: Option<(String, SourcePlace)>,
 }

@@ -1,6 +1,8 @@
 //! Rank profiles: inheritance merged, values read.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use brooklet_task::Rejection;
 
 use super::outcome::Resolved;
 use super::{order, tuning, values};
@@ -9,7 +11,7 @@ use crate::rank_profile::{Constant, FieldRanking, Function, Input, OnnxModel, Ph
 use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::unique;
-use crate::sd::tree::{FeaturesTree, FieldRankingTree, FunctionTree, PhaseTree, ProfileTree, SchemaTree};
+use crate::sd::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree, ProfileTree, SchemaTree};
 use crate::suggest::did_you_mean;
 
 /// Functions, inputs, constants, features and properties of all profiles of a schema: inherited ones count for each
@@ -51,7 +53,7 @@ pub(super) fn profiles(
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
         merger.check_default_features(remarks);
         let tuning = tuning::inherit(own, &merger.inherited, remarks);
-        let profile = RankProfile { tuning, ..merger.merge(&constants, &tree.onnx_models)? };
+        let profile = RankProfile { tuning, ..merger.merge(&constants, &tree.onnx_models, remarks)? };
         warn_unknown_fields(own, schema, remarks);
         total += size(&profile);
         if total > DEFINITIONS_MAX {
@@ -162,7 +164,12 @@ struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    fn merge(&self, schema_constants: &[Constant], schema_models: &[OnnxModel]) -> Resolved<RankProfile> {
+    fn merge(
+        &self,
+        schema_constants: &[Constant],
+        schema_models: &[OnnxModel],
+        remarks: &mut Remarks,
+    ) -> Resolved<RankProfile> {
         let tree = self.tree;
         let mut constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
         self.add_inherited(&mut constants, |profile| &profile.constants, |constant| &constant.name, "constant")?;
@@ -199,9 +206,18 @@ impl Merger<'_> {
                 .phase("second-phase", tree.second_phase.as_ref(), |profile| profile.second_phase.as_ref())?,
             global_phase: self
                 .phase("global-phase", tree.global_phase.as_ref(), |profile| profile.global_phase.as_ref())?,
-            match_features: self.features("match-features", tree.match_features.as_ref(), |of| &of.match_features)?,
-            summary_features: self
-                .features("summary-features", tree.summary_features.as_ref(), |of| &of.summary_features)?,
+            match_features: self.features(
+                "match-features",
+                tree.match_features.as_ref(),
+                |of| &of.match_features,
+                remarks,
+            )?,
+            summary_features: self.features(
+                "summary-features",
+                tree.summary_features.as_ref(),
+                |of| &of.summary_features,
+                remarks,
+            )?,
             rank_features: self.rank_features(),
             ignore_default_rank_features: tree.ignore_default_rank_features
                 || self.inherited.iter().any(|profile| profile.ignore_default_rank_features),
@@ -311,23 +327,46 @@ impl Merger<'_> {
         what: &str,
         own: Option<&FeaturesTree>,
         of: impl Fn(&RankProfile) -> &Vec<SourceText>,
+        remarks: &mut Remarks,
     ) -> Resolved<Vec<SourceText>> {
         let Some(own) = own else {
-            let nonempty = |profile: &RankProfile| Some(of(profile)).filter(|list| !list.is_empty()).cloned();
-            return Ok(self.inherited_value(what, nonempty)?.unwrap_or_default());
+            let mut said = self.inherited.iter().map(|profile| of(profile)).filter(|list| !list.is_empty());
+            let first = said.next();
+            // The same features wherever they are said, in whatever order.
+            let texts = |list: &[SourceText]| list.iter().map(|feature| feature.text.clone()).collect::<BTreeSet<_>>();
+            if said.any(|other| first.is_some_and(|first| texts(first) != texts(other))) {
+                return Err(self.conflict(what));
+            }
+            return Ok(first.cloned().unwrap_or_default());
         };
         let mut features = Vec::new();
-        if let Some(name) = &own.inherits {
-            let done = || self.done.get(name.text.as_str());
-            let parent = self.inherited.iter().copied().find(|profile| profile.name == name.text).or_else(done);
-            let Some(parent) = parent.or_else(|| self.known.iter().find(|profile| profile.name == name.text)) else {
-                let message = format!("{what} inherits '{}', but there is no such rank-profile before", name.text);
-                return Err(name.place.reject(message));
+        for name in &own.inherits {
+            let mut parents = self.inherited.iter().copied();
+            let parent = match parents.find(|profile| profile.name == name.text) {
+                Some(parent) => parent,
+                None => self.stranger(what, name, remarks)?,
             };
-            features.clone_from(of(parent));
+            add_distinct(&mut features, of(parent));
         }
         add_distinct(&mut features, &own.features);
         Ok(features)
+    }
+
+    /// A profile whose features are inherited although it is not: objected to.
+    fn stranger(&self, what: &str, name: &Name, remarks: &mut Remarks) -> Resolved<&RankProfile> {
+        let inherited = self.inherited.iter().map(|profile| profile.name.as_str());
+        let hint = did_you_mean(&name.text, inherited);
+        let (own, text) = (&self.tree.name.text, Rejection::quote(&name.text));
+        let message = format!("{what} inherits '{text}', which rank-profile '{own}' does not inherit{hint}");
+        let objection = name.place.reject(message);
+        let known = || self.known.iter().find(|profile| profile.name == name.text);
+        match self.done.get(name.text.as_str()).or_else(known) {
+            Some(profile) => {
+                remarks.object(objection);
+                Ok(profile)
+            }
+            None => Err(objection),
+        }
     }
 
     fn rank_features(&self) -> Vec<SourceText> {

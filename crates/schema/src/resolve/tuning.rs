@@ -4,11 +4,18 @@ use std::collections::BTreeSet;
 
 use brooklet_document::DataType;
 
+use crate::place::SourcePlace;
 use crate::rank_profile::RankProfile;
 use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::tree::{ProfileTree, SchemaTree};
 use crate::tuning::Tuning;
+
+/// Numbers of which one can be set, for each node or for all of them.
+const EITHER: &[(&str, &str)] = &[
+    ("first-phase keep-rank-count", "first-phase total-keep-rank-count"),
+    ("second-phase rerank-count", "second-phase total-rerank-count"),
+];
 
 /// The settings of a profile, with those of the profiles it inherits where it is silent. These must agree.
 pub(super) fn inherit(own: &ProfileTree, parents: &[&RankProfile], remarks: &mut Remarks) -> Tuning {
@@ -28,7 +35,8 @@ pub(super) fn inherit(own: &ProfileTree, parents: &[&RankProfile], remarks: &mut
         }
         tuning.numbers.insert(name.clone(), first);
     }
-    let mut attribute = |of: &dyn Fn(&Tuning) -> &Option<String>, what: &str| {
+    // Two blocks differ although they say the same.
+    let mut block = |of: &dyn Fn(&Tuning) -> &Option<(String, SourcePlace)>, what: &str| {
         let mut said = parents.iter().filter_map(|parent| of(&parent.tuning).clone());
         let first = of(&own.tuning).clone().or_else(|| said.next());
         if of(&own.tuning).is_none() && said.any(|other| Some(&other) != first.as_ref()) {
@@ -36,8 +44,14 @@ pub(super) fn inherit(own: &ProfileTree, parents: &[&RankProfile], remarks: &mut
         }
         first
     };
-    tuning.match_phase = attribute(&|tuning| &tuning.match_phase, "match-phase settings");
-    tuning.diversity = attribute(&|tuning| &tuning.diversity, "diversity settings");
+    tuning.match_phase = block(&|tuning| &tuning.match_phase, "match-phase settings");
+    tuning.diversity = block(&|tuning| &tuning.diversity, "diversity settings");
+    for (of_node, of_all) in EITHER {
+        if tuning.numbers.contains_key(*of_node) && tuning.numbers.contains_key(*of_all) {
+            let message = format!("rank-profile '{}' sets or inherits both {of_node} and {of_all}", own.name.text);
+            remarks.object(own.name.place.reject(message));
+        }
+    }
     tuning
 }
 
@@ -46,8 +60,8 @@ pub(super) fn check(tree: &SchemaTree, schema: &Schema, fast: &[String], remarks
     for own in &tree.profiles {
         let Some(profile) = schema.rank_profiles.iter().find(|profile| profile.name == own.name.text) else { continue };
         let tuning = &profile.tuning;
-        let of_match_phase = tuning.match_phase.as_deref().and_then(|name| of_match_phase(schema, fast, name));
-        let of_diversity = tuning.diversity.as_deref().and_then(|name| of_diversity(schema, name));
+        let of_match_phase = tuning.match_phase.as_ref().and_then(|(name, _)| of_match_phase(schema, fast, name));
+        let of_diversity = tuning.diversity.as_ref().and_then(|(name, _)| of_diversity(schema, name));
         let about = format!("In search definition '{}', rank-profile '{}':", schema.name, own.name.text);
         let mut object = |message: String| remarks.object(own.name.place.reject(message));
         if tuning.diversity.is_some() && tuning.match_phase.is_none() && profile.second_phase.is_none() {

@@ -299,8 +299,9 @@ impl Parser<'_> {
             "prefix" | "enable-bm25" => Ok(()),
             "alias" => self.alias(None, body),
             "stemming" => self.stemming(),
-            "arity" | "lower-bound" | "upper-bound" => self.integer_value::<i64>(&setting.text).map(|_| ()),
-            "dense-posting-list-threshold" => self.number_value(&setting.text).map(|_| ()),
+            "arity" => self.integer_value::<i64>(&setting.text).map(|_| ()),
+            "lower-bound" | "upper-bound" => self.long_value(&setting.text).map(|_| ()),
+            "dense-posting-list-threshold" => self.decimal_value(&setting.text).map(|_| ()),
             "hnsw" => {
                 body.hnsw = true;
                 self.hnsw()

@@ -1,20 +1,22 @@
 //! Rank profiles. Expressions and features are taken as text; what only tunes an index is read and forgotten.
+use std::collections::BTreeSet;
+
 use brooklet_task::limits::EXPRESSION_BYTES;
 
 use super::lex::Token;
 use super::onnx_model::unique_models;
-use super::settings::{Parsed, Parser, check_count, duplicate, unique};
+use super::settings::{Parsed, Parser, check_count, unique};
 use super::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree, ProfileTree};
 use crate::field::RankMode;
 use crate::place::SourceText;
 use crate::rank_profile::ElementGap;
 use crate::tuning::Tuning;
 
-/// Elements with a number that tunes an index or its threads: no effect in streaming mode.
+/// Elements with a whole number that tunes an index or its threads: no effect in streaming mode.
+const TUNING_COUNTS: &[&str] = &["num-threads-per-search", "min-hits-per-thread", "num-search-partitions"];
+
+/// Elements with a decimal that tunes an index: no effect in streaming mode.
 const TUNING: &[&str] = &[
-    "num-threads-per-search",
-    "min-hits-per-thread",
-    "num-search-partitions",
     "termwise-limit",
     "post-filter-threshold",
     "approximate-threshold",
@@ -22,7 +24,6 @@ const TUNING: &[&str] = &[
     "filter-first-exploration",
     "exploration-slack",
     "target-hits-max-adjustment-factor",
-    "filter-threshold",
 ];
 
 /// Blocks that tune an index: no effect in streaming mode.
@@ -47,6 +48,8 @@ const ELEMENTS: &[&str] = &[
     "rank-type",
     "weight",
     "rank-profile",
+    "filter-threshold",
+    "prefetch-tensors",
 ];
 
 impl Parser<'_> {
@@ -102,13 +105,16 @@ impl Parser<'_> {
 
     fn profile_element(&mut self, element: Name, tree: &mut ProfileTree) -> Parsed<()> {
         match element.text.as_str() {
-            "strict" => tree.strict = Some(self.switch_value("strict")?),
+            "strict" => {
+                self.once(&mut tree.said, &element.place, "strict");
+                tree.strict = Some(self.switch_value("strict")?);
+            }
             "inputs" => self.inputs(tree)?,
             "constants" => self.constants(tree)?,
             "function" | "macro" => self.function(tree)?,
-            "first-phase" => set_phase(&mut tree.first_phase, self.phase(&element)?, &element)?,
-            "second-phase" => set_phase(&mut tree.second_phase, self.phase(&element)?, &element)?,
-            "global-phase" => set_phase(&mut tree.global_phase, self.phase(&element)?, &element)?,
+            "first-phase" => tree.first_phase = Some(self.phase(&element, tree.first_phase.take(), tree)?),
+            "second-phase" => tree.second_phase = Some(self.phase(&element, tree.second_phase.take(), tree)?),
+            "global-phase" => tree.global_phase = Some(self.phase(&element, tree.global_phase.take(), tree)?),
             "match-features" => add_features(&mut tree.match_features, self.features()?),
             "summary-features" => add_features(&mut tree.summary_features, self.features()?),
             "rank-features" => {
@@ -121,6 +127,7 @@ impl Parser<'_> {
             "rank" => self.field_rank(tree)?,
             "rank-type" => {
                 let field = self.word("a field")?;
+                self.once(&mut tree.said, &field.place, format!("rank-type of '{}'", field.text));
                 let rank_type = Some(self.rank_type_value()?);
                 tree.fields.push(FieldRankingTree { rank_type, ..ranking(field) });
             }
@@ -130,16 +137,30 @@ impl Parser<'_> {
                 tree.fields.push(FieldRankingTree { weight, ..ranking(field) });
             }
             "onnx-model" => tree.onnx_models.push(self.onnx_model()?),
-            tuning if TUNING.contains(&tuning) => {
-                let value = self.number_value(tuning)?;
-                tree.tuning.numbers.insert(element.text, value);
+            "filter-threshold" | "prefetch-tensors" => self.tuning_number(&element, "", tree)?,
+            tuning if TUNING_COUNTS.contains(&tuning) || TUNING.contains(&tuning) => {
+                self.tuning_number(&element, "", tree)?;
             }
             block if TUNING_BLOCKS.contains(&block) => self.tuning_block(&element, tree)?,
             _ => {
-                let known: Vec<&str> = [ELEMENTS, TUNING, TUNING_BLOCKS].concat();
+                let known: Vec<&str> = [ELEMENTS, TUNING_COUNTS, TUNING, TUNING_BLOCKS].concat();
                 return Err(self.unknown_setting(&element, "element of a rank-profile", &known));
             }
         }
+        Ok(())
+    }
+
+    /// A number that tunes an index, in the block of that name if there is one.
+    pub(super) fn tuning_number(&mut self, setting: &Name, block: &str, tree: &mut ProfileTree) -> Parsed<()> {
+        let name = format!("{block}{}", setting.text);
+        self.once(&mut tree.said, &setting.place, name.as_str());
+        let value = match setting.text.as_str() {
+            "filter-threshold" | "stopword-limit" | "adjust-target" => self.decimal_in(&name, 0.0..=1.0)?,
+            "prefetch-tensors" | "allow-drop-all" => f64::from(u8::from(self.switch_value(&name)?)),
+            decimal if TUNING.contains(&decimal) => self.decimal_value(&name)?,
+            _ => f64::from(self.integer_value::<i32>(&name)?),
+        };
+        tree.tuning.numbers.insert(name, value);
         Ok(())
     }
 
@@ -189,13 +210,9 @@ impl Parser<'_> {
         Ok(source)
     }
 
-    fn phase(&mut self, element: &Name) -> Parsed<PhaseTree> {
-        let mut tree = PhaseTree {
-            place: element.place.clone(),
-            expression: None,
-            rank_score_drop_limit: None,
-            rerank_count: None,
-        };
+    /// A phase, which may be said in several pieces; `tree` are those before.
+    fn phase(&mut self, element: &Name, tree: Option<PhaseTree>, profile: &mut ProfileTree) -> Parsed<PhaseTree> {
+        let mut tree = tree.unwrap_or(PhaseTree { expression: None, rank_score_drop_limit: None, rerank_count: None });
         let counts: &[&str] = match element.text.as_str() {
             "first-phase" => &["keep-rank-count", "total-keep-rank-count"],
             "second-phase" => &["rerank-count", "total-rerank-count"],
@@ -203,15 +220,16 @@ impl Parser<'_> {
         };
         self.block(|parser| {
             let setting = parser.word(&format!("a setting of {}", element.text))?;
+            let name = format!("{} {}", element.text, setting.text);
+            parser.once(&mut profile.said, &setting.place, name.as_str());
             match setting.text.as_str() {
-                "expression" => {
-                    if tree.expression.replace(parser.expression()?).is_some() {
-                        let message = format!("{} has an expression already", element.text);
-                        parser.remarks.object(setting.place.reject(message));
-                    }
-                }
+                "expression" => tree.expression = Some(parser.expression()?),
                 "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.decimal_value(&setting.text)?),
-                count if counts.contains(&count) => tree.rerank_count = Some(parser.integer_value(&setting.text)?),
+                count if counts.contains(&count) => {
+                    let count = parser.integer_value::<i32>(&setting.text)?;
+                    tree.rerank_count = Some(count.into());
+                    profile.tuning.numbers.insert(name, count.into());
+                }
                 _ => {
                     let known = [&["expression", "rank-score-drop-limit"], counts].concat();
                     return Err(parser.unknown_setting(&setting, &format!("setting of {}", element.text), &known));
@@ -224,7 +242,11 @@ impl Parser<'_> {
 
     /// `: features` or `[inherits PROFILE] { features }`.
     fn features(&mut self) -> Parsed<FeaturesTree> {
-        let inherits = if self.take_word("inherits")? { Some(self.word("a rank-profile")?) } else { None };
+        let inherits = self.inherits()?;
+        if !inherits.is_empty() && self.peek()? == Token::Symbol(':') {
+            let objection = self.lexer.expected_token("'{'");
+            self.remarks.object(objection);
+        }
         let text = self.raw_value()?;
         Ok(FeaturesTree { inherits, features: self.split_features(&text)? })
     }
@@ -281,6 +303,7 @@ impl Parser<'_> {
     fn significance(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
         self.block(|parser| {
             let setting = parser.word("'use-model'")?;
+            parser.once(&mut tree.said, &setting.place, setting.text.as_str());
             if setting.text != "use-model" {
                 return Err(parser.unknown_setting(&setting, "setting of significance", &["use-model"]));
             }
@@ -289,16 +312,25 @@ impl Parser<'_> {
         })
     }
 
-    /// `rank FIELD: filter` or `rank FIELD { filter-threshold: x  element-gap: n }`.
+    /// `rank FIELD: filter` or `rank FIELD { filter-threshold: x  element-gap: n }`. Others of these have a meaning, and are
+    /// objected to.
     fn field_rank(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
         let mut fields = ranking(self.word("a field")?);
+        let in_block = self.peek()? != Token::Symbol(':');
         self.setting(|parser| {
             let setting = parser.word("a setting of rank")?;
+            let wanted: &[&str] = if in_block { &["filter-threshold", "element-gap"] } else { &["filter"] };
+            if !wanted.contains(&setting.text.as_str()) {
+                let objection = parser.unknown_setting(&setting, "setting of rank here", wanted);
+                parser.remarks.object(objection);
+            }
             match setting.text.as_str() {
                 "filter" => fields.rank = Some(RankMode::Filter),
                 "normal" => fields.rank = Some(RankMode::Normal),
                 "filter-threshold" => {
-                    parser.number_value(&setting.text)?;
+                    let name = format!("filter-threshold of '{}'", fields.field.text);
+                    parser.once(&mut tree.said, &setting.place, name);
+                    parser.decimal_in(&setting.text, 0.0..=1.0)?;
                 }
                 "element-gap" => fields.element_gap = Some(parser.element_gap()?),
                 _ => {
@@ -316,7 +348,12 @@ impl Parser<'_> {
         let value = self.word_value("a number of words or 'infinity'")?;
         match (value.text.as_str(), value.text.parse()) {
             ("infinity", _) => Ok(ElementGap::Infinite),
-            (_, Ok(words)) => Ok(ElementGap::Words(words)),
+            (_, Ok(words)) => {
+                if i32::try_from(words).is_err() {
+                    self.remarks.object(value.place.reject(format!("element-gap {words} is more than {}", i32::MAX)));
+                }
+                Ok(ElementGap::Words(words))
+            }
             _ => Err(value.place.reject("element-gap is a number of words or 'infinity'")),
         }
     }
@@ -326,21 +363,12 @@ fn ranking(field: Name) -> FieldRankingTree {
     FieldRankingTree { field, rank: None, rank_type: None, weight: None, element_gap: None }
 }
 
-/// Sets a phase once.
-fn set_phase(phase: &mut Option<PhaseTree>, tree: PhaseTree, element: &Name) -> Parsed<()> {
-    if let Some(first) = phase {
-        return Err(duplicate(element, &Name { text: element.text.clone(), place: first.place.clone() }, "phase"));
-    }
-    *phase = Some(tree);
-    Ok(())
-}
-
 /// A profile may list its features in several pieces.
 fn add_features(all: &mut Option<FeaturesTree>, more: FeaturesTree) {
     match all {
         None => *all = Some(more),
         Some(all) => {
-            all.inherits = more.inherits.or(all.inherits.take());
+            all.inherits.extend(more.inherits);
             all.features.extend(more.features);
         }
     }
@@ -417,6 +445,7 @@ pub(super) fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
         properties: Vec::new(),
         significance_model: None,
         fields: Vec::new(),
+        said: BTreeSet::new(),
         tuning: Tuning::default(),
     }
 }

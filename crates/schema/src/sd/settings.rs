@@ -1,5 +1,6 @@
 //! The parser's footing: names, lists, numbers, blocks, and the refusal of what is not known.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use brooklet_task::Rejection;
 
@@ -134,34 +135,52 @@ impl<'a> Parser<'a> {
         Ok(self.word(what)?.text)
     }
 
-    /// `: 12`.
+    /// `: 12`, of 32 bits: others are objected to.
     pub(super) fn integer_value<T: TryFrom<i64>>(&mut self, what: &str) -> Parsed<T> {
         let name = self.word_value(&format!("{what}: an integer"))?;
-        let digits = name.text.strip_suffix('L').unwrap_or(&name.text);
-        digits.parse::<i64>().ok().and_then(|value| T::try_from(value).ok()).ok_or_else(|| {
-            name.place.reject(format!("'{}' is not a legal value of {what}", Rejection::quote(&name.text)))
-        })
+        if name.text.parse::<i32>().is_err() {
+            let shown = Rejection::quote(&name.text);
+            let message = format!("'{shown}' is not a legal value of {what}: it is a whole number of 32 bits");
+            self.remarks.object(name.place.reject(message));
+        }
+        legal_integer(&name, what)
     }
 
-    /// `: 1.5`.
-    pub(super) fn number_value(&mut self, what: &str) -> Parsed<f64> {
-        let name = self.word_value(&format!("{what}: a number"))?;
-        legal_number(&name, what)
+    /// `: 12` or `: 12L`, of 64 bits.
+    pub(super) fn long_value(&mut self, what: &str) -> Parsed<i64> {
+        let name = self.word_value(&format!("{what}: an integer"))?;
+        legal_integer(&name, what)
     }
 
     /// `: 1.5`, as the reference writes it: digits, a dot, digits. Other numbers are objected to.
     pub(super) fn decimal_value(&mut self, what: &str) -> Parsed<f64> {
+        self.decimal_in(what, f64::NEG_INFINITY..=f64::INFINITY)
+    }
+
+    /// `: 0.5`, in that range; others are objected to.
+    pub(super) fn decimal_in(&mut self, what: &str, range: RangeInclusive<f64>) -> Parsed<f64> {
         let name = self.word_value(&format!("{what}: a number"))?;
         let value = legal_number(&name, what)?;
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let unsigned = name.text.strip_prefix('-').unwrap_or(&name.text);
         let is_decimal = unsigned.split_once('.').is_some_and(|(whole, rest)| digits(whole) && digits(rest));
-        if !is_decimal {
-            let shown = Rejection::quote(&name.text);
-            let message = format!("'{shown}' is not a legal value of {what}: it is written with a dot, as 1.0");
-            self.remarks.object(name.place.reject(message));
-        }
+        let rule = match (is_decimal, range.contains(&value)) {
+            (true, true) => return Ok(value),
+            (false, _) => "it is written with a dot, as 1.0".to_owned(),
+            (true, false) => format!("it is from {:?} to {:?}", range.start(), range.end()),
+        };
+        let shown = Rejection::quote(&name.text);
+        self.remarks.object(name.place.reject(format!("'{shown}' is not a legal value of {what}: {rule}")));
         Ok(value)
+    }
+
+    /// Objects to what is said a second time, of all that is `said` in one place.
+    pub(super) fn once(&mut self, said: &mut BTreeSet<String>, place: &SourcePlace, what: impl Into<String>) {
+        let what = what.into();
+        if said.contains(&what) {
+            self.remarks.object(place.reject(format!("{what} is set twice")));
+        }
+        said.insert(what);
     }
 
     /// `: on` and its synonyms.
@@ -245,6 +264,13 @@ impl<'a> Parser<'a> {
         let message: String = message.into();
         self.remarks.warn(format!("{place}: {message}"));
     }
+}
+
+fn legal_integer<T: TryFrom<i64>>(name: &Name, what: &str) -> Parsed<T> {
+    let digits = name.text.strip_suffix('L').unwrap_or(&name.text);
+    let value = digits.parse::<i64>().ok().and_then(|value| T::try_from(value).ok());
+    let shown = || Rejection::quote(&name.text);
+    value.ok_or_else(|| name.place.reject(format!("'{}' is not a legal value of {what}", shown())))
 }
 
 fn legal_number(name: &Name, what: &str) -> Parsed<f64> {

@@ -1,4 +1,5 @@
 //! The syntax tree of a schema file: what was written, with its place, nothing resolved.
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use brooklet_document::{Tensor, TensorType};
@@ -221,6 +222,8 @@ pub(crate) struct ProfileTree {
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) significance_model: Option<bool>,
     pub(crate) fields: Vec<FieldRankingTree>,
+    /// What can be set once and was.
+    pub(crate) said: BTreeSet<String>,
     pub(crate) tuning: Tuning,
 }
 
@@ -260,16 +263,15 @@ pub(crate) struct FunctionTree {
 
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseTree {
-    pub(crate) place: SourcePlace,
     pub(crate) expression: Option<SourceText>,
     pub(crate) rank_score_drop_limit: Option<f64>,
     pub(crate) rerank_count: Option<i64>,
 }
 
-/// A list of features, perhaps added to that of another profile.
+/// A list of features, perhaps added to those of inherited profiles.
 #[derive(Clone, Debug)]
 pub(crate) struct FeaturesTree {
-    pub(crate) inherits: Option<Name>,
+    pub(crate) inherits: Vec<Name>,
     pub(crate) features: Vec<SourceText>,
 }
 

@@ -568,16 +568,25 @@ fn what_has_no_effect_is_checked_as_elsewhere() {
     let ends = |message: String, with: &str| assert!(message.ends_with(with), "{message}");
     ends(
         profile("rank-profile p { match-phase { attribute: n } }"),
-        "match-phase needs an attribute, and max-hits above 0",
+        "match-phase needs an attribute, and max-hits or total-max-hits",
     );
     ends(profile("rank-profile p { match-phase { max-hitz: 1 } }"), "'max-hitz'; did you mean 'max-hits'?");
-    let nested = "rank-profile p { match-phase { attribute: n\n max-hits: 9\n diversity { attribute: x } } }";
+    let nested =
+        "rank-profile p { match-phase { attribute: n\n max-hits: 9\n diversity { attribute: x\n min-groups: 2 } } }";
     ends(profile(nested), "diversity attribute 'x' does not exists");
     let parents = "rank-profile b { match-phase { attribute: l\n max-hits: 1 } } rank-profile p inherits b { }";
     ends(profile(parents), "rank-profile 'b': match-phase attribute 'l' must be fast-search, but it is not");
     let several = "rank-profile a { match-phase { attribute: n\n max-hits: 1 } } rank-profile b { match-phase { attribute: l\n \
                    max-hits: 1 } } rank-profile p inherits a, b { }";
     ends(profile(several), "can contain match-phase settings, but it is present in multiple");
+    ends(profile("rank-profile p { weakand { adjust-targt: 0.5 } }"), "'adjust-targt'; did you mean 'adjust-target'?");
+    let range = "3:44: '1.5' is not a legal value of weakand stopword-limit: it is from 0.0 to 1.0";
+    ends(profile("rank-profile p { weakand { stopword-limit: 1.5 } }"), range);
+    ends(profile("rank-profile p { strict: true\n strict: true }"), "schemas/t.sd:4:2: strict is set twice");
+    ends(profile("rank-profile p { rank n: normal }"), "3:26: unknown setting of rank here 'normal'");
+    let inherits = "rank-profile base { match-features: now } rank-profile q inherits base { match-features inherits bass { now } }";
+    let hint = "match-features inherits 'bass', which rank-profile 'q' does not inherit; did you mean 'base'?";
+    ends(profile(inherits), hint);
     ends(profile("rank-profile p { mutate {\n on-match { n += x }\n } }"), "'x' is not a number");
     ends(profile("rank-profile o { rank-profile i { } }"), "In rank-profile 'i': Inner profile 'i' must inherit 'o'");
     ends(
