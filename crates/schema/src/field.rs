@@ -4,6 +4,9 @@ use brooklet_document::DataType;
 use crate::indexing::Script;
 use crate::match_settings::{MatchMode, MatchSettings, Normalizing, Sorting};
 
+/// The weight of a field that says none.
+pub(crate) const WEIGHT: i32 = 100;
+
 /// Which of the three outputs a field's indexing script has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Roles {

@@ -14,6 +14,8 @@ pub struct RankProfile {
     pub name: String,
     /// The profiles it inherits, as written (what they hold is merged in already).
     pub inherits: Vec<String>,
+    /// Whether it is `default`, or comes of it.
+    pub is_of_default: bool,
     /// `strict: true`: type errors of expressions are errors also where a type is not known.
     pub strict: bool,
     /// Declared query features.

@@ -7,7 +7,7 @@ use brooklet_task::Rejection;
 use super::matching::{match_settings, rank_mode, sorting};
 use super::outcome::Resolved;
 use super::types::{Structs, legal_name};
-use crate::field::{Field, Origin, Roles};
+use crate::field::{Field, Origin, Roles, WEIGHT};
 use crate::indexing::Script;
 use crate::indexing::analyze::ScriptOwner;
 use crate::match_settings::MatchKind;
@@ -263,7 +263,7 @@ fn resolve_type(
         script: Script::default(),
         rank: rank_mode(body.rank, &matching),
         rank_type: body.rank_type.unwrap_or_default(),
-        weight: body.weight.unwrap_or(100),
+        weight: body.weight.unwrap_or(WEIGHT),
         distance_metric: body.distance_metric.as_ref().map(|(metric, _)| *metric).unwrap_or_default(),
         sorting: sorting(&body.sorting),
         aliases: body.aliases.clone(),

@@ -17,6 +17,7 @@ use crate::sd::settings::duplicate;
 use crate::sd::tree::{Name, SchemaTree};
 use crate::suggest::did_you_mean;
 
+mod agreement;
 mod field_sets;
 mod fields;
 mod matching;

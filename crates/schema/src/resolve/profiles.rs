@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use brooklet_task::Rejection;
 
+use super::agreement::Agreement;
 use super::outcome::Resolved;
 use super::{order, tuning, values};
 use crate::place::SourceText;
@@ -52,6 +53,7 @@ pub(super) fn profiles(
         });
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
         merger.check_default_features(remarks);
+        Agreement { own, parents: &merger.inherited, schema, constants: &constants }.check(remarks);
         let tuning = tuning::inherit(own, &merger.inherited, remarks);
         let profile = RankProfile { tuning, ..merger.merge(&constants, &tree.onnx_models, remarks)? };
         warn_unknown_fields(own, schema, remarks);
@@ -93,7 +95,12 @@ fn with_models(profile: RankProfile, tree: &SchemaTree) -> RankProfile {
 
 /// Scores with nativeRank.
 fn default_profile(constants: &[Constant]) -> RankProfile {
-    RankProfile { name: "default".to_owned(), constants: constants.to_vec(), ..RankProfile::default() }
+    RankProfile {
+        name: "default".to_owned(),
+        is_of_default: true,
+        constants: constants.to_vec(),
+        ..RankProfile::default()
+    }
 }
 
 /// Scores everything 0.
@@ -192,6 +199,7 @@ impl Merger<'_> {
         Ok(RankProfile {
             name: tree.name.text.clone(),
             inherits: tree.inherits.iter().map(|name| name.text.clone()).collect(),
+            is_of_default: tree.name.text == "default" || self.inherited.iter().any(|profile| profile.is_of_default),
             strict: tree
                 .strict
                 .or(self.inherited_value("strict", |profile| profile.strict.then_some(true))?)

@@ -237,7 +237,7 @@ fn profiles_inside_others_are_called_after_them() {
            rank-profile inner inherits outer {
              second-phase { expression: 2 }
              rank-profile inner inherits inner { match-features: now }
-             rank-profile other inherits outer, inner { }
+             rank-profile other inherits inner { }
            }
            function f() { expression: 3 }
          }
