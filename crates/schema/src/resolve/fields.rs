@@ -161,6 +161,11 @@ impl<'t, 's> FieldResolver<'t, 's> {
             let word = if body.matching.cased == Some(true) { "cased" } else { "uncased" };
             self.remarks.warn(format!("{about}: 'match: {word}' is only used for string fields, ignoring it."));
         }
+        if *data_type == DataType::Predicate && body.said.contains("index") && body.arity.is_none_or(|arity| arity < 2)
+        {
+            let message = format!("{about}: the index of a predicate needs an arity above 1");
+            self.remarks.object(name.place.reject(message));
+        }
         self.remarks.objections.extend(misused_dictionary(body, &about, data_type, roles));
         let cased = body.matching.cased.unwrap_or(false);
         check_dictionary(&body.dictionary, &about, &name.place, data_type.element().is_text(), cased)

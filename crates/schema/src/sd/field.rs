@@ -1,7 +1,7 @@
 //! Fields and struct-fields: what stands between their braces.
 use super::lex::Token;
 use super::settings::{Parsed, Parser};
-use super::tree::{FieldBody, FieldTree, MatchTree, Name, SortingTree, StructFieldTree, TypeTree};
+use super::tree::{FieldBody, FieldTree, MatchTree, Name, StructFieldTree, TypeTree};
 use crate::field::{DistanceMetric, RankMode, RankType};
 use crate::indexing::parse::IndexingParser;
 use crate::match_settings::{MatchKind, MatchMode, SortFunction, SortOrder, SortStrength};
@@ -96,7 +96,7 @@ impl Parser<'_> {
             "query-command" => self.query_command(&setting.place, &mut body.phrase_segmenting),
             "rank" => self.setting(|parser| parser.rank_setting(body)),
             "rank-type" => self.rank_type(field).map(|rank_type| body.rank_type = Some(rank_type)),
-            "sorting" => self.sorting(&mut body.sorting),
+            "sorting" => self.sorting(body),
             "stemming" => self.stemming(),
             "struct-field" => self.struct_field(body),
             "summary" => self.summary_in_field(field, body),
@@ -175,9 +175,10 @@ impl Parser<'_> {
                 body.mutable = true;
                 Ok(())
             }
-            "sorting" => self.sorting(&mut body.sorting),
+            "sorting" => self.sorting(body),
             "alias" => self.alias(None, body),
             "distance-metric" => {
+                self.once(&mut body.said, &setting.place, "distance-metric");
                 let name = self.word_value("a distance metric")?;
                 let metric = DistanceMetric::named(&name.text.to_lowercase().replace('_', "-"));
                 let known = &["euclidean", "angular", "dotproduct", "prenormalized-angular", "geodegrees", "hamming"];
@@ -189,9 +190,13 @@ impl Parser<'_> {
         }
     }
 
-    fn sorting(&mut self, sorting: &mut SortingTree) -> Parsed<()> {
+    fn sorting(&mut self, body: &mut FieldBody) -> Parsed<()> {
+        let FieldBody { sorting, said, .. } = body;
         self.setting(|parser| {
             let setting = parser.word("a setting of sorting")?;
+            if matches!(setting.text.as_str(), "function" | "strength" | "locale") {
+                parser.once(said, &setting.place, format!("{} of sorting", setting.text));
+            }
             match setting.text.as_str() {
                 "ascending" => sorting.order = Some(SortOrder::Ascending),
                 "descending" => sorting.order = Some(SortOrder::Descending),
@@ -244,6 +249,9 @@ impl Parser<'_> {
     fn dictionary(&mut self, body: &mut FieldBody) -> Parsed<()> {
         self.setting(|parser| {
             let setting = parser.word("a setting of a dictionary")?;
+            if matches!(setting.text.as_str(), "btree" | "hash") {
+                parser.once(&mut body.said, &setting.place, "the type of the dictionary");
+            }
             match setting.text.as_str() {
                 "btree" => body.dictionary.kind = Some(setting.place),
                 "hash" => {
@@ -262,12 +270,14 @@ impl Parser<'_> {
     }
 
     fn field_index(&mut self, field: &Name, body: &mut FieldBody) -> Parsed<()> {
+        let place = self.place();
         if let Token::Word(_) = self.peek()? {
             let name = self.name("the name of the index")?;
             if name.text != field.text {
                 return Err(name.place.unsupported_here("an index with another name than its field"));
             }
         }
+        self.once(&mut body.said, &place, "index");
         self.index_settings(body)
     }
 
@@ -299,7 +309,7 @@ impl Parser<'_> {
             "prefix" | "enable-bm25" => Ok(()),
             "alias" => self.alias(None, body),
             "stemming" => self.stemming(),
-            "arity" => self.integer_value::<i64>(&setting.text).map(|_| ()),
+            "arity" => self.integer_value(&setting.text).map(|arity| body.arity = Some(arity)),
             "lower-bound" | "upper-bound" => self.long_value(&setting.text).map(|_| ()),
             "dense-posting-list-threshold" => self.decimal_value(&setting.text).map(|_| ()),
             "hnsw" => {

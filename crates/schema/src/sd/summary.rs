@@ -21,11 +21,10 @@ impl Parser<'_> {
                 "summary" => {
                     let field = parser.summary_in_class(&tree.name)?;
                     if tree.fields.iter().any(|other| other.name.text == field.name.text) {
-                        let message = format!(
-                            "Summary field '{}' is defined twice in document-summary '{}'",
-                            field.name.text, tree.name.text
-                        );
-                        parser.note(&field.name.place, message);
+                        let (name, class) = (&field.name, &tree.name.text);
+                        let message =
+                            format!("summary field '{}' is defined twice in document-summary '{class}'", name.text);
+                        parser.remarks.object(name.place.reject(message));
                         tree.fields.retain(|other| other.name.text != field.name.text);
                     }
                     tree.fields.push(field);

@@ -111,6 +111,10 @@ pub(crate) struct FieldBody {
     pub(crate) fast_search: bool,
     /// `index { hnsw … }`.
     pub(crate) hnsw: bool,
+    /// `index { arity: … }` of a predicate.
+    pub(crate) arity: Option<i64>,
+    /// What can be set once and was.
+    pub(crate) said: BTreeSet<String>,
 }
 
 #[derive(Clone, Debug)]
