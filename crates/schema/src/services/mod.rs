@@ -14,6 +14,7 @@ use crate::snippet_settings::SnippetConfig;
 use crate::suggest::did_you_mean;
 
 mod components;
+mod elements;
 pub(crate) mod generators;
 pub(crate) mod language;
 mod snippets;
@@ -21,8 +22,8 @@ mod tables;
 pub(crate) mod xml;
 
 pub use components::EmbedderConfig;
+use elements::is_ours;
 pub use language::{LanguageModelConfig, SearchChain};
-use tables::{Entry, Treatment};
 use xml::{XmlFile, name, text};
 
 /// What services.xml says.
@@ -86,7 +87,9 @@ impl<'f, 'a> Reader<'f, 'a> {
         if root.attribute("version").is_some() {
             self.check_version(root);
         }
-        for child in self.children(root, "services", tables::SERVICES)? {
+        let children = self.children(root, "services", tables::SERVICES)?;
+        self.cluster_ids(&children);
+        for child in children {
             match name(child) {
                 "container" => self.container(child)?,
                 _ => self.content(child)?,
@@ -145,6 +148,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                     components.into_iter().try_for_each(|component| self.component(component))?;
                 }
                 "model-evaluation" => self.model_evaluation(child)?,
+                "nodes" => self.nodes(child, &["hostalias"]),
                 _ => self.document_api(child)?,
             }
         }
@@ -286,6 +290,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                     cluster.config.snippets = snippets::read(self.file, child)?;
                 }
                 "config" => self.ignore(child, tables::NO_COUNTERPART),
+                "nodes" => self.nodes(child, &["hostalias", "distribution-key"]),
                 "search" => {
                     for timeout in self.children(child, "search", tables::CONTENT_SEARCH)? {
                         cluster.config.query_timeout_ms = Some(self.seconds(timeout)?);
@@ -306,7 +311,10 @@ impl<'f, 'a> Reader<'f, 'a> {
         }
         let children = |of: &'static str| node.children().filter(move |child| child.tag_name().name() == of);
         for copies in children("redundancy").chain(children("min-redundancy")) {
-            if !text(copies).parse::<u32>().is_ok_and(|copies| (1..=REDUNDANCY_MAX).contains(&copies)) {
+            // Without white space in front, and without a sign.
+            let digits = copies.text().unwrap_or_default().trim_end();
+            let digits = Some(digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
+            if !digits.parse::<u32>().is_ok_and(|copies| (1..=REDUNDANCY_MAX).contains(&copies)) {
                 self.services.remarks.object(self.malformed_node(copies, "an integer from 1 to 65534"));
             }
         }
@@ -327,7 +335,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     fn documents(&mut self, node: Node<'f, 'a>, cluster: &mut Cluster) -> Read<()> {
-        cluster.config.selection = node.attribute("selection").map(str::to_owned);
+        cluster.config.selection = self.selection(node);
         let interval = node.attribute("garbage-collection-interval").unwrap_or(GARBAGE_COLLECTION_INTERVAL);
         if interval.trim().parse::<u64>().is_err() {
             self.object(node, "value of attribute \"garbage-collection-interval\" is invalid; must be an integer");
@@ -350,6 +358,15 @@ impl<'f, 'a> Reader<'f, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Which documents there are; an empty text selects nothing that can be read.
+    fn selection(&mut self, node: Node<'f, 'a>) -> Option<String> {
+        let selection = node.attribute("selection")?;
+        if selection.trim().is_empty() {
+            self.object(node, "a selection is empty");
+        }
+        Some(selection.to_owned())
     }
 
     /// `<document-processing>` of a content cluster: the container cluster whose chain its documents go through.
@@ -395,64 +412,20 @@ impl<'f, 'a> Reader<'f, 'a> {
                     .reject(format!("unknown mode '{}' of document type '{shown}'{hint}", Rejection::quote(other))));
             }
         };
-        if node.attribute("global") == Some("true") {
+        let global = node.attribute("global").unwrap_or("false");
+        if !["true", "false", "0", "1"].contains(&global) {
+            self.object(node, "value of attribute \"global\" is invalid; must be a boolean");
+        }
+        if global == "true" {
             return Err(place.reject(format!("document type '{shown}' cannot be global in streaming mode")));
         }
         // Said twice in one cluster it counts once.
         if cluster.config.types.iter().any(|config| config.name == document_type) {
             return Ok(());
         }
-        let selection = node.attribute("selection").map(str::to_owned);
+        let selection = self.selection(node);
         cluster.config.types.push(DocumentTypeConfig { name: document_type.to_owned(), mode, selection });
         cluster.places.push(place);
-        Ok(())
-    }
-
-    /// The children to be read; the others are ignored, warned about or refused as the table says. Attributes too.
-    fn children(&mut self, node: Node<'f, 'a>, context: &str, table: &[Entry]) -> Read<Vec<Node<'f, 'a>>> {
-        self.attributes(node, context)?;
-        let mut read = Vec::new();
-        for child in node.children().filter(Node::is_element).filter(|child| is_ours(*child)) {
-            let Some(entry) = table.iter().find(|entry| entry.name == name(child)) else {
-                let hint = did_you_mean(name(child), table.iter().map(|entry| entry.name));
-                let (shown, place) = (Rejection::quote(name(child)), self.file.place(child));
-                return Err(place.reject(format!("unknown element <{shown}> in <{context}>{hint}")));
-            };
-            match entry.treatment {
-                Treatment::Read => read.push(child),
-                Treatment::Ignore => {}
-                Treatment::Warn(why) => self.ignore(child, why),
-                Treatment::Refuse => {
-                    let what = child
-                        .attribute("id")
-                        .or(child.attribute("type"))
-                        .map_or(String::new(), |id| format!(" ('{}')", Rejection::quote(id)));
-                    return Err(self
-                        .file
-                        .place(child)
-                        .unsupported_here(format!("<{}>{what} in <{context}>", entry.name)));
-                }
-            }
-        }
-        Ok(read)
-    }
-
-    /// Warns of an element that is passed over.
-    fn ignore(&mut self, node: Node<'f, 'a>, why: &str) {
-        let place = self.file.place(node);
-        self.services.remarks.warn(format!("{place}: <{}> is ignored: {why}", name(node)));
-    }
-
-    fn attributes(&self, node: Node<'f, 'a>, context: &str) -> Read<()> {
-        let known =
-            tables::ATTRIBUTES.iter().find(|(element, _)| *element == context).map_or(&[][..], |(_, known)| known);
-        for attribute in node.attributes().filter(|attribute| attribute.namespace().is_none()) {
-            if !known.contains(&attribute.name()) {
-                let hint = did_you_mean(attribute.name(), known.iter().copied());
-                let shown = Rejection::quote(attribute.name());
-                return Err(self.file.place(node).reject(format!("unknown attribute '{shown}' of <{context}>{hint}")));
-            }
-        }
         Ok(())
     }
 
@@ -488,13 +461,4 @@ impl<'f, 'a> Reader<'f, 'a> {
         let shown = Rejection::quote(text(node));
         self.file.place(node).reject(format!("<{}> must be {what}, not '{shown}'", name(node)))
     }
-}
-
-/// Whether an element is for this installation: variants for other environments are left out.
-fn is_ours(node: Node<'_, '_>) -> bool {
-    let matches = |attribute: &str, ours: &str| match node.attribute((xml::DEPLOY, attribute)) {
-        Some(names) => names.split([' ', ',']).any(|name| name == ours),
-        None => true,
-    };
-    matches("environment", "prod") && matches("region", "default") && matches("instance", "default")
 }

@@ -17,9 +17,11 @@ pub(super) enum Treatment {
     Warn(&'static str),
     /// Answers would be others without it.
     Refuse,
+    /// It was taken once, and does not belong there: without effect, and objected to.
+    Stray,
 }
 
-use Treatment::{Ignore, Read, Refuse, Warn};
+use Treatment::{Ignore, Read, Refuse, Stray, Warn};
 
 const fn entry(name: &'static str, treatment: Treatment) -> Entry {
     Entry { name, treatment }
@@ -48,20 +50,22 @@ pub(super) const CONTAINER: &[Entry] = &[
     entry("document-processing", Read),
     entry("http", Read),
     entry("accesslog", Ignore),
-    entry("client", JAVA),
+    entry("client", Stray),
+    entry("client-authorize", Warn("access is configured with the server")),
     entry("clients", Warn("access is configured with the server")),
     entry("component", Read),
     entry("components", Read),
     entry("config", CONFIG),
     entry("handler", JAVA),
-    entry("health-check", Ignore),
+    entry("health-check", Stray),
     entry("include", Refuse),
-    entry("jvm", Ignore),
+    entry("inference", Ignore),
+    entry("jvm", Stray),
     entry("model-evaluation", Read),
-    entry("nodes", Ignore),
+    entry("nodes", Read),
     entry("processing", JAVA),
-    entry("resources", Ignore),
-    entry("rest-api", JAVA),
+    entry("resources", Stray),
+    entry("rest-api", Stray),
     entry("secret-store", Warn("secrets are configured with the server")),
     entry("secrets", Warn("secrets are configured with the server")),
     entry("server", JAVA),
@@ -88,24 +92,27 @@ pub(super) const DOCUMENT_API: &[Entry] = &[
     entry("ignore-undefined-fields", Read),
     entry("abortondocumenterror", Ignore),
     entry("binding", BINDING),
+    entry("config", CONFIG),
     entry("http-client-api", Ignore),
     entry("max-document-size", Warn("the size of documents is limited by the server")),
     entry("maxpendingbytes", Ignore),
     entry("maxpendingdocs", Ignore),
     entry("mbusport", Ignore),
+    entry("rest-api", Ignore),
     entry("retrydelay", Ignore),
     entry("retryenabled", Ignore),
     entry("route", Ignore),
-    entry("threadpool", Ignore),
+    entry("threadpool", Stray),
     entry("timeout", Ignore),
     entry("tracelevel", Ignore),
 ];
 
 pub(super) const DOCUMENT_PROCESSING: &[Entry] = &[
     entry("chain", Refuse),
+    entry("config", CONFIG),
     entry("documentprocessor", Refuse),
     entry("include", Refuse),
-    entry("maxmessagesinqueue", Ignore),
+    entry("maxmessagesinqueue", Stray),
     entry("threadpool", Ignore),
 ];
 
@@ -135,14 +142,15 @@ pub(super) const CONTENT: &[Entry] = &[
     entry("documents", Read),
     entry("search", Read),
     entry("tuning", Read),
-    entry("cluster-controller", Ignore),
+    entry("cluster-controller", Stray),
     entry("config", Read),
+    entry("controllers", Ignore),
     entry("coverage-policy", Ignore),
     entry("dispatch", Ignore),
     entry("engine", Ignore),
     entry("group", Ignore),
     entry("min-redundancy", Ignore),
-    entry("nodes", Ignore),
+    entry("nodes", Read),
     entry("redundancy", Ignore),
 ];
 
@@ -159,21 +167,90 @@ pub(super) const TUNING: &[Entry] = &[
     entry("merges", Ignore),
     entry("min-node-ratio-per-group", Ignore),
     entry("persistence-threads", Ignore),
-    entry("readiness", Ignore),
+    entry("readiness", Stray),
     entry("resource-limits", Ignore),
     entry("visitors", Ignore),
 ];
 
 pub(super) const DOCUMENTS: &[Entry] = &[entry("document", Read), entry("document-processing", Read)];
 
+/// Machines, of a container or a content cluster.
+pub(super) const NODES: &[Entry] =
+    &[entry("environment-variables", Ignore), entry("jvm", Ignore), entry("node", Read), entry("resources", Ignore)];
+
+/// Attributes that were taken once, and do not belong there: without effect, and objected to.
+pub(super) const STRAY_ATTRIBUTES: &[(&str, &str)] = &[
+    ("search", "version"),
+    ("document-api", "version"),
+    ("document-processing", "chain"),
+    ("document-processing", "cluster"),
+];
+
 /// The attributes of each element that is looked into.
 pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
     ("services", &["version", "application-type", "minimum-required-vespa-version"]),
     ("container", &["id", "version", "deprecated", "jetty"]),
     ("content", &["id", "version", "distributor-base-port"]),
-    ("search", &["version"]),
-    ("document-api", &["version"]),
-    ("document-processing", &["cluster", "chain", "compressdocuments", "numnodesperclient", "preferlocalnode"]),
+    ("search", &[]),
+    ("document-api", &[]),
+    (
+        "document-processing",
+        &[
+            "compressdocuments",
+            "containercorememory",
+            "documentexpansionfactor",
+            "maxconcurrentfactor",
+            "maxmessagesinqueue",
+            "maxqueuebytesize",
+            "maxqueuewait",
+            "numnodesperclient",
+            "preferlocalnode",
+        ],
+    ),
+    (
+        "nodes",
+        &[
+            "allocated-memory",
+            "core-on-oom",
+            "count",
+            "cpu-socket-affinity",
+            "docker-image",
+            "exclusive",
+            "flavor",
+            "group-size",
+            "groups",
+            "jvm-gc-options",
+            "jvm-options",
+            "mmap-core-limit",
+            "no-vespamalloc",
+            "preload",
+            "profile",
+            "required",
+            "type",
+            "vespamalloc",
+            "vespamalloc-debug",
+            "vespamalloc-debug-stacktrace",
+        ],
+    ),
+    (
+        "node",
+        &[
+            "baseport",
+            "capacity",
+            "core-on-oom",
+            "cpu-socket",
+            "distribution-key",
+            "hostalias",
+            "jvm-gc-options",
+            "jvm-options",
+            "mmap-core-limit",
+            "no-vespamalloc",
+            "preload",
+            "vespamalloc",
+            "vespamalloc-debug",
+            "vespamalloc-debug-stacktrace",
+        ],
+    ),
     ("documents", &["selection", "garbage-collection", "garbage-collection-interval"]),
     ("document", &["type", "mode", "selection", "global"]),
     ("components", &[]),
