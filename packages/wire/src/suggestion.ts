@@ -1,28 +1,27 @@
-/** What a misspelt name is probably meant to be, for sentences that refuse it. */
+/** What a misspelt name is probably meant to be, for sentences that refuse it: by the rule of the core (crates/task). */
 
 /** The name among `known` that `name` is probably meant to be, as the end of a sentence; empty if none is near. */
 export function suggestion(name: string, known: readonly string[]): string {
-  let best: { readonly name: string; readonly distance: number } | undefined;
-  for (const candidate of known) {
-    // Programs without types forget names, too.
-    const distance = editDistance(`${name}`.toLowerCase(), candidate.toLowerCase());
-    if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
-      best = { name: candidate, distance };
-    }
+  // Programs without types forget names, too.
+  const given = `${name}`.slice(0, 99);
+  const most = Math.min(3, given.length - 1, Math.max(1, given.length / 3));
+  for (let edits = 0; edits <= most + 1; edits += 1) {
+    const best = known.find(
+      (candidate) =>
+        candidate !== name &&
+        (edits > most
+          ? candidate.length > 2 && given.startsWith(candidate)
+          : isNear(given.toLowerCase(), candidate.toLowerCase(), edits)),
+    );
+    if (best) return `; did you mean '${best}'?`;
   }
-  return best === undefined ? "" : `; did you mean '${best.name}'?`;
+  return "";
 }
 
-/** Levenshtein's, one row at a time. */
-function editDistance(left: string, right: string): number {
-  let above = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= left.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= right.length; column += 1) {
-      const changed = (above[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
-      current.push(Math.min(changed, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    above = current;
-  }
-  return above[right.length] ?? 0;
+/** Whether one becomes the other by so many insertions, deletions, replacements and swaps of neighbours. */
+function isNear(left: string, right: string, edits: number): boolean {
+  if (left === right || !edits) return left === right;
+  if (left[0] === right[0]) return isNear(left.slice(1), right.slice(1), edits);
+  const rest = (one: number, other: number) => isNear(left.slice(one), right.slice(other), edits - 1);
+  return rest(1, 0) || rest(0, 1) || rest(1, 1) || (left[0] === right[1] && left[1] === right[0] && rest(2, 2));
 }
