@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brooklet_document::legal_text::is_legal;
 use brooklet_document::selection::Selection;
 use brooklet_kernel::sort_by;
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, did_you_mean};
 
 use crate::application::Application;
 use crate::cluster::Mode;
@@ -18,7 +18,6 @@ use crate::resolve::ResolvedSchema;
 use crate::schema::Schema;
 use crate::schema_files::schema_trees;
 use crate::services::{Cluster, EmbedderConfig, generators, language};
-use crate::suggest::did_you_mean;
 use crate::{model_files, overrides, query_profiles, resolve, services, significance, validate};
 
 impl Application {

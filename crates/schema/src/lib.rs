@@ -37,7 +37,6 @@ mod services;
 mod significance;
 mod snippet_settings;
 mod stored_name;
-mod suggest;
 mod summary_class;
 mod tuning;
 mod validate;

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use brooklet_document::json::FieldTypes;
 use brooklet_document::{DataType, StructType};
+use brooklet_task::did_you_mean;
 
 use crate::field::{Field, FieldSet};
 use crate::generator::GeneratorConfig;
@@ -102,6 +103,12 @@ impl Schema {
     /// All fields and all parts of fields, each field before its parts.
     pub fn all_fields(&self) -> impl Iterator<Item = &Field> {
         self.fields.iter().flat_map(|field| std::iter::once(field).chain(&field.parts))
+    }
+
+    /// `; did you mean 'x'?`, the end of a sentence, where a field or a part of one has nearly this name.
+    #[must_use]
+    pub fn field_hint(&self, name: &str) -> String {
+        did_you_mean(name, self.all_fields().map(|field| field.name.as_str()))
     }
 
     /// The fields whose values are made by their scripts.

@@ -21,5 +21,5 @@ pub use code::Code;
 pub use issue::{Issue, Issues};
 pub use kind::TaskKind;
 pub use rejection::{Rejection, Span};
-pub use suggestion::nearest_name;
+pub use suggestion::{did_you_mean, nearest_name};
 pub use task::{Block, BlockRef, Task, Want};

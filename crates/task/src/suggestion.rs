@@ -29,6 +29,12 @@ pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// `; did you mean 'x'?`, the end of a sentence, for the nearest of `known`, if one is near enough to be meant; otherwise nothing.
+#[must_use]
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest_name(name, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
+}
+
 /// Insertions, deletions, replacements and swaps of neighbours between two names in lower case; more than `allowed` where
 /// their lengths say so.
 fn edits(name: &str, candidate: &str, allowed: usize) -> usize {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::{DataType, TensorType};
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 use brooklet_text::Pattern;
 
 use super::analyze::WITHOUT_EFFECT;
@@ -14,7 +14,6 @@ use super::{Argument, Condition, Constant, Expression, ExpressionKind, Script, S
 use crate::field::Field;
 use crate::generator::can_be_generated;
 use crate::place::SourcePlace;
-use crate::suggest::did_you_mean;
 
 /// The type of a value in a script; nothing where there is none yet, or where it depends on the branch taken.
 type MadeType = Option<DataType>;

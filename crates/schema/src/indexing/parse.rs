@@ -1,5 +1,5 @@
 //! Text of the indexing language to its tree. Precedence, loosest first: `|`, `||`, `.`, `+ -`, `* / %`.
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 
 use super::functions::{FORMS, FUNCTIONS, Takes};
 use super::lex::{Token, name_length, scan, unescape};
@@ -7,7 +7,6 @@ use super::{
     Argument, Arithmetic, Comparison, Condition, Constant, Expression, ExpressionKind, Output, Script, Statement,
 };
 use crate::sd::lex::SourceFile;
-use crate::suggest::did_you_mean;
 
 /// Nesting of blocks and parentheses.
 const DEPTH_MAX: u32 = 32;

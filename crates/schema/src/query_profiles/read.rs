@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use brooklet_document::TensorType;
 use brooklet_kernel::sort_by_key;
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 use roxmltree::Node;
 
 use super::profile::{
@@ -15,7 +15,6 @@ use super::types::text_of;
 use crate::place::SourcePlace;
 use crate::remarks::Remarks;
 use crate::services::xml::{XmlFile, text};
-use crate::suggest::did_you_mean;
 
 /// Longest name of a field, bytes.
 const NAME_BYTES: usize = 1_000;

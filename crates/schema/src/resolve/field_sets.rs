@@ -1,4 +1,6 @@
 //! Field sets.
+use brooklet_task::did_you_mean;
+
 use std::sync::Arc;
 
 use brooklet_document::DataType;
@@ -9,7 +11,6 @@ use crate::field::{FieldSet, Roles};
 use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::tree::{FieldSetTree, SchemaTree};
-use crate::suggest::did_you_mean;
 
 /// The field sets of a schema and of the one it inherits.
 pub(super) fn field_sets(

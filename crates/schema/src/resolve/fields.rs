@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use brooklet_document::DataType;
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 
 use super::matching::{match_settings, rank_mode, sorting};
 use super::outcome::Resolved;
@@ -14,7 +14,6 @@ use crate::match_settings::MatchKind;
 use crate::place::SourcePlace;
 use crate::remarks::Remarks;
 use crate::sd::tree::{DictionaryTree, FieldBody, FieldTree, MatchTree, Name, TransformTree};
-use crate::suggest::did_you_mean;
 
 /// Resolves the fields of one schema, gathering what is to be said about them.
 pub(super) struct FieldResolver<'t, 's> {

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
+use brooklet_task::{Rejection, did_you_mean};
 
 use crate::field::{Field, Origin};
 use crate::indexing::made::MadeField;
@@ -15,7 +15,6 @@ use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::duplicate;
 use crate::sd::tree::{Name, SchemaTree};
-use crate::suggest::did_you_mean;
 
 mod agreement;
 mod field_sets;

@@ -2,7 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 
 use super::agreement::Agreement;
 use super::outcome::Resolved;
@@ -13,7 +13,6 @@ use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::unique;
 use crate::sd::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree, ProfileTree, SchemaTree};
-use crate::suggest::did_you_mean;
 
 /// Functions, inputs, constants, features and properties of all profiles of a schema: inherited ones count for each
 /// profile that has them.

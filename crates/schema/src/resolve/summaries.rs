@@ -1,4 +1,6 @@
 //! Summary classes: the implicit `default`, what fields say about their summaries, and the explicit classes.
+use brooklet_task::did_you_mean;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,7 +14,6 @@ use crate::field::Field;
 use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::tree::{FieldBody, Name, SchemaTree, SummaryClassTree, SummaryTree, TransformTree};
-use crate::suggest::did_you_mean;
 use crate::summary_class::{SummaryClass, SummaryField, SummaryTransform};
 
 /// Summary fields of all classes of a schema: inherited ones count for each class that has them.

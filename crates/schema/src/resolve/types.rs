@@ -3,15 +3,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use brooklet_document::{DataType, StructField, StructType};
-use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
+use brooklet_task::{Rejection, did_you_mean};
 
 use super::outcome::Resolved;
 use crate::place::SourcePlace;
 use crate::schema::Schema;
 use crate::sd::settings::unique;
 use crate::sd::tree::{Name, SchemaTree, StructTree, TypeKind, TypeTree};
-use crate::suggest::did_you_mean;
 
 /// Structs inside structs.
 const STRUCT_DEPTH_MAX: usize = 16;

@@ -158,7 +158,7 @@ impl Parser<'_> {
             "filter-threshold" | "stopword-limit" | "adjust-target" => self.decimal_in(&name, 0.0..=1.0)?,
             "prefetch-tensors" | "allow-drop-all" => f64::from(u8::from(self.switch_value(&name)?)),
             decimal if TUNING.contains(&decimal) => self.decimal_value(&name)?,
-            _ => f64::from(self.integer_value::<i32>(&name)?),
+            _ => self.count_value(&name)?,
         };
         tree.tuning.numbers.insert(name, value);
         Ok(())
@@ -226,9 +226,10 @@ impl Parser<'_> {
                 "expression" => tree.expression = Some(parser.expression()?),
                 "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.decimal_value(&setting.text)?),
                 count if counts.contains(&count) => {
-                    let count = parser.integer_value::<i32>(&setting.text)?;
-                    tree.rerank_count = Some(count.into());
-                    profile.tuning.numbers.insert(name, count.into());
+                    let count: i64 = parser.integer_value(&setting.text)?;
+                    tree.rerank_count = Some(count);
+                    // Only compared.
+                    profile.tuning.numbers.insert(name, i32::try_from(count).unwrap_or(i32::MAX).into());
                 }
                 _ => {
                     let known = [&["expression", "rank-score-drop-limit"], counts].concat();

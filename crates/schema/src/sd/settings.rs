@@ -2,13 +2,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 
 use super::lex::{Lexer, SourceFile, Token};
 use super::tree::Name;
 use crate::place::{SourcePlace, SourceText};
 use crate::remarks::Remarks;
-use crate::suggest::did_you_mean;
 
 pub(crate) type Parsed<T> = Result<T, Rejection>;
 
@@ -138,12 +137,23 @@ impl<'a> Parser<'a> {
     /// `: 12`, of 32 bits: others are objected to.
     pub(super) fn integer_value<T: TryFrom<i64>>(&mut self, what: &str) -> Parsed<T> {
         let name = self.word_value(&format!("{what}: an integer"))?;
+        self.check_integer(&name, what);
+        legal_integer(&name, what)
+    }
+
+    /// `: 12`, of 32 bits, for nothing but comparison: other numbers are objected to.
+    pub(super) fn count_value(&mut self, what: &str) -> Parsed<f64> {
+        let name = self.word_value(&format!("{what}: an integer"))?;
+        self.check_integer(&name, what);
+        legal_number(&name, what)
+    }
+
+    fn check_integer(&mut self, name: &Name, what: &str) {
         if name.text.parse::<i32>().is_err() {
             let shown = Rejection::quote(&name.text);
             let message = format!("'{shown}' is not a legal value of {what}: it is a whole number of 32 bits");
             self.remarks.object(name.place.reject(message));
         }
-        legal_integer(&name, what)
     }
 
     /// `: 12` or `: 12L`, of 64 bits.

@@ -1,10 +1,9 @@
 //! Components of services.xml that this house knows: embedders. Their settings are checked here and used by the host,
 //! which runs the models.
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 use roxmltree::Node;
 
 use super::xml::{XmlFile, name, text};
-use crate::suggest::did_you_mean;
 
 /// An embedder of services.xml.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,12 @@
 //! What each element of services.xml may hold: looked up in the tables, and what stands there twice, or is text.
 use std::collections::BTreeSet;
 
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 use roxmltree::Node;
 
 use super::tables::{self, Entry, Treatment};
-use super::xml::{self, name};
-use super::{Read, Reader};
-use crate::suggest::did_you_mean;
+use super::xml::{self, XmlFile, name};
+use crate::remarks::Remarks;
 
 /// Elements that may stand several times in another; those with an id have one of their own.
 const REPEATED: &[&str] = &[
@@ -31,7 +30,15 @@ const REPEATED: &[&str] = &[
     "node",
 ];
 
-impl<'f, 'a> Reader<'f, 'a> {
+pub(super) type Read<T> = Result<T, Rejection>;
+
+/// The elements of a file, and what is said of them.
+pub(super) struct Elements<'f, 'a> {
+    pub(super) file: &'f XmlFile<'a>,
+    pub(super) remarks: Remarks,
+}
+
+impl<'f, 'a> Elements<'f, 'a> {
     /// The children to be read; the others are ignored, warned about or refused as the table says. Attributes too.
     pub(super) fn children(&mut self, node: Node<'f, 'a>, context: &str, table: &[Entry]) -> Read<Vec<Node<'f, 'a>>> {
         self.attributes(node, context)?;
@@ -72,7 +79,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     /// Warns of an element that is passed over.
     pub(super) fn ignore(&mut self, node: Node<'f, 'a>, why: &str) {
         let place = self.file.place(node);
-        self.services.remarks.warn(format!("{place}: <{}> is ignored: {why}", name(node)));
+        self.remarks.warn(format!("{place}: <{}> is ignored: {why}", name(node)));
     }
 
     fn attributes(&mut self, node: Node<'f, 'a>, context: &str) -> Read<()> {
@@ -90,6 +97,11 @@ impl<'f, 'a> Reader<'f, 'a> {
         Ok(())
     }
 
+    /// An objection to an element.
+    pub(super) fn object(&mut self, node: Node<'f, 'a>, message: impl std::fmt::Display) {
+        self.remarks.object(self.file.place(node).reject(message));
+    }
+
     /// Objects to text where elements are expected.
     fn texts(&mut self, node: Node<'f, 'a>, context: &str) {
         let is_text = |child: &Node<'_, '_>| {
@@ -104,12 +116,12 @@ impl<'f, 'a> Reader<'f, 'a> {
     pub(super) fn nodes(&mut self, node: Node<'f, 'a>, required: &[&str]) {
         let children = self.children(node, "nodes", tables::NODES);
         for child in children.unwrap_or_else(|objection| {
-            self.services.remarks.object(objection);
+            self.remarks.object(objection);
             Vec::new()
         }) {
             let known = self.attributes(child, "node");
             let missing = required.iter().map(|attribute| self.file.required_attribute(child, attribute).map(|_| ()));
-            self.services.remarks.objections.extend(missing.chain([known]).filter_map(Result::err));
+            self.remarks.objections.extend(missing.chain([known]).filter_map(Result::err));
             let key = child.attribute("distribution-key").map(|key| key.trim().parse::<u32>());
             if key.is_some_and(|key| !key.is_ok_and(|key| key <= DISTRIBUTION_KEY_MAX)) {
                 self.object(child, format!("distribution-key is a whole number up to {DISTRIBUTION_KEY_MAX}"));

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::DataType;
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 
 use super::language::{GeneratorTree, LanguageModelConfig, provider, setting, template};
 use crate::generator::GeneratorConfig;
 use crate::place::SourcePlace;
 use crate::schema::Schema;
-use crate::suggest::did_you_mean;
 
 /// The generators, each with a model there is and the text of its template.
 ///

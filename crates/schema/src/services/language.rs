@@ -2,13 +2,12 @@
 //! asks the models; nothing here reaches out.
 use std::collections::BTreeMap;
 
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 use roxmltree::Node;
 
 use super::tables::JAVA_IS_NOT_RUN;
 use super::xml::{XmlFile, name, text};
 use crate::place::SourcePlace;
-use crate::suggest::did_you_mean;
 
 /// A language model of services.xml: an endpoint with the OpenAI interface.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! `<config name="vespa.config.search.summary.juniperrc">` of a content cluster: how teasers are made of texts.
-use brooklet_task::Rejection;
+use brooklet_task::{Rejection, did_you_mean};
 use roxmltree::Node;
 
 use super::xml::{XmlFile, name, text};
 use crate::snippet_settings::{SnippetConfig, SnippetSettings};
-use crate::suggest::did_you_mean;
 
 const CONFIG: &str = "vespa.config.search.summary.juniperrc";
 const SETTINGS: [&str; 10] = [

@@ -3,7 +3,16 @@
 use brooklet_schema::Application;
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../../../test-vectors/schema/packages.jsonl");
+const VECTORS: [&str; 2] = [
+    include_str!("../../../../test-vectors/schema/packages.jsonl"),
+    include_str!("../../../../test-vectors/schema/services.jsonl"),
+];
+
+/// All recorded packages.
+pub fn rows() -> Vec<Value> {
+    let lines = VECTORS.iter().flat_map(|file| file.lines());
+    lines.map(|line| serde_json::from_str(line).expect("a row is JSON")).collect()
+}
 
 /// Rows that are answered otherwise on purpose.
 struct Other {
@@ -49,8 +58,7 @@ const OTHERS: &[Other] = &[
 #[test]
 fn packages_are_taken_and_refused_as_recorded() {
     let mut failures = Vec::new();
-    for line in VECTORS.lines() {
-        let row: Value = serde_json::from_str(line).expect("a row is JSON");
+    for row in rows() {
         let id = row["id"].as_str().expect("id");
         let files = row["files"].as_object().expect("files").iter();
         let files: Vec<_> =

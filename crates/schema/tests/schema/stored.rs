@@ -2,7 +2,7 @@
 use brooklet_schema::Application;
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../../../test-vectors/schema/packages.jsonl");
+use crate::packages::rows;
 
 /// The recorded packages that earlier releases deployed and this one refuses: by their ids, or what these begin with (`x-`).
 const REFUSED_SINCE: &[&str] = &[
@@ -68,6 +68,86 @@ const REFUSED_SINCE: &[&str] = &[
     "garbage-collection-interval-",
     "max-document-size-1",
     "max-document-size-2049MiB",
+    "weakand-",
+    "diversity-",
+    "profile-rank-",
+    "services-document-",
+    "predicate-",
+    "content-id-",
+    "match-phase-",
+    "inherited-rank-",
+    "keep-",
+    "index-",
+    "rank-filter-",
+    "content-node-",
+    "services-nodes-",
+    "tuning-termwise-",
+    "summary-features-",
+    "content-documents-",
+    "content-redundancy-",
+    "inherited-constants-",
+    "inherited-properties-",
+    "match-features-inherits-",
+    "inherit-",
+    "profile-use-",
+    "tuning-filter-",
+    "services-node-",
+    "inherited-use-",
+    "services-search-",
+    "inherited-inputs-",
+    "inherited-filter-",
+    "content-document-",
+    "inherited-filters-",
+    "inherited-default-",
+    "inherited-functions-",
+    "containers-of-one-id",
+    "content-cluster-controller",
+    "content-global-yes",
+    "content-search-twice",
+    "content-selection-empty",
+    "content-text",
+    "content-tuning-readiness",
+    "content-tuning-twice",
+    "dictionary-twice",
+    "distance-metric-twice",
+    "distance-metric-twice-inside",
+    "drop-limit-first-phase-twice",
+    "drop-limit-second-phase-twice",
+    "field-id-2147483648",
+    "first-both-counts",
+    "global-rerank-count-twice",
+    "gram-size-2147483648",
+    "inherited-gaps",
+    "inherited-weight-of-field-with-weight",
+    "inherited-weights-alike",
+    "max-length-2147483648",
+    "mutate-exponent",
+    "profile-filter-threshold=1.5",
+    "profile-strict-twice",
+    "rank-element-gap-2147483648",
+    "second-both-rerank",
+    "services-admin-twice",
+    "services-client-in-container",
+    "services-handler-twice",
+    "services-health-check",
+    "services-http-twice",
+    "services-ignore-undefined-twice",
+    "services-jvm-in-container",
+    "services-model-evaluation-twice",
+    "services-processing-twice",
+    "services-provider-twice",
+    "services-resources-in-container",
+    "services-rest-api-in-container",
+    "services-significance-twice",
+    "services-text",
+    "sorting-function-twice",
+    "sorting-locale-twice-inside",
+    "sorting-strength-twice-inside",
+    "summary-twice-in-class",
+    "tuning-num-threads-per-search-1.0",
+    "tuning-num-threads-per-search-2147483648",
+    "tuning-num-threads-per-search-twice",
+    "weight-10L",
 ];
 
 type Files = Vec<(String, Vec<u8>)>;
@@ -79,7 +159,7 @@ fn files_of(row: &Value) -> Files {
 
 #[test]
 fn what_is_refused_since_opens_where_it_is_stored() {
-    let rows: Vec<Value> = VECTORS.lines().map(|line| serde_json::from_str(line).expect("a row is JSON")).collect();
+    let rows = rows();
     for since in REFUSED_SINCE {
         let mut found = 0;
         for row in &rows {
@@ -100,8 +180,7 @@ fn what_is_refused_since_opens_where_it_is_stored() {
 
 #[test]
 fn what_means_nothing_is_refused_where_it_is_stored_too() {
-    let rows = VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row is JSON"));
-    let plain = rows.into_iter().find(|row| row["id"] == "plain").expect("plain");
+    let plain = rows().into_iter().find(|row| row["id"] == "plain").expect("plain");
     let mut files = files_of(&plain);
     let objections = |files: &Files| Application::restore(files, &[]).map(|restored| restored.objections);
     assert_eq!(objections(&files), Ok(Vec::new()));
@@ -111,7 +190,7 @@ fn what_means_nothing_is_refused_where_it_is_stored_too() {
 
 #[test]
 fn settings_of_query_profiles_and_overrides_are_objected_to() {
-    let row: Value = serde_json::from_str(VECTORS.lines().next().expect("a row")).expect("JSON");
+    let row = rows().swap_remove(0);
     let with = |path: &str, text: &str| {
         let mut files = files_of(&row);
         files.push((path.to_owned(), text.as_bytes().to_vec()));
