@@ -62,6 +62,11 @@ const UNARY: &[(&str, Unary)] = &[
     ("tanh", Unary::Tanh),
 ];
 
+/// Names of the functions of one and of two numbers.
+pub(crate) fn function_names() -> impl Iterator<Item = &'static str> {
+    UNARY.iter().map(|(name, _)| *name).chain(BINARY.iter().map(|(name, _)| *name))
+}
+
 impl Unary {
     /// The function called by this name.
     pub(crate) fn named(name: &str) -> Option<Unary> {

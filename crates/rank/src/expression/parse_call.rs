@@ -1,7 +1,7 @@
 //! Parses what is called by name: scalar functions, tensor functions, and, when the arguments have another shape than
 //! the function of that name takes, features.
 use brooklet_document::CellType;
-use brooklet_task::{Rejection, limits};
+use brooklet_task::{Rejection, did_you_mean, limits};
 
 use super::convenience;
 use super::lex::TokenKind;
@@ -219,8 +219,10 @@ impl Parser<'_> {
         Ok(match (name, words.len()) {
             ("reduce", 2..) if first_is_value => {
                 let Some(mut names) = after(1) else { return Ok(None) };
-                let aggregator = Aggregator::named(&names.remove(0));
-                let aggregator = aggregator.ok_or_else(|| self.refuse("there is no such aggregator", second))?;
+                let name = names.remove(0);
+                let hint = || did_you_mean(&name, Aggregator::ALL.map(Aggregator::name));
+                let unknown = || self.refuse(format!("there is no such aggregator{}", hint()), second);
+                let aggregator = Aggregator::named(&name).ok_or_else(unknown)?;
                 first().map(|child| TensorFunction::Reduce(child, aggregator, names))
             }
             ("avg" | "count" | "median" | "prod" | "sum", 1..) if first_is_value => {

@@ -1,6 +1,6 @@
 //! What a feature may look at while it is prepared.
 
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Rejection, did_you_mean};
 
 use crate::match_data::{
     FieldId, FieldInfo, FieldKind, NoStatistics, QueryTerms, RankProperties, RankedTerm, Slot, Statistics,
@@ -36,10 +36,9 @@ impl<'a> FeatureEnvironment<'a> {
     /// If the schema has none.
     pub fn field(&self, name: &str) -> Result<&'a FieldInfo, Rejection> {
         self.fields.iter().find(|field| field.name == name).ok_or_else(|| {
-            Rejection::new(
-                Code::InvalidApplication,
-                format!("Field '{}' was not found in the schema", Rejection::quote(name)),
-            )
+            let hint = did_you_mean(name, self.fields.iter().map(|field| field.name.as_str()));
+            let message = format!("Field '{}' was not found in the schema{hint}", Rejection::quote(name));
+            Rejection::new(Code::InvalidApplication, message)
         })
     }
 

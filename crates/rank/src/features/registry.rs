@@ -3,7 +3,8 @@
 use super::call::Call;
 use crate::features::environment::FeatureEnvironment;
 use crate::features::prepared::Prepared;
-use brooklet_task::{Code, Rejection, nearest_name};
+use crate::operation::function_names;
+use brooklet_task::{Code, Rejection, did_you_mean};
 
 type Prepare = fn(&Call<'_, '_>) -> Result<Prepared, Rejection>;
 
@@ -130,6 +131,10 @@ pub fn prepare(name: &str, parameters: &[String], environment: &FeatureEnvironme
     Call { name, parameters: &parameters, environment }.prepare_with(*prepare)
 }
 
+/// Functions of tensors that may be meant by a name that is no feature.
+const TENSOR_FUNCTIONS: &[&str] =
+    &["avg", "cell_cast", "concat", "count", "join", "map", "median", "merge", "prod", "reduce", "rename", "sum"];
+
 /// The rejection of a `name` that [`prepare`] does not know.
 #[inline(never)]
 fn not_a_match_feature(name: &str) -> Rejection {
@@ -146,7 +151,7 @@ fn not_a_match_feature(name: &str) -> Rejection {
         ),
         None => {
             let names = MATCH_FEATURES.iter().map(|(known, _)| *known).chain(DOCUMENT_FEATURES.iter().copied());
-            let hint = nearest_name(name, names).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            let hint = did_you_mean(name, names.chain(function_names()).chain(TENSOR_FUNCTIONS.iter().copied()));
             Rejection::new(Code::InvalidApplication, format!("Unknown rank feature '{quoted}'{hint}"))
         }
     }

@@ -32,7 +32,7 @@ pub enum Aggregator {
 }
 
 impl Aggregator {
-    const ALL: [Aggregator; 7] = [
+    pub(crate) const ALL: [Aggregator; 7] = [
         Aggregator::Avg,
         Aggregator::Count,
         Aggregator::Max,

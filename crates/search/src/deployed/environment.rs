@@ -5,8 +5,8 @@ use brooklet_document::DataType;
 use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
 use brooklet_rank::match_data::{FieldInfo, FieldKind, QueryTerms, RankProperties};
 use brooklet_rank::{Environment, FeatureName, FeatureType, Function, ModelCall, Value};
-use brooklet_schema::{InputType, RankProfile, Schema};
-use brooklet_task::{Code, Rejection};
+use brooklet_schema::{Field, InputType, RankProfile, Schema};
+use brooklet_task::{Code, Rejection, did_you_mean, nearest_name};
 
 use super::ModelFiles;
 use super::onnx_call::OnnxCalls;
@@ -33,11 +33,7 @@ impl ProfileEnvironment<'_> {
     }
 
     pub(crate) fn attribute_type(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
-        let name = feature.parameters.first().map_or("", String::as_str);
-        let field = self.schema.field(name);
-        let Some(field) = field else {
-            return Err(self.refuse(format!("'{feature}' names no field of schema '{}'", self.schema.name)));
-        };
+        let field = self.field(feature)?;
         match &field.data_type {
             DataType::Tensor(of) => Ok(FeatureType::from_tensor_type((**of).clone())),
             _ => Ok(FeatureType::Number),
@@ -53,8 +49,21 @@ impl ProfileEnvironment<'_> {
         match (kind, self.schema.field(name)) {
             ("label", _) => Ok(()),
             ("field", Some(field)) if matches!(field.data_type, DataType::Tensor(_)) => Ok(()),
-            _ => Err(self.refuse(format!("'{feature}' names no tensor field of schema '{}'", self.schema.name))),
+            _ => {
+                let is_kind = ["field", "label"].contains(&kind);
+                let hint = if is_kind { self.schema.field_hint(name) } else { did_you_mean(kind, ["field", "label"]) };
+                Err(self.refuse(format!("'{feature}' names no tensor field of schema '{}'{hint}", self.schema.name)))
+            }
         }
+    }
+
+    /// The field that is the first parameter.
+    fn field(&self, feature: &FeatureName) -> Result<&Field, Rejection> {
+        let name = feature.parameters.first().map_or("", String::as_str);
+        self.schema.field(name).ok_or_else(|| {
+            let (schema, hint) = (&self.schema.name, self.schema.field_hint(name));
+            self.refuse(format!("'{feature}' names no field of schema '{schema}'{hint}"))
+        })
     }
 
     #[inline(never)]
@@ -70,13 +79,7 @@ impl ProfileEnvironment<'_> {
             }
             "closeness" | "distance" => crate::ranking::document::position_feature_type(feature, self.schema)
                 .unwrap_or_else(|| self.vector_field(feature).map(|()| FeatureType::Number)),
-            "age" | "freshness" => {
-                let field = feature.parameters.first().and_then(|name| self.schema.field(name));
-                if field.is_none() {
-                    return Err(self.refuse(format!("'{feature}' names no field of schema '{}'", self.schema.name)));
-                }
-                Ok(FeatureType::Number)
-            }
+            "age" | "freshness" => self.field(feature).map(|_| FeatureType::Number),
             "rawScore" | "itemRawScore" | "now" | "firstPhaseRank" => Ok(FeatureType::Number),
             "secondPhase" | "relevanceScore" | "firstPhase" | "constant" => Err(Rejection::new(
                 Code::Unsupported,
@@ -92,6 +95,12 @@ impl Environment for ProfileEnvironment<'_> {
     fn feature_type(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
         if home(&feature.name) == Some(Home::Document) {
             return self.document_feature(feature);
+        }
+        let functions = self.profile.functions.iter().map(|function| function.name.as_str());
+        if let Some(near) = nearest_name(&feature.name, functions).filter(|_| home(&feature.name).is_none()) {
+            let name = Rejection::quote(&feature.name);
+            let message = format!("Unknown rank feature '{name}'; did you mean '{near}'?");
+            return Err(Rejection::new(Code::InvalidApplication, message));
         }
         let terms = QueryTerms::default();
         let environment = FeatureEnvironment::new(self.fields, &terms, self.properties);

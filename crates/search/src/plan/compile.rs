@@ -7,7 +7,7 @@ use brooklet_document::json::TensorFormat;
 use brooklet_query::{Query, within_place};
 use brooklet_rank::match_data::{FieldInfo, RankProperties};
 use brooklet_schema::{Field, Schema, SignificanceModel};
-use brooklet_task::{Code, Issues, Rejection, limits};
+use brooklet_task::{Code, Issues, Rejection, limits, nearest_name};
 
 use super::bind::bind;
 use super::collapse::Collapse;
@@ -244,11 +244,9 @@ pub(crate) fn searched_schemas(
         if let Some(name) = names.iter().find(|name| !all.iter().any(|schema| known(schema, name))) {
             let mut valid: Vec<&str> = all.iter().map(|schema| schema.schema.name.as_str()).collect();
             valid.dedup();
-            let message = format!(
-                "Could not resolve source ref '{}'. Valid source refs are {}.",
-                Rejection::quote(name),
-                valid.join(", ")
-            );
+            let hint = nearest_name(name, valid.iter().copied()).map(|near| format!(" Did you mean '{near}'?"));
+            let (shown, valid, hint) = (Rejection::quote(name), valid.join(", "), hint.unwrap_or_default());
+            let message = format!("Could not resolve source ref '{shown}'. Valid source refs are {valid}.{hint}");
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
         }
         if !names.is_empty() {

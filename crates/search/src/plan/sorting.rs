@@ -141,7 +141,8 @@ fn bind_attribute(
         Ok(None)
     };
     let Some((top, field)) = known_field(name, schema) else {
-        return unsorted(format!("Cannot locate field '{name}' in field name registry"));
+        let hint = schema.schema.field_hint(name);
+        return unsorted(format!("Cannot locate field '{name}' in field name registry{hint}"));
     };
     match &field.data_type {
         DataType::Tensor(_) => {

@@ -73,6 +73,48 @@ fn a_stored_profile_that_does_not_compile_is_refused_by_name() {
 }
 
 #[test]
+fn misspelt_names_get_a_suggestion() {
+    let schema = |profile: &str| {
+        let schema = format!(
+            "schema note {{ document note {{ field subject type string {{ indexing: summary | index }}\n
+             field sender type string {{ indexing: summary | attribute }}\n
+             field vec type tensor(x[2]) {{ indexing: attribute }} }}\n
+             rank-profile p {{ function freshScore() {{ expression: 1 }}\n {profile} }} }}"
+        );
+        [("services.xml", services(&["note"])), ("schemas/note.sd", schema)]
+            .map(|(path, text)| (path.to_owned(), text.into_bytes()))
+            .to_vec()
+    };
+    for (profile, near) in [
+        ("first-phase { expression: bm25(subjct) }", "subject"),
+        ("match-features: nativeFieldMatch(subejct)", "subject"),
+        ("match-features: attribute(sendr)", "sender"),
+        ("summary-features: freshness(sendre)", "sender"),
+        ("first-phase { expression: closeness(field, vce) }", "vec"),
+        ("first-phase { expression: closeness(feild, vec) }", "field"),
+        ("first-phase { expression: sqrtt(2) }", "sqrt"),
+        ("first-phase { expression: redcue(attribute(vec), sum) }", "reduce"),
+        ("first-phase { expression: reduce(attribute(vec), smu) }", "sum"),
+        ("first-phase { expression: freshScroe }", "freshScore"),
+        ("match-features: freshScor()", "freshScore"),
+    ] {
+        let why = refusal(&schema(profile)).unwrap_or_else(|| panic!("deployed: {profile}"));
+        assert!(why.ends_with(&format!("; did you mean '{near}'?")), "{why}");
+    }
+    let far = refusal(&schema("match-features: attribute(zebra)")).expect("refused");
+    assert!(far.ends_with("'attribute(zebra)' names no field of schema 'note'"), "{far}");
+    let application = Application::deploy(&schema("")).and_then(Deployed::compile).expect("deployed");
+    let mut host = Host::of_deployed(application, 64 << 20);
+    host.put("id:n:note:g=alice:1", r#"{"subject":"x"}"#).unwrap();
+    let sorted = host.search("g:alice", &[("yql", "select * from note where true order by sendre")]);
+    let unlocated = "Cannot locate field 'sendre' in field name registry; did you mean 'sender'?";
+    assert_eq!(message_of(&sorted.body), unlocated);
+    let source = host.search("g:alice", &[("yql", "select * from noet where true")]);
+    let unresolved = "Could not resolve source ref 'noet'. Valid source refs are note. Did you mean 'note'?";
+    assert_eq!(message_of(&source.body), unresolved);
+}
+
+#[test]
 fn a_stored_summary_that_cannot_be_shown_is_refused_by_name() {
     let files = files("document-summary odd { summary m { source: matchfeatures } }");
     let why = refusal(&files).expect("refused");
