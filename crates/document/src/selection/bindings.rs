@@ -9,8 +9,10 @@ use brooklet_text::Pattern;
 
 use super::Outcome;
 
-/// Combinations of elements one document may ask for.
+/// Combinations of elements one document may ask for: about two seconds.
 const COMBINATIONS: usize = 1 << 20;
+/// Elements that are compared in the time of a combination, where no variable stands for one.
+pub(super) const PLAIN_ELEMENTS: usize = 16;
 
 /// What a variable stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 use brooklet_task::Rejection;
 
-use super::bindings::{Budget, Outcomes, PatternWork, and, merge, or};
+use super::bindings::{Budget, Outcomes, PLAIN_ELEMENTS, PatternWork, and, merge, or};
 use super::datum::{Datum, calculate, call, compare};
 use super::hash::{bucket, global_id_text};
 use super::tree::{Comparison, FieldReference, IdPart, Literal, Node, Operator};
@@ -73,6 +73,7 @@ impl<'a> Evaluation<'a> {
 
     fn compare(&mut self, comparison: &'a Comparison) -> Result<Outcomes, Rejection> {
         let left = self.value(&comparison.left)?;
+        take_each(&left, &mut self.budget)?;
         if let (Some(pattern), Operator::Regex) = (&comparison.pattern, comparison.operator) {
             return Ok(each(&left, &mut |datum| match datum {
                 Datum::Text(text) => truth(self.work.is_in(pattern, text)),
@@ -80,6 +81,7 @@ impl<'a> Evaluation<'a> {
             }));
         }
         let right = self.value(&comparison.right)?;
+        take_each(&right, &mut self.budget)?;
         let operator = comparison.operator;
         let work = &self.work;
         match (&left, &right) {
@@ -163,6 +165,14 @@ impl<'a> Evaluation<'a> {
 
 fn truth(holds: bool) -> Outcome {
     if holds { Outcome::True } else { Outcome::False }
+}
+
+/// Takes from the budget what it costs to compare every one of several values.
+fn take_each(datum: &Datum, budget: &mut Budget) -> Result<(), Rejection> {
+    let Datum::Many(values) = datum else { return Ok(()) };
+    let is_bound = values.first().is_some_and(|(bindings, _)| !bindings.is_empty());
+    budget.take(if is_bound { values.len() } else { values.len() / PLAIN_ELEMENTS })?;
+    values.iter().try_for_each(|(_, value)| take_each(value, budget))
 }
 
 /// The outcome of a comparison of every one of several values, or of the only one.

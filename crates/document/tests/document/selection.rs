@@ -228,6 +228,24 @@ fn combinations_of_variables_are_bounded() {
     assert!(crossed.evaluate(&subject).is_err());
 }
 
+/// Also where each comparison is of elements with one value: as many of them as a selection may have were minutes for one document.
+#[test]
+fn comparisons_of_elements_are_bounded_together() {
+    let id = DocumentId::parse("id:a:mail::").unwrap();
+    let outcome = |comparison: &str, count: usize, elements: usize| {
+        let fields = [("nums".to_owned(), Value::Array(vec![Value::Int(1); elements]))];
+        let selection = parse(&vec![comparison; count].join(" or ")).unwrap();
+        selection.evaluate(&Subject { id: &id, fields: &fields, now: 0 }).map_err(|refusal| refusal.code)
+    };
+    assert_eq!(outcome("mail.nums == 2", 167, 100_000), Ok(Outcome::False));
+    assert_eq!(outcome("mail.nums == 2", 168, 100_000), Err(Code::TooLarge));
+    for comparison in ["mail.nums[$x] == 2", "2 == mail.nums[$x]", "mail.nums[$x] =~ \"a\""] {
+        assert!(outcome(comparison, 2, 10_000).is_ok(), "{comparison}");
+        // With a variable each is a way of its own to bind it.
+        assert_eq!(outcome(comparison, 1, (1 << 20) + 1), Err(Code::TooLarge), "{comparison}");
+    }
+}
+
 #[test]
 fn elements_without_members_are_null_as_the_reference_has_them() {
     let id = DocumentId::parse("id:a:mail::").unwrap();
