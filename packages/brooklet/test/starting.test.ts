@@ -407,3 +407,16 @@ test.skipIf(process.platform !== "linux")(
     );
   },
 );
+
+test("threads start in a program that Node is given as a text", async () => {
+  const built = new URL("../dist/index.js", import.meta.url).href;
+  const script = `import { open, schema, text } from ${JSON.stringify(built)};
+    const note = schema("note", { body: text() });
+    const db = await open({ path: ${JSON.stringify(folder())}, threads: 1, schemas: [note] });
+    await db.group("alice").put(note, "1", { body: "x" });
+    console.log(await db.group("alice").count(note));
+    await db.close();`;
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const words = ["--input-type=module", "--eval", script];
+  expect(execFileSync(process.execPath, words, { cwd, stdio: ["ignore", "pipe", "pipe"] }).toString()).toBe("1\n");
+});

@@ -1,4 +1,5 @@
 /** Models of rank profiles on a real runtime: shapes, batches, element types, deadlines. */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,6 +81,21 @@ test("what keeps it from being opened is told of its name, and not of where it i
   });
   expect(String(failure)).not.toContain(folder);
   await model.close();
+});
+
+test("it runs in a program that Node is given as a text", () => {
+  const plain = join(folder, "plain.onnx");
+  const [inputs, outputs] = [[value("x", FLOAT, [1])], [value("y", FLOAT, [1])]];
+  writeFileSync(plain, file({ nodes: [node("Relu", ["x"], "y")], constants: [], inputs, outputs }));
+  const script = `import { OnnxModel } from ${JSON.stringify(new URL("../dist/node.js", import.meta.url).href)};
+    const model = new OnnxModel({ path: ${JSON.stringify(plain)}, cores: 1 });
+    const inputs = [{ name: "x", element: 1, sizes: [1], bytes: new Uint8Array(new Float32Array([7]).buffer) }];
+    const signal = AbortSignal.timeout(30_000);
+    const [[output]] = await model.run([{ isBatched: false, outputs: ["y"], inputs }], { leftMs: () => 30_000, signal });
+    console.log(new Float32Array(output.bytes.slice().buffer)[0]);
+    await model.close();`;
+  const words = ["--input-type=module", "--eval", script];
+  expect(execFileSync(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] }).toString()).toBe("7\n");
 });
 
 test("a tokenizer gives ids with zeros after the last, cut to the tensor", async () => {

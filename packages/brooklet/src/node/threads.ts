@@ -133,7 +133,9 @@ function demandFolder(): void {
 
 function startBucketThread(data: BucketThreadData): BucketThread {
   const { Worker } = process.getBuiltinModule("node:worker_threads");
-  const worker = new Worker(threadScript(), { workerData: data });
+  // Where the program was given as a text (--input-type), a thread would take that as said of its own file, and end.
+  const execArgv = process.execArgv.some((word) => word.startsWith("--input-type")) ? [] : undefined;
+  const worker = new Worker(threadScript(), { workerData: data, execArgv });
   let failure: unknown;
   worker.on("error", (error) => {
     failure = error;

@@ -63,7 +63,9 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   #start(): Promise<Worker> {
     // Not imported: a bundler would follow it to the runtime of models, which need not be installed.
     const { Worker: Thread } = process.getBuiltinModule("node:worker_threads");
-    const worker = new Thread(threadScript(), { workerData: this.#data });
+    // Where the program was given as a text (--input-type), a thread would take that as said of its own file, and end.
+    const execArgv = process.execArgv.some((word) => word.startsWith("--input-type")) ? [] : undefined;
+    const worker = new Thread(threadScript(), { workerData: this.#data, execArgv });
     return new Promise((resolve, reject) => {
       let failure: unknown;
       worker.on("message", (reply: ThreadReply) => {
