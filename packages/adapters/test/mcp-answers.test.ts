@@ -152,6 +152,34 @@ test("an answer is short enough for a client on the standard streams, or says th
   }
 });
 
+test("what is found is read by its id, whatever its namespace is", async () => {
+  const note = schema("note", { title: text() });
+  const opened = await database([note]);
+  const namespaces = ["note", "imported", "a b"];
+  for (const namespace of namespaces) {
+    const body = JSON.stringify({ fields: { title: `a lease of ${namespace}` } });
+    const path = `/document/v1/${encodeURIComponent(namespace)}/note/group/alice/1`;
+    await opened.request({ method: "POST", target: path, body });
+  }
+  const client = await connected(opened, "note");
+  const { structuredContent } = await called(client, "search", { query: "lease" });
+  const hits = (structuredContent?.hits ?? []) as readonly { readonly id: string; readonly fields: object }[];
+  const ids = ["1", "id:imported:note:g=alice:1", "id:a b:note:g=alice:1"];
+  expect(hits.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  for (const { id, fields } of hits) {
+    expect((await called(client, "get", { id })).structuredContent).toEqual({ found: true, fields });
+    const uri = `brooklet://documents/${encodeURIComponent(id)}`;
+    expect((await client.readResource({ uri })).contents).toMatchObject([{ text: JSON.stringify(fields) }]);
+  }
+  const retrieved = await called(client, "retrieve", { question: "lease" });
+  const { passages } = retrieved.structuredContent as unknown as {
+    readonly passages: readonly { readonly id: string }[];
+  };
+  expect(passages.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  for (const id of ["id:imported:note:g=mallory:1", "id:imported:other:g=alice:1"])
+    expect(await called(client, "get", { id })).toMatchObject({ isError: true });
+});
+
 test("an address that no document of the group can have is the caller's fault", async () => {
   const note = schema("note", { title: text() });
   const opened = await database([note]);

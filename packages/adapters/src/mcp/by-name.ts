@@ -126,7 +126,7 @@ function resultOf(options: McpNamed, { json }: WireAnswer): Record<string, unkno
     };
   };
   const hits = (root.children ?? []).map(({ id, relevance, fields = {} }) => ({
-    id: shownId(id),
+    id: nameIn(options, id),
     relevance: Number(relevance),
     fields: readable(
       Object.fromEntries(Object.entries(fields).filter(([field]) => !OF_THE_HIT.has(field))),
@@ -136,15 +136,21 @@ function resultOf(options: McpNamed, { json }: WireAnswer): Record<string, unkno
   return { totalCount: root.fields?.totalCount ?? 0, hits };
 }
 
+/** The id that a model is shown, and reads the document by: the whole one where a document is of another namespace, as any may be that is found. */
+function nameIn({ schema, namespace = schema, group }: McpNamed, whole: string): string {
+  return whole.startsWith(`id:${namespace}:${schema}:g=${group}:`) ? shownId(whole) : whole;
+}
+
 async function get(options: McpNamed, id: string, signal: AbortSignal): Promise<Record<string, unknown>> {
   const { namespace = options.schema, schema, group } = options;
-  const given = givenId({ namespace, type: schema, group }, id);
+  const [, of = namespace] = /^id:([^:]+):[^:]+:g=[^:]+:/.exec(id) ?? [];
+  const given = givenId({ namespace: of, type: schema, group }, id);
   // Some ways to send a request take these for steps in the path.
   if (given === "." || given === "..") return { found: false, fields: {} };
-  for (const name of [namespace, group]) {
+  for (const name of [of, group]) {
     if (name === "." || name === "..") throw new Error(`documents of '${name}' cannot be asked for by their path`);
   }
-  const [first, second, third, last] = [namespace, schema, group, given].map(encodeURIComponent);
+  const [first, second, third, last] = [of, schema, group, given].map(encodeURIComponent);
   const target = `/document/v1/${first}/${second}/group/${third}/${last}`;
   try {
     const { json } = await options.client.request({ ...READ, method: "GET", target, signal });
@@ -165,7 +171,7 @@ async function retrieve(options: McpNamed, question: Json, signal: AbortSignal):
   };
   const passages = retrieved.passages.map(({ documentId, field, element, start, end, text, score }, index) => ({
     number: index + 1,
-    id: shownId(documentId),
+    id: nameIn(options, documentId),
     field,
     ...(element === undefined ? {} : { element }),
     start,
