@@ -304,6 +304,15 @@ export const GUARDS: readonly Guard[] = [
     name: "what is noted of it, as it was earlier",
   },
   {
+    id: "P1",
+    without: "a process whose lock of a directory was removed goes on writing",
+    file: "packages/store/src/node/directory-lock.ts",
+    line: "  if (lockOf(directory) === lock) return;",
+    instead: "  if (lockOf(directory) !== directory) return;",
+    test: "packages/store/test/data-directory.test.ts",
+    name: "and then the first writes nothing any more",
+  },
+  {
     id: "P10",
     without: "what is salvaged of a bucket is taken for all that it had",
     file: "packages/store/src/node/directory-check.ts",

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -185,6 +186,23 @@ test("an SQLite that is too old is refused, also what another one has made, and 
   DataDirectory.open(there, openSql).close();
 });
 
+const hasCompiler = process.platform === "linux" && spawnSync("cc", ["--version"]).status === 0;
+/** A system without locks of files, as a network's without a service for them. */
+const NO_LOCKS = `#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+static int asked(const char *name, int file, int command, void *argument) {
+  if (command == F_SETLK || command == F_SETLKW) return errno = ENOLCK, -1;
+  int (*next)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, name);
+  return next(file, command, argument);
+}
+#define ASKED va_list list; va_start(list, command); void *argument = va_arg(list, void *); va_end(list);
+int fcntl(int file, int command, ...) { ASKED return asked("fcntl", file, command, argument); }
+int fcntl64(int file, int command, ...) { ASKED return asked("fcntl64", file, command, argument); }
+`;
+
 describe("a second process", () => {
   test("is refused while the first lives, and let in when it was killed (E12)", async () => {
     const path = made();
@@ -230,6 +248,49 @@ describe("a second process", () => {
       });
     },
   );
+
+  test.each(["removed", "replaced", "moved away"])(
+    "is let in where the lock is %s, and then the first writes nothing any more",
+    (how) => {
+      const path = made();
+      const lock = join(path, "lock.sqlite");
+      const first = DataDirectory.open(path, openSql);
+      const sql = first.openBucket(0);
+      const write = (): void =>
+        sql.transaction(() => sql.run("UPDATE about SET value = value + 1 WHERE name = 'next_segment'"));
+      const deploy = (): void => first.storeApplication({ number: 1, bytes: new Uint8Array() });
+      write();
+      if (how === "moved away") renameSync(lock, `${lock}.stale`);
+      else rmSync(lock);
+      if (how === "replaced") DataDirectory.open(path, openSql).close();
+      const [before] = sql.all("SELECT value FROM about WHERE name = 'next_segment'");
+      const refused = { kind: "busy", message: expect.stringContaining("lock.sqlite was removed or replaced") };
+      expect([write, () => sql.checkpoint?.(true), () => first.openBucket(1), deploy].map(caught)).toMatchObject([
+        refused,
+        refused,
+        refused,
+        refused,
+      ]);
+      expect(sql.all("SELECT value FROM about WHERE name = 'next_segment'")).toEqual([before]);
+      sql.close();
+      first.close();
+      DataDirectory.open(path, openSql).openBucket(1).close();
+    },
+  );
+
+  test.skipIf(!hasCompiler)("is not told of where files cannot be locked, which is said (ENOLCK)", () => {
+    const place = folder();
+    const [library, source] = [join(place, "no-locks.so"), join(place, "no-locks.c")];
+    writeFileSync(source, NO_LOCKS);
+    execFileSync("cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]);
+    const script = fileURLToPath(new URL("lock-holder.mjs", import.meta.url));
+    const name = openBetterSqlite3 === undefined ? "node:sqlite" : "better-sqlite3";
+    const path = made();
+    const env = { ...process.env, LD_PRELOAD: library };
+    const { stderr } = spawnSync(process.execPath, [script, path, name], { encoding: "utf8", timeout: 20_000, env });
+    expect(stderr).toContain(`the data directory ${path} is on a file system that locks no files (ENOLCK)`);
+    expect(readdirSync(path).filter((one) => one.startsWith("lock"))).toEqual(["lock.sqlite"]);
+  });
 
   test("of the same process is refused too", () => {
     const path = made();

@@ -13,6 +13,7 @@ const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
 const {
   directory,
+  lock,
   buckets,
   cacheBytes,
   sealKey,
@@ -26,7 +27,7 @@ const {
   encryptionKey,
 } = workerData as BucketThreadData;
 setModule(module);
-const open = (identity: BucketIdentity): SqlConnection => openBucket(directory, identity, openDatabase);
+const open = (identity: BucketIdentity): SqlConnection => openBucket(directory, identity, openDatabase, lock);
 const encrypted = encryptionKey && encryptedBuckets(directory, encryptionKey, openDatabase, open);
 
 let listener: ((calls: readonly ThreadCall[]) => void) | undefined;

@@ -35,6 +35,8 @@ export type { OpenClusterOptions } from "./memory-cluster.ts";
 /** What a thread of buckets is started with. */
 export interface BucketThreadData {
   readonly directory: string;
+  /** What its lock is known by. */
+  readonly lock: string | undefined;
   readonly buckets: number;
   readonly cacheBytes: number;
   readonly sealKey: Uint8Array;
@@ -87,6 +89,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
     demandFolder();
     const data = {
       directory: storage.path,
+      lock: storage.lock,
       buckets: storage.buckets,
       cacheBytes: Math.floor(cacheBytes / threads),
       sealKey: sealKeyOf(storage),

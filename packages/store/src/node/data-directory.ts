@@ -32,7 +32,7 @@ import {
 } from "../tables.ts";
 import { withBlobs } from "./block-file.ts";
 import { DESCRIPTOR, demandEncryption, type EncryptionChoice, isEncrypted, prepareKeys } from "./directory-key.ts";
-import { demandAccess, refuseSqlite, releaseLock, takeLock } from "./directory-lock.ts";
+import { demandAccess, demandLock, LOCK, lockOf, refuseSqlite, releaseLock, takeLock } from "./directory-lock.ts";
 import { isThere, makeDirectory, syncDirectory, syncFile, writeDurably } from "./durable-files.ts";
 import { copyKeys } from "./encryption.ts";
 import { GenerationFile } from "./generation-file.ts";
@@ -44,7 +44,6 @@ export type { OpenSql } from "../sql.ts";
 const DIRECTORY_VERSION = 1;
 /** The version of one that is encrypted, which an earlier release must not read. */
 const ENCRYPTED_VERSION = 2;
-const LOCK = "lock.sqlite";
 const APPLICATION = "application";
 const SECRET = "secret";
 const BUCKETS = "buckets";
@@ -75,6 +74,8 @@ export class DataDirectory implements Storage {
   readonly path: string;
   readonly buckets: number;
   readonly secret: Uint8Array;
+  /** What the lock is known by, to who opens buckets in another thread. */
+  readonly lock: string | undefined;
   readonly #lock: SqlConnection;
   readonly #openSql: OpenSql;
   #closed = false;
@@ -84,6 +85,7 @@ export class DataDirectory implements Storage {
     this.buckets = buckets;
     this.secret = secret;
     this.#lock = lock;
+    this.lock = lockOf(path);
     this.#openSql = openSql;
   }
 
@@ -139,7 +141,7 @@ export class DataDirectory implements Storage {
   /** Opens a bucket. */
   openBucket(bucket: number): SqlConnection {
     this.#refuseIfClosed();
-    return openBucket(this.path, { bucket, buckets: this.buckets }, this.#openSql);
+    return openBucket(this.path, { bucket, buckets: this.buckets }, this.#openSql, this.lock);
   }
 
   /** The last deployed package. */
@@ -191,6 +193,7 @@ export class DataDirectory implements Storage {
   /** Without the lock the directory is another's. */
   #refuseIfClosed(): void {
     if (this.#closed) throw new StoreError("closed", `the data directory ${this.path} is closed`);
+    demandLock(this.path, this.lock);
   }
 }
 
@@ -280,10 +283,17 @@ function readSecret(directory: string): Uint8Array {
   return secret;
 }
 
-/** Opens a bucket of a locked directory: checked before SQLite touches it, configured, and checked again. */
-export function openBucket(directory: string, identity: BucketIdentity, openSql: OpenSql): SqlConnection {
+/** Opens a bucket of a directory that has this lock: checked before SQLite touches it, configured, and checked again. */
+export function openBucket(
+  directory: string,
+  identity: BucketIdentity,
+  openSql: OpenSql,
+  lock: string | undefined = lockOf(directory),
+): SqlConnection {
   const path = bucketPath(directory, identity.bucket);
+  const demandOwn = (): void => demandLock(directory, lock);
   return refusing(path, () => {
+    demandOwn();
     checkHeader(path);
     const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
     const sql = openSql(path);
@@ -296,7 +306,7 @@ export function openBucket(directory: string, identity: BucketIdentity, openSql:
         syncDirectory(dirname(generation));
       }
       configureFile(sql);
-      const guarded = guardedBy(sql, new GenerationFile(generation, key));
+      const guarded = guardedBy(sql, new GenerationFile(generation, key), demandOwn);
       try {
         upgradeTables(guarded, identity);
         return withBlobs(guarded, path, hasLog);
@@ -311,14 +321,23 @@ export function openBucket(directory: string, identity: BucketIdentity, openSql:
   });
 }
 
-/** A bucket whose progress is noted in a file. Where that cannot be written, nor can the bucket. */
-function guardedBy(sql: SqlConnection, guard: GenerationFile): SqlConnection & { readonly guard: GenerationFile } {
+/** A bucket whose progress is noted in a file. Where that cannot be written, nor can the bucket; nor where it may be another's. */
+function guardedBy(
+  sql: SqlConnection,
+  guard: GenerationFile,
+  demandOwn: () => void,
+): SqlConnection & { readonly guard: GenerationFile } {
   if (guard.isReadOnly) sql.run("PRAGMA query_only = ON");
   return {
     ...sql,
     guard,
     ...(guard.isReadOnly && { isWritable: () => guard.isWritable() }),
+    transaction: (work) => {
+      demandOwn();
+      return sql.transaction(work);
+    },
     checkpoint: (truncate) => {
+      demandOwn();
       const isWhole = sql.checkpoint?.(truncate) ?? false;
       if (truncate) guard.sync();
       return isWhole;

@@ -1,10 +1,15 @@
 /** Who has a data directory: one process, and of that one copy of this module. */
-import { accessSync, constants, statSync } from "node:fs";
+
+import { randomUUID } from "node:crypto";
+import { accessSync, constants, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { makeFile } from "./durable-files.ts";
 
 const SQLITE_OLDEST = "3.51.3";
+/** The file that is locked. */
+export const LOCK = "lock.sqlite";
 
 /**
  * Locks that are held, and of which file: a connection that is garbage is closed, and a lock must not end by inattention. Another copy of this module
@@ -35,8 +40,39 @@ export function takeLock(path: string, directory: string, openSql: OpenSql): Sql
     return sql;
   } catch (error) {
     sql.close();
-    throw error instanceof StoreError && error.kind === "busy" ? refused("in use by another process", error) : error;
+    if (!(error instanceof StoreError && error.kind === "busy")) throw error;
+    if (takesLocks(`${path}.${randomUUID()}`, openSql)) throw refused("in use by another process", error);
+    const where = "on a file system that locks no files (ENOLCK), as one of a network may be";
+    throw new StoreError("refused", `the data directory ${directory} is ${where}: nothing keeps others from it`, error);
   }
+}
+
+/** Whether a file that nobody else knows can be locked: SQLite tells a lock that cannot be had from one that another has by nothing. */
+function takesLocks(path: string, openSql: OpenSql): boolean {
+  const sql = openSql(path);
+  try {
+    lockWhole(sql);
+    return true;
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === "busy") return false;
+    throw error;
+  } finally {
+    sql.close();
+    rmSync(path, { force: true });
+  }
+}
+
+/** What the lock of a directory is known by; nothing: there is none. */
+export function lockOf(directory: string): string | undefined {
+  const found = statSync(join(directory, LOCK), { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+}
+
+/** Throws unless the lock of a directory is still this one: who removes the file lets another process in. */
+export function demandLock(directory: string, lock: string | undefined): void {
+  if (lockOf(directory) === lock) return;
+  const what = `${join(directory, LOCK)} was removed or replaced while the directory is in use`;
+  throw new StoreError("busy", `${what}: another process may have it, and nothing is written any more until a restart`);
 }
 
 /** Locks a database that stays empty. Without a file for what it was before: a device that is full has no room for one. */
