@@ -1,8 +1,10 @@
 /** `brooklet doctor`: each thing that keeps a server from working is found, and one that is well is told to be. */
+import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readdirSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { deviceFinding } from "../src/doctor/directory.ts";
@@ -13,6 +15,8 @@ import { openDatabase } from "../src/node/database.ts";
 import { folder } from "./served.ts";
 
 const note = schema("note", { body: text() });
+
+const CLI = fileURLToPath(new URL("../dist/cli.js", import.meta.url));
 
 async function filled(): Promise<string> {
   const data = join(folder(), "data");
@@ -211,6 +215,19 @@ test.skipIf(process.platform === "win32")(
     });
   },
 );
+
+test.skipIf(process.platform === "win32")("a file that is written to, and may not be, is told", async () => {
+  const data = await filled();
+  for (const name of ["003.sqlite", "004.generation"]) chmodSync(join(data, "buckets", name), 0o400);
+  // As tests may be run by a user who may write whatever it is.
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) execFileSync("chown", ["-R", "65534", dirname(data)]);
+  const { stdout } = spawnSync(process.execPath, [CLI, "doctor", "--data", data], {
+    encoding: "utf8",
+    ...(isRoot && { uid: 65_534 }),
+  });
+  expect(stdout).toMatch(/PROBLEM permissions: buckets\/003\.sqlite, buckets\/004\.generation cannot be written to\n/);
+});
 
 test("files that others may read, a port that is taken, and limits that are none are told", async () => {
   const data = await filled();

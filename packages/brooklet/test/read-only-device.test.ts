@@ -91,7 +91,7 @@ for (const [name, environment] of [
           expect.objectContaining({
             code: "UNAVAILABLE",
             outcome: "not_applied",
-            message: "The storage can only be read: its device takes no writes",
+            message: "The storage can only be read: its device or its files take no writes",
           }),
         ]);
       }

@@ -28,7 +28,13 @@ export const SPENT: Meaning & { readonly outcome: "not_applied" } = {
 /** The messages name no file and no document: those are in the cause, for the operator. */
 const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
   full: meaning(FULL, 507, 19, "The storage is full", "not_applied"),
-  readonly: meaning("UNAVAILABLE", 503, 0, "The storage can only be read: its device takes no writes", "not_applied"),
+  readonly: meaning(
+    "UNAVAILABLE",
+    503,
+    0,
+    "The storage can only be read: its device or its files take no writes",
+    "not_applied",
+  ),
   io: meaning("STORE_FAILED", 500, 10, "The storage failed", "unknown"),
   damaged: meaning(DAMAGED, 500, 10, "The stored data is damaged", "unknown"),
   refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),

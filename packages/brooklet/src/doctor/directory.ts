@@ -64,7 +64,7 @@ function directoryFinding({ path, buckets, problem: what }: DirectoryLook): Find
   return ok("data directory", `${path}: ${buckets.length} buckets, ${mib(bytes)}`);
 }
 
-function permissionsFinding({ path, open }: DirectoryLook): Finding {
+function permissionsFinding({ path, open, readOnly = [] }: DirectoryLook): Finding {
   const there = existing(path);
   try {
     accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -74,9 +74,18 @@ function permissionsFinding({ path, open }: DirectoryLook): Finding {
       code === "EROFS" ? "mount its device so that it can be written to" : "give it to the user that serves";
     return problem("permissions", `${there} cannot be written to (${code})`, remedy);
   }
+  if (readOnly.length > 0)
+    return problem(
+      "permissions",
+      `${some(readOnly)} cannot be written to`,
+      "let the user that serves read and write it",
+    );
   if (open.length === 0) return ok("permissions", `${there} can be written to, and its files are its owner's`);
-  const some = `${open.slice(0, 3).join(", ")}${open.length > 3 ? ` and ${open.length - 3} more` : ""}`;
-  return warning("permissions", `others than its owner may read or write ${some}`, `chmod -R go-rwx ${path}`);
+  return warning("permissions", `others than its owner may read or write ${some(open)}`, `chmod -R go-rwx ${path}`);
+}
+
+function some(names: readonly string[]): string {
+  return `${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
 }
 
 function lockFinding({ holder }: DirectoryLook): Finding {

@@ -1,5 +1,5 @@
 /** A look at a data directory that changes nothing of it, also while a process serves it: whose it is, what its files are, and who has it. */
-import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { headKeyOf } from "../heads.ts";
 import { StoreError } from "../store-error.ts";
@@ -37,12 +37,16 @@ export interface DirectoryLook {
   readonly holder?: LockHolder;
   /** Names in it that others than its owner may read or write. */
   readonly open: readonly string[];
+  /** Names of files in it that are written to where they are, and that who looks may not write to. */
+  readonly readOnly?: readonly string[];
   /** The newest time that a file of it was written, milliseconds since the epoch. */
   readonly writtenMs: number;
 }
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
+/** Files that are written to where they are; others are put in the place of what was there. */
+const WRITTEN = /\.(sqlite|sqlite-wal|sqlite-shm|generation)$/;
 const NOT_OURS = "not a data directory";
 
 /** Looks at a directory. */
@@ -70,8 +74,10 @@ export function lookAtDirectory(path: string, openSql: OpenSql): DirectoryLook {
   const writtenMs = known.reduce((newest, { found }) => Math.max(newest, found.mtimeMs), 0);
   const holder = holderOf(join(directory, "lock.sqlite"), openSql);
   const isTold = process.platform !== "win32";
+  const readOnly = known.filter(({ name }) => WRITTEN.test(name) && !isWritable(join(directory, name)));
   const look = {
     path: directory,
+    readOnly: readOnly.map(({ name }) => name),
     open: isTold ? open.map(({ name }) => name) : [],
     writtenMs,
     ...(holder && { holder }),
@@ -82,6 +88,15 @@ export function lookAtDirectory(path: string, openSql: OpenSql): DirectoryLook {
     return { ...look, buckets: numbers.map((bucket) => lookAtBucket(directory, { bucket, buckets }, openSql)) };
   } catch (error) {
     return { ...look, problem: errorText(error) };
+  }
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 
