@@ -4,7 +4,7 @@
  * BROOKLET_SALVAGES makes more of them, BROOKLET_SEED repeats.
  */
 import { createHash } from "node:crypto";
-import { cpSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { IsSealed } from "../src/node/bucket-check.ts";
@@ -16,6 +16,7 @@ import { hasNotes } from "../src/notes.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { Partitions, StoredChange } from "../src/partitions.ts";
 import type { SqlConnection } from "../src/sql.ts";
+import { StoreError } from "../src/store-error.ts";
 import { PAGE_BYTES } from "../src/tables.ts";
 import { folder, openSql } from "./open.ts";
 
@@ -382,6 +383,27 @@ test("what is in the log of a file without a beginning is salvaged, and is nobod
     "sqlite-wal",
     "generation",
   ]);
+});
+
+test("one without room for another bucket leaves nothing, and is done when there is some", async () => {
+  const form = made(false);
+  const path = copied(form, true);
+  const bytes = readFileSync(join(path, FILE));
+  writeFileSync(join(path, FILE), bytes.fill(0, 0, 100));
+  const full = (name: string): SqlConnection => {
+    const sql = openSql(name);
+    const run: typeof sql.run = (statement, ...bindings) => {
+      if (statement.startsWith("INSERT OR IGNORE INTO block")) throw new StoreError("full", "SQLITE_FULL");
+      sql.run(statement, ...bindings);
+    };
+    return name.endsWith(".new") ? { ...sql, run } : sql;
+  };
+  const repair = repairDirectory(path, full, form.isSealed(path).isSealed, { drop: false });
+  await expect(repair).rejects.toMatchObject({ kind: "full" });
+  expect(readdirSync(join(path, "buckets")).sort()).toEqual(["000.generation", "000.sqlite"]);
+  expect(readFileSync(join(path, FILE)).equals(bytes)).toBe(true);
+  const outcome = await repaired(form, path);
+  expect(demandHonest(form, outcome)).toEqual({ whole: form.groups.size, gone: 0 });
 });
 
 test("what is not this bucket, or of a later release, is not salvaged, and stays as it is", async () => {

@@ -125,12 +125,13 @@ export async function repairDirectory(
     const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
     const names = [`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`];
     // Once: what stands there later is not what was there before.
-    kept.push(...beside(() => keepFiles(names, `.before-${stamp}`)));
+    const copies = beside(() => keepFiles(names, `.before-${stamp}`));
     beside(() => renewGeneration(directory.path, `${file}.generation`));
     if (known?.hasDamagedPages && !hasSoundPages(directory, identity, openSql)) {
-      beside(() => salvage(directory, identity, openSql, isSealed));
+      salvage(directory, identity, openSql, { isSealed, copies });
       anew.add(bucket);
     }
+    kept.push(...copies);
     return beside(() => {
       const sql = openBucket(directory.path, identity, openSql);
       try {
@@ -171,22 +172,42 @@ function hasSoundPages(directory: DataDirectory, identity: BucketIdentity, openS
   }
 }
 
-/** Puts what the pages of a bucket still have into a new file in its place. */
-function salvage(directory: DataDirectory, identity: BucketIdentity, openSql: OpenSql, isSealed: IsSealed): void {
+/** Puts what the pages of a bucket still have into a new file in its place. Copies of a file that then stays as it is are none of use. */
+function salvage(
+  directory: DataDirectory,
+  identity: BucketIdentity,
+  openSql: OpenSql,
+  { isSealed, copies }: { readonly isSealed: IsSealed; readonly copies: readonly string[] },
+): void {
   const { path } = directory;
-  const file = join(path, "buckets", `${String(identity.bucket).padStart(3, "0")}.sqlite`);
+  let isChanged = false;
+  try {
+    DiskReserve.beside(path, () => {
+      const pages = pagesOf(path, identity);
+      const application = storedNumber(directory);
+      try {
+        replaceBucket(path, identity, openSql, {
+          fill: (sql) => salvageBucket(sql, pages, { ...identity, isSealed, application }),
+          settle: () => {
+            isChanged = true;
+            pages.moveLog();
+          },
+        });
+      } finally {
+        pages.close();
+      }
+    });
+  } catch (error) {
+    if (!isChanged) for (const copy of copies) rmSync(copy, { force: true });
+    throw error;
+  }
+}
+
+function pagesOf(path: string, { bucket }: BucketIdentity): PageFile {
+  const file = join(path, "buckets", `${String(bucket).padStart(3, "0")}.sqlite`);
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw new StoreError("damaged", `${file}: there is no such file`);
-  const application = storedNumber(directory);
-  const pages = new PageFile(file);
-  try {
-    replaceBucket(path, identity, openSql, {
-      fill: (sql) => salvageBucket(sql, pages, { ...identity, isSealed, application }),
-      settle: () => pages.moveLog(),
-    });
-  } finally {
-    pages.close();
-  }
+  return new PageFile(file);
 }
 
 /** The number of the deployed application; nothing where it cannot be read, which is told elsewhere. */
