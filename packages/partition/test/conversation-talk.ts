@@ -34,11 +34,11 @@ const decoder = new TextDecoder();
 
 const asBytes = (text: string): Uint8Array => encoder.encode(text);
 
-/** A cluster, and how a partition of it is folded, and a shard of a group split. */
+/** A cluster, and how a partition of it is folded, and a shard of a group split where it has some. */
 export interface House {
   readonly cluster: Cluster;
   readonly fold: (key: PartitionKey) => Promise<unknown>;
-  readonly split: (key: PartitionKey, shard: number) => Promise<unknown>;
+  readonly split?: (key: PartitionKey, shard: number) => Promise<unknown>;
 }
 
 /** The shards of a group that are split, one after the other: four are made. */
@@ -129,7 +129,7 @@ export class Talk {
     const { split } = await this.#house;
     for (const key of keysOf(written)) {
       if (key === "d:" || this.divided.has(key)) continue;
-      for (const shard of SPLITS) await split(key, shard);
+      for (const shard of SPLITS) await split?.(key, shard);
       this.divided.add(key);
     }
   }
