@@ -1,12 +1,12 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
-import { accessSync, constants, copyFileSync, rmSync, statSync } from "node:fs";
+import { accessSync, constants, copyFileSync, linkSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
 import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
 import type { SqlConnection } from "../sql.ts";
-import { StoreError, type StoreErrorKind } from "../store-error.ts";
+import { StoreError, type StoreErrorKind, storeErrorAt } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
 import {
   type BucketReport,
@@ -127,7 +127,9 @@ export async function repairDirectory(
     // Once: what stands there later is not what was there before.
     const copies = beside(() => keepFiles(names, `.before-${stamp}`));
     beside(() => renewGeneration(directory.path, `${file}.generation`));
-    if (known?.hasDamagedPages && !hasSoundPages(directory, identity, openSql)) {
+    const isSound = !known?.hasDamagedPages || hasSoundPages(directory, identity, openSql);
+    // What is kept is not changed, also where it could not be copied.
+    if (!isSound || isSameFile(`${file}.sqlite`, copies[0])) {
       salvage(directory, identity, openSql, { isSealed, copies });
       anew.add(bucket);
     }
@@ -167,7 +169,7 @@ function hasSoundPages(directory: DataDirectory, identity: BucketIdentity, openS
       sql.close();
     }
   } catch (error) {
-    if (error instanceof StoreError && SALVAGED.includes(error.kind)) return false;
+    if (error instanceof StoreError && isSalvaged(error)) return false;
     throw error;
   }
 }
@@ -226,15 +228,30 @@ function keepFiles(names: readonly string[], ending: string): readonly string[] 
   try {
     for (const name of names.filter(isThere)) {
       copies.push(`${name}${ending}`);
-      copyFileSync(name, `${name}${ending}`);
-      syncFile(`${name}${ending}`);
+      keepFile(name, `${name}${ending}`);
     }
     for (const copy of copies.slice(0, 1)) syncDirectory(dirname(copy));
   } catch (error) {
     for (const copy of copies) rmSync(copy, { force: true });
-    throw error;
+    throw storeErrorAt(names[0] ?? "", error);
   }
   return copies;
+}
+
+/** What a device cannot read cannot be copied: the file itself is kept then, and another will have its name. */
+function keepFile(name: string, copy: string): void {
+  try {
+    copyFileSync(name, copy);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EIO") throw error;
+    rmSync(copy, { force: true });
+    linkSync(name, copy);
+  }
+  syncFile(copy);
+}
+
+function isSameFile(name: string, other: string | undefined): boolean {
+  return other !== undefined && isThere(name) && statSync(name).ino === statSync(other).ino;
 }
 
 /** What was found of a bucket when it was repaired, with what only a look at all of them had told. */
@@ -323,7 +340,7 @@ async function eachBucket(
       const report = await attempt(() => work(directory, bucket), told);
       const nothing = { bucket, partitions: 0, operations: 0, segments: 0, blocks: 0 };
       const unread = told.map(({ message: what }) => ({ what }));
-      const hasDamagedPages = told.some(({ kind }) => SALVAGED.includes(kind));
+      const hasDamagedPages = told.some(isSalvaged);
       buckets.push(report ?? { ...nothing, damage: unread, ...(hasDamagedPages && { hasDamagedPages }) });
       if (!signal?.aborted) whole += 1;
     }
@@ -336,8 +353,13 @@ async function eachBucket(
 
 /** What says nothing of what is stored: it is not told as damage, and ends a check. */
 const PASSING: readonly StoreErrorKind[] = ["full", "readonly", "busy"];
-/** What keeps a bucket from being opened whose pages may have something nevertheless. */
+/** What keeps a bucket from being opened that is there. */
 const SALVAGED: readonly StoreErrorKind[] = ["damaged", "refused"];
+
+/** Whether pages may have something nevertheless, some of which the device may not read. */
+function isSalvaged({ kind, message }: StoreError): boolean {
+  return SALVAGED.includes(kind) || message.includes("SQLITE_IOERR_READ");
+}
 
 /** Runs work; what of the store keeps it from being done is told. */
 async function attempt<Result>(work: () => Result | Promise<Result>, told: StoreError[]): Promise<Result | undefined> {

@@ -128,15 +128,19 @@ export class PageFile {
     if (this.#log !== undefined) closeSync(this.#log);
   }
 
-  /** A page; what the file ends before is zero. */
+  /** A page; what the file ends before, or the device cannot read, is zero. */
   #page(page: number): Buffer {
     const known = this.#known.get(page);
     if (known !== undefined) return known;
     const bytes = Buffer.alloc(PAGE_BYTES);
     const logged = this.#logged.get(page);
-    if (logged === undefined || this.#log === undefined)
-      readSync(this.#file, bytes, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
-    else readSync(this.#log, bytes, 0, PAGE_BYTES, logged);
+    try {
+      if (logged === undefined || this.#log === undefined)
+        readSync(this.#file, bytes, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
+      else readSync(this.#log, bytes, 0, PAGE_BYTES, logged);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EIO") throw error;
+    }
     if (this.#known.size >= KNOWN_PAGES) this.#known.clear();
     this.#known.set(page, bytes);
     return bytes;
