@@ -13,6 +13,9 @@ use super::Outcome;
 const COMBINATIONS: usize = 1 << 20;
 /// Elements that are compared in the time of a combination, where no variable stands for one.
 pub(super) const PLAIN_ELEMENTS: usize = 16;
+/// Bytes of a text that a function is applied to in that time, and those that are compared with a text with wildcards.
+pub(super) const FUNCTION_BYTES: usize = 128;
+pub(super) const WILDCARD_BYTES: usize = 1 << 10;
 
 /// What a variable stands for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,7 +48,9 @@ impl Budget {
         if self.0 <= COMBINATIONS {
             return Ok(());
         }
-        let message = format!("A selection compares more than {COMBINATIONS} combinations of elements of one document");
+        let message = format!(
+            "A selection compares more than {COMBINATIONS} combinations of elements of one document, or as much of its texts"
+        );
         Err(Rejection::new(Code::TooLarge, message))
     }
 }

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 use brooklet_task::Rejection;
 
-use super::bindings::{Budget, Outcomes, PLAIN_ELEMENTS, PatternWork, and, merge, or};
+use super::bindings::{Budget, FUNCTION_BYTES, Outcomes, PLAIN_ELEMENTS, PatternWork, WILDCARD_BYTES, and, merge, or};
 use super::datum::{Datum, calculate, call, compare};
 use super::hash::{bucket, global_id_text};
 use super::tree::{Comparison, FieldReference, IdPart, Literal, Node, Operator};
@@ -83,6 +83,9 @@ impl<'a> Evaluation<'a> {
         let right = self.value(&comparison.right)?;
         take_each(&right, &mut self.budget)?;
         let operator = comparison.operator;
+        if operator == Operator::Glob {
+            self.budget.take(text_bytes(&left) / WILDCARD_BYTES)?;
+        }
         let work = &self.work;
         match (&left, &right) {
             (Datum::Many(lefts), Datum::Many(rights)) => {
@@ -125,8 +128,12 @@ impl<'a> Evaluation<'a> {
                 value
             }
             Node::Call(argument, functions) => {
-                let argument = self.value(argument)?;
-                functions.iter().fold(argument, |argument, function| call(*function, argument))
+                let mut argument = self.value(argument)?;
+                for function in functions {
+                    self.budget.take(text_bytes(&argument) / FUNCTION_BYTES)?;
+                    argument = call(*function, argument);
+                }
+                argument
             }
             // What is true or false is no value: nothing compares with it.
             Node::Any(_) | Node::All(_) | Node::Not(_) | Node::Compare(_) | Node::Type(_) | Node::Version(_) => {
@@ -173,6 +180,15 @@ fn take_each(datum: &Datum, budget: &mut Budget) -> Result<(), Rejection> {
     let is_bound = values.first().is_some_and(|(bindings, _)| !bindings.is_empty());
     budget.take(if is_bound { values.len() } else { values.len() / PLAIN_ELEMENTS })?;
     values.iter().try_for_each(|(_, value)| take_each(value, budget))
+}
+
+/// Bytes of the text that a value is, or of those that several are.
+fn text_bytes(datum: &Datum) -> usize {
+    match datum {
+        Datum::Text(text) => text.len(),
+        Datum::Many(values) => values.iter().map(|(_, value)| text_bytes(value)).sum(),
+        _ => 0,
+    }
 }
 
 /// The outcome of a comparison of every one of several values, or of the only one.

@@ -246,6 +246,29 @@ fn comparisons_of_elements_are_bounded_together() {
     }
 }
 
+/// Functions and wildcards look at all of a text, each of them anew.
+#[test]
+fn what_is_done_with_texts_is_bounded_for_a_document() {
+    let id = DocumentId::parse("id:a:mail::").unwrap();
+    let fields = [("subject".to_owned(), Value::String("aB".repeat(1 << 20)))];
+    let outcome = |text: &str| {
+        parse(text).unwrap().evaluate(&Subject { id: &id, fields: &fields, now: 0 }).map_err(|refusal| refusal.code)
+    };
+    let chained = |count: usize| format!("mail.subject{} == \"x\"", ".lowercase()".repeat(count));
+    let several = |comparison: &str, count: usize| vec![comparison; count].join(" or ");
+    let hashes = "mail.subject.hash() == 1";
+    let wildcards = "mail.subject = \"*x*y\"";
+    for (at, beyond) in [
+        (chained(64), chained(65)),
+        (several(hashes, 64), several(hashes, 65)),
+        (several(wildcards, 512), several(wildcards, 513)),
+    ] {
+        assert_eq!(outcome(&at), Ok(Outcome::False));
+        assert_eq!(outcome(&beyond), Err(Code::TooLarge));
+    }
+    assert_eq!(outcome(&several("mail.subject == \"x\"", 600)), Ok(Outcome::False), "it differs at the first letter");
+}
+
 #[test]
 fn elements_without_members_are_null_as_the_reference_has_them() {
     let id = DocumentId::parse("id:a:mail::").unwrap();
