@@ -13,10 +13,16 @@ const CHARACTERS_MAX: usize = 64;
 /// assert_eq!(nearest_name("zebra", ["int", "string"]), None);
 /// ```
 pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(name, &mut known.into_iter())
+}
+
+/// One function for all lists of names.
+#[inline(never)]
+fn nearest<'a>(name: &str, known: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().take(CHARACTERS_MAX + 1).count();
     let allowed = (length / 3).clamp(1, 3);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in known.into_iter().filter(|candidate| *candidate != name) {
+    for candidate in known.filter(|candidate| *candidate != name) {
         let edits = match edits(name, candidate, allowed) {
             edits if edits <= allowed && edits < length => edits,
             _ if candidate.len() >= 3 && name.starts_with(candidate) => allowed + 1,
@@ -32,7 +38,12 @@ pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
 /// `; did you mean 'x'?`, the end of a sentence, for the nearest of `known`, if one is near enough to be meant; otherwise nothing.
 #[must_use]
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest_name(name, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
+    hint(name, &mut known.into_iter())
+}
+
+#[inline(never)]
+fn hint<'a>(name: &str, known: &mut dyn Iterator<Item = &'a str>) -> String {
+    nearest(name, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours between two names in lower case; more than `allowed` where

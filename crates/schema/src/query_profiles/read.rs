@@ -70,7 +70,7 @@ pub(crate) fn read(profiles: &Files<'_>, types: &Files<'_>, remarks: &mut Remark
     }
     for (index, (_, file)) in files.iter().enumerate() {
         let mut places = Places::default();
-        let reader = ProfileReader { file, ids: &ids, warnings: &mut remarks.warnings };
+        let reader = ProfileReader { file, ids: &ids, remarks };
         let (dimensions, body, variants) = reader.profile(&mut places)?;
         let profile = &mut all.profiles[index];
         (profile.dimensions, profile.body, profile.variants) = (dimensions, body, variants);
@@ -194,13 +194,12 @@ fn typed_field(
     names: &[&str],
     remarks: &mut Remarks,
 ) -> Result<TypedField, Rejection> {
-    let name = field_name(file, node)?;
-    let is = |attribute: &str| node.attribute(attribute).map(|value| value == "true");
+    let name = field_name(file, node, remarks)?;
     Ok(TypedField {
         name: name.to_owned(),
         field_type: field_type((file, node), name, names, remarks)?,
-        mandatory: is("mandatory").unwrap_or(false),
-        overridable: is("overridable").unwrap_or(true),
+        mandatory: truth(file, node, "mandatory", remarks).unwrap_or(false),
+        overridable: truth(file, node, "overridable", remarks).unwrap_or(true),
         aliases: node.attribute("alias").unwrap_or("").split_whitespace().map(str::to_lowercase).collect(),
     })
 }
@@ -241,11 +240,32 @@ fn field_type(
     })
 }
 
-fn field_name<'n>(file: &XmlFile<'_>, node: Node<'n, '_>) -> Result<&'n str, Rejection> {
+/// An attribute that is true or false, if it says anything; others are objected to, and mean false.
+fn truth(file: &XmlFile<'_>, node: Node<'_, '_>, attribute: &str, remarks: &mut Remarks) -> Option<bool> {
+    let value = node.attribute(attribute).filter(|value| !value.is_empty())?;
+    if !["true", "false"].contains(&value) {
+        let message = format!("{attribute} is true or false, not '{}'", Rejection::quote(value));
+        remarks.object(file.place(node).reject(message));
+    }
+    Some(value == "true")
+}
+
+/// What each part of a name may be, between its dots.
+fn is_name_part(part: &str) -> bool {
+    part.starts_with(|c: char| c.is_ascii_alphabetic() || "$_/".contains(c))
+        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"$_/-()".contains(&byte))
+}
+
+fn field_name<'n>(file: &XmlFile<'_>, node: Node<'n, '_>, remarks: &mut Remarks) -> Result<&'n str, Rejection> {
     let name = file.required_attribute(node, "name")?;
     let legal = !name.is_empty() && name.len() <= NAME_BYTES && !name.contains(char::is_whitespace);
     if !legal {
         return Err(file.place(node).reject(format!("'{}' cannot be the name of a field", Rejection::quote(name))));
+    }
+    if !name.split('.').all(is_name_part) {
+        let shown = Rejection::quote(name);
+        let message = format!("'{shown}' cannot be the name of a field: letters, digits and $ _ / - ( ) between dots");
+        remarks.object(file.place(node).reject(message));
     }
     if SCOPES.contains(&name) {
         let message = format!("'{name}' cannot be set in a query profile: every request names its group itself");
@@ -286,7 +306,7 @@ struct ProfileReader<'r, 'f> {
     file: &'r XmlFile<'f>,
     /// The ids of all profiles.
     ids: &'r [&'r str],
-    warnings: &'r mut Vec<String>,
+    remarks: &'r mut Remarks,
 }
 
 impl ProfileReader<'_, '_> {
@@ -349,7 +369,7 @@ impl ProfileReader<'_, '_> {
                 "description" | "dimensions" | "query-profile" => {}
                 other => {
                     let place = self.file.place(child);
-                    self.warnings.push(format!("{place}: <{other}> is not part of a query profile: it is ignored"));
+                    self.remarks.warn(format!("{place}: <{other}> is not part of a query profile: it is ignored"));
                 }
             }
         }
@@ -357,9 +377,9 @@ impl ProfileReader<'_, '_> {
     }
 
     #[inline(never)]
-    fn field(&self, node: Node<'_, '_>) -> Result<ProfileField, Rejection> {
-        let name = field_name(self.file, node)?.to_owned();
-        let overridable = node.attribute("overridable").map(|value| value == "true");
+    fn field(&mut self, node: Node<'_, '_>) -> Result<ProfileField, Rejection> {
+        let name = field_name(self.file, node, self.remarks)?.to_owned();
+        let overridable = truth(self.file, node, "overridable", self.remarks);
         let reference = node.children().find(|child| child.has_tag_name("ref"));
         if let Some(reference) = reference {
             let target = self.profile_named(reference, reference.text().unwrap_or(""), "referenced")?;

@@ -580,6 +580,12 @@ fn what_has_no_effect_is_checked_as_elsewhere() {
                    max-hits: 1 } } rank-profile p inherits a, b { }";
     ends(profile(several), "can contain match-phase settings, but it is present in multiple");
     ends(profile("rank-profile p { weakand { adjust-targt: 0.5 } }"), "'adjust-targt'; did you mean 'adjust-target'?");
+    let of_default =
+        "rank-profile a inherits default { } rank-profile b inherits default { } rank-profile c inherits a, b { }";
+    let both = "rank-profile 'c' inherits both 'a' and 'b', which have all of 'default': one of them may";
+    ends(profile(of_default), both);
+    let functions = "rank-profile a { function f() { expression: 1 } } rank-profile b inherits a { } rank-profile c inherits a, b { }";
+    ends(profile(functions), "rank-profile 'c' inherits function 'f' of two profiles");
     let range = "3:44: '1.5' is not a legal value of weakand stopword-limit: it is from 0.0 to 1.0";
     ends(profile("rank-profile p { weakand { stopword-limit: 1.5 } }"), range);
     ends(profile("rank-profile p { strict: true\n strict: true }"), "schemas/t.sd:4:2: strict is set twice");

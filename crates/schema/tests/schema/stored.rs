@@ -202,4 +202,9 @@ fn settings_of_query_profiles_and_overrides_are_objected_to() {
     with("validation-overrides.xml", until);
     let of = "<query-profile-type id='t'><field name='query(v)' type='tensor&lt;&lt;'/></query-profile-type>";
     with("search/query-profiles/types/t.xml", of);
+    let odd = "<query-profile id='default'><field name='a+b' overridable='yes'>1</field></query-profile>";
+    let mut files = files_of(&row);
+    files.push(("search/query-profiles/default.xml".to_owned(), odd.as_bytes().to_vec()));
+    assert!(Application::deploy(&files).is_err());
+    assert_eq!(Application::restore(&files, &[]).expect("opens").objections.len(), 2);
 }
