@@ -42,7 +42,7 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
 }
 
 #[inline(never)]
-fn hint<'a>(name: &str, known: &mut dyn Iterator<Item = &'a str>) -> String {
+fn hint(name: &str, known: &mut dyn Iterator<Item = &str>) -> String {
     nearest(name, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 

@@ -195,7 +195,7 @@ impl Parser<'_> {
         self.setting(|parser| {
             let setting = parser.word("a setting of sorting")?;
             if matches!(setting.text.as_str(), "function" | "strength" | "locale") {
-                parser.once(said, &setting.place, format!("{} of sorting", setting.text));
+                parser.once(said, &setting.place, &format!("{} of sorting", setting.text));
             }
             match setting.text.as_str() {
                 "ascending" => sorting.order = Some(SortOrder::Ascending),

@@ -127,7 +127,7 @@ impl Parser<'_> {
             "rank" => self.field_rank(tree)?,
             "rank-type" => {
                 let field = self.word("a field")?;
-                self.once(&mut tree.said, &field.place, format!("rank-type of '{}'", field.text));
+                self.once(&mut tree.said, &field.place, &format!("rank-type of '{}'", field.text));
                 let rank_type = Some(self.rank_type_value()?);
                 tree.fields.push(FieldRankingTree { rank_type, ..ranking(field) });
             }
@@ -153,7 +153,7 @@ impl Parser<'_> {
     /// A number that tunes an index, in the block of that name if there is one.
     pub(super) fn tuning_number(&mut self, setting: &Name, block: &str, tree: &mut ProfileTree) -> Parsed<()> {
         let name = format!("{block}{}", setting.text);
-        self.once(&mut tree.said, &setting.place, name.as_str());
+        self.once(&mut tree.said, &setting.place, &name);
         let value = match setting.text.as_str() {
             "filter-threshold" | "stopword-limit" | "adjust-target" => self.decimal_in(&name, 0.0..=1.0)?,
             "prefetch-tensors" | "allow-drop-all" => f64::from(u8::from(self.switch_value(&name)?)),
@@ -221,7 +221,7 @@ impl Parser<'_> {
         self.block(|parser| {
             let setting = parser.word(&format!("a setting of {}", element.text))?;
             let name = format!("{} {}", element.text, setting.text);
-            parser.once(&mut profile.said, &setting.place, name.as_str());
+            parser.once(&mut profile.said, &setting.place, &name);
             match setting.text.as_str() {
                 "expression" => tree.expression = Some(parser.expression()?),
                 "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.decimal_value(&setting.text)?),
@@ -330,7 +330,7 @@ impl Parser<'_> {
                 "normal" => fields.rank = Some(RankMode::Normal),
                 "filter-threshold" => {
                     let name = format!("filter-threshold of '{}'", fields.field.text);
-                    parser.once(&mut tree.said, &setting.place, name);
+                    parser.once(&mut tree.said, &setting.place, &name);
                     parser.decimal_in(&setting.text, 0.0..=1.0)?;
                 }
                 "element-gap" => fields.element_gap = Some(parser.element_gap()?),

@@ -11,6 +11,9 @@ use crate::remarks::Remarks;
 
 pub(crate) type Parsed<T> = Result<T, Rejection>;
 
+/// What reads one element of a block.
+type Each<'e, 'a> = &'e mut dyn FnMut(&mut Parser<'a>) -> Parsed<()>;
+
 /// Reads a file of the schema language.
 pub(crate) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
@@ -185,12 +188,10 @@ impl<'a> Parser<'a> {
     }
 
     /// Objects to what is said a second time, of all that is `said` in one place.
-    pub(super) fn once(&mut self, said: &mut BTreeSet<String>, place: &SourcePlace, what: impl Into<String>) {
-        let what = what.into();
-        if said.contains(&what) {
+    pub(super) fn once(&mut self, said: &mut BTreeSet<String>, place: &SourcePlace, what: &str) {
+        if !said.insert(what.to_owned()) {
             self.remarks.object(place.reject(format!("{what} is set twice")));
         }
-        said.insert(what);
     }
 
     /// `: on` and its synonyms.
@@ -205,6 +206,12 @@ impl<'a> Parser<'a> {
 
     /// `{ each … }`: reads the braces and calls `each` at every element.
     pub(super) fn block(&mut self, mut each: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+        self.block_of(&mut each)
+    }
+
+    /// One function for all kinds of blocks.
+    #[inline(never)]
+    fn block_of(&mut self, each: Each<'_, 'a>) -> Parsed<()> {
         self.newlines()?;
         self.expect('{')?;
         self.enter()?;
@@ -220,14 +227,15 @@ impl<'a> Parser<'a> {
     }
 
     /// `{ each … }` that has no effect: what `each` refuses is objected to, and the rest of the block passed over.
-    pub(super) fn block_without_effect(&mut self, each: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+    #[inline(never)]
+    pub(super) fn block_without_effect(&mut self, each: Each<'_, 'a>) -> Parsed<()> {
         let (start, depth) = (self.lexer.offset(), self.depth);
         self.newlines()?;
         self.expect('{')?;
         self.lexer.raw_block()?;
         let end = self.lexer.offset();
         self.lexer.seek(start);
-        if let Err(objection) = self.block(each) {
+        if let Err(objection) = self.block_of(each) {
             self.remarks.object(objection);
         }
         self.depth = depth;
@@ -237,7 +245,12 @@ impl<'a> Parser<'a> {
 
     /// `: each` or `{ each … }`.
     pub(super) fn setting(&mut self, mut each: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
-        if self.take(':')? { each(self) } else { self.block(each) }
+        self.setting_of(&mut each)
+    }
+
+    #[inline(never)]
+    fn setting_of(&mut self, each: Each<'_, 'a>) -> Parsed<()> {
+        if self.take(':')? { each(self) } else { self.block_of(each) }
     }
 
     /// Goes one level deeper; every way in must [`leave`](Parser::leave).

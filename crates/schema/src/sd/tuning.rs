@@ -28,9 +28,9 @@ impl Parser<'_> {
             "diversity" => self.diversity(element, tree),
             "mutate" => {
                 self.note(&element.place, "mutate has no effect in streaming search");
-                self.block_without_effect(Parser::mutation)
+                self.block_without_effect(&mut Parser::mutation)
             }
-            _ => self.block_without_effect(|parser| {
+            _ => self.block_without_effect(&mut |parser| {
                 let setting = parser.word("a setting of weakand")?;
                 if !WEAKAND.contains(&setting.text.as_str()) {
                     return Err(parser.unknown_setting(&setting, "setting of weakand", WEAKAND));
@@ -43,7 +43,7 @@ impl Parser<'_> {
     fn match_phase(&mut self, element: &Name, tree: &mut ProfileTree) -> Parsed<()> {
         self.once(&mut tree.said, &element.place, "match-phase");
         let (mut attribute, mut hits) = (None, None);
-        self.block_without_effect(|parser| {
+        self.block_without_effect(&mut |parser| {
             let setting = parser.word("a setting of match-phase")?;
             match setting.text.as_str() {
                 "attribute" => attribute = Some(parser.word_value("an attribute")?.text),
@@ -73,7 +73,7 @@ impl Parser<'_> {
     fn diversity(&mut self, element: &Name, tree: &mut ProfileTree) -> Parsed<()> {
         self.once(&mut tree.said, &element.place, "diversity");
         let (mut attribute, mut groups) = (None, 0);
-        self.block_without_effect(|parser| {
+        self.block_without_effect(&mut |parser| {
             let setting = parser.word("a setting of diversity")?;
             match setting.text.as_str() {
                 "attribute" => attribute = Some(parser.word_value("an attribute")?.text),
