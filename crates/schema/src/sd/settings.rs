@@ -305,6 +305,11 @@ fn legal_number(name: &Name, what: &str) -> Parsed<f64> {
 
 /// Refuses a name that occurs twice; the refusal names both places.
 pub(crate) fn unique<'t>(names: impl IntoIterator<Item = &'t Name>, what: &str) -> Parsed<()> {
+    unique_of(&mut names.into_iter(), what)
+}
+
+#[inline(never)]
+fn unique_of(names: &mut dyn Iterator<Item = &Name>, what: &str) -> Parsed<()> {
     let mut seen: BTreeMap<&str, &Name> = BTreeMap::new();
     for name in names {
         if let Some(first) = seen.insert(&name.text, name) {
