@@ -34,7 +34,7 @@ export interface OnnxModelSettings {
 
 /** A profile. Every name in it means what it means in a schema file. */
 export interface Profile {
-  /** Profiles to take everything else from; `default` unless said otherwise, `[]` for none. */
+  /** Profiles to take everything else from; `default` unless said otherwise, `[]` for none. Of several, one may come of `default`. */
   readonly inherits?: string | readonly string[];
   /** What a query may or must give, by name: `double`, or the type of a tensor. */
   readonly inputs?: Readonly<Record<string, string>>;
