@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { Continuations } from "./continuation.ts";
 
+const SEAL_BYTES = 16;
 const PROGRESS = { open: [{ bucket: 1, partition: 2, after: "id:a:b:g=c:é" }], nextBucket: 3 };
 const continuations = new Continuations(new Uint8Array(32).fill(7));
 
@@ -10,6 +11,22 @@ test("a continuation is read as it was written, in the visit it was written for"
   expect(await continuations.read("scope", text)).toEqual(PROGRESS);
   await expect(continuations.read("other", text)).rejects.toThrow("not a continuation of this visit");
   await expect(new Continuations(new Uint8Array(32)).read("scope", text)).rejects.toThrow("not a continuation");
+});
+
+test("all buckets that are being visited come back, in their order", async () => {
+  const open = [0, 4, 7].map((bucket) => ({ bucket, partition: bucket + 1, after: `id:a:b:g=c:${bucket}` }));
+  const text = await continuations.write("scope", { open, nextBucket: 9 });
+  expect(await continuations.read("scope", text)).toEqual({ open, nextBucket: 9 });
+});
+
+test("what is visited and how far do not run into each other: a part of the one is none of the other", async () => {
+  const bytes = Buffer.from(await continuations.write("scope", PROGRESS), "base64url");
+  for (const cut of [1, 2, 5]) {
+    const moved = bytes.subarray(SEAL_BYTES, SEAL_BYTES + cut).toString();
+    const rest = Buffer.concat([bytes.subarray(0, SEAL_BYTES), bytes.subarray(SEAL_BYTES + cut)]);
+    const refused = expect(continuations.read(`scope${moved}`, rest.toString("base64url"))).rejects;
+    await refused.toThrow("not a continuation of this visit");
+  }
 });
 
 test("no changed bit, no shorter and no longer one passes", async () => {
