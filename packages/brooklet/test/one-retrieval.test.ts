@@ -72,7 +72,7 @@ test.each<[string, Brooklet.RetrieveOptions<typeof note>, object]>([
   const passages = byHttp.passages.map(({ documentId, duplicates, ...passage }) => ({
     ...passage,
     documentId: shownId(documentId),
-    duplicates: duplicates.map(shownId),
+    duplicates: duplicates.map((id) => shownId(id)),
   }));
   expect({ ...byHttp, passages }).toEqual(bySdk);
   expect(bySdk.passages.length).toBeGreaterThan(0);

@@ -45,16 +45,16 @@ function prefixOf({ namespace, type, group }: DocumentSet): string {
 }
 
 /**
- * The id to show for a whole one: the one it was put under, unless that would itself be taken for a whole one.
+ * The id to show for a whole one: the one it was put under, unless that would be taken for a whole one, or it is of another namespace.
  *
  * @example
  * ```ts
  * shownId("id:mail:mail:g=alice:m1"); // "m1"
  * ```
  */
-export function shownId(whole: string): string {
-  const own = WHOLE.exec(whole)?.[4] ?? whole;
-  return WHOLE.test(own) ? whole : own;
+export function shownId(whole: string, namespace?: string): string {
+  const [, of, , , own = whole] = WHOLE.exec(whole) ?? [];
+  return WHOLE.test(own) || (namespace && of !== namespace) ? whole : own;
 }
 
 /** One name for a document, however its id was given. What is no id of the set stays as it is. */

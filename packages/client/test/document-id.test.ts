@@ -99,6 +99,19 @@ test("an id that itself looks like a whole one is given, and shown, in its own w
   expect(hits[0]?.id).toBe(whole);
 });
 
+test("of a document of another namespace searches and retrieval show the whole id, which no call takes for one of this", async () => {
+  const whole = "id:other:note:g=alice:m1";
+  const mixed = fakeServer(() => [
+    200,
+    { root: { fields: { totalCount: 1 }, children: [{ ...document, id: whole, relevance: 1 }] } },
+  ]);
+  const group = connect({ url: "http://x", fetch: mixed.fetch }).group("alice");
+  const { hits } = await group.search(note);
+  const { passages } = await group.retrieve(note, "b", { near: false });
+  expect([hits[0]?.id, passages[0]?.documentId]).toEqual([whole, whole]);
+  await expect(group.get(note, whole)).rejects.toThrow("is a document of namespace 'other', not 'ns'");
+});
+
 test.each(["id:", "id:a:b", "id:a:b:c:d", "ID:ns:note:g=bob:m1", "a:b:c:d:e"])(
   "%s is an id like any other",
   async (id) => {

@@ -107,7 +107,7 @@ async function rankQuestions(
     const rankings = await Promise.all(some.map((question) => ranking(question, depth, signal)));
     some.forEach(({ question, grades }, index) => {
       // A document that is named twice is found once.
-      const ids = [...new Set(rankings[index]?.map(shownId))].slice(0, depth);
+      const ids = [...new Set(rankings[index]?.map((id) => shownId(id)))].slice(0, depth);
       measured.push({
         question,
         ndcg: ndcg(ids, grades, NDCG_DEPTH),

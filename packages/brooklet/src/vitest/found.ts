@@ -80,7 +80,7 @@ function wantedIds(wanted: string | readonly string[], matcher: string, least = 
   const ids = typeof wanted === "string" ? [wanted] : wanted;
   if (!Array.isArray(ids) || ids.length < least || ids.some((id) => typeof id !== "string"))
     throw new TypeError(`${matcher} takes the id of a document, or a list of ids`);
-  return ids.map(shownId);
+  return ids.map((id) => shownId(id));
 }
 
 function idsText(ids: readonly string[]): string {

@@ -123,7 +123,8 @@ function readHit<Fields, Features>(
         ? decodeMembers(schema.fields, json, Object.keys(schema.fields), "left out")
         : decodeMembers(schema.fields, json, hitFields);
     const { matchfeatures, summaryfeatures } = json as Readonly<Record<string, Readonly<Record<string, FeatureValue>>>>;
-    const shown: Record<string, unknown> = { id: shownId(hit.id), relevance: Number(hit.relevance), fields };
+    const id = shownId(hit.id, schema.namespace);
+    const shown: Record<string, unknown> = { id, relevance: Number(hit.relevance), fields };
     if (matchfeatures !== undefined) shown["matchFeatures"] = matchfeatures;
     if (summaryfeatures !== undefined) shown["summaryFeatures"] = summaryfeatures;
     if (form === "ranges") shown["highlights"] = highlights;

@@ -34,7 +34,7 @@ export async function groupRetrieval(
     search: async (asked) => {
       const parameters = { "ranking.profile": "default", ...asked };
       const { children = [] } = wholeRoot(await wireResult(place, parameters, options.signal));
-      return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
+      return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id, schema.namespace) }));
     },
     stored: (documentId) => storedFields(place, schema, documentId, readOf(options)),
   });
