@@ -2,7 +2,7 @@
 import { Core, instantiate, type Query, type QueryBytes, Writer } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { expect, vi } from "vitest";
-import type { Cluster, PartitionKey } from "../src/cluster.ts";
+import type { Cluster, PartitionKey, Visit, VisitPosition } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
@@ -204,4 +204,33 @@ export function slowClocks(): void {
     clockMs += 1e-9;
     return clockMs;
   });
+}
+
+/** Bounds of a step: several are needed. */
+const BOUNDS = { documentsMax: 2, bytesMax: 1 << 20 };
+const START: VisitPosition = { partition: 0, after: "" };
+
+/** The texts of an answer but for what tells of all types there are, and has to: which names a source or a document may have. */
+export function withoutNames([status, body]: Outcome): Outcome {
+  return [status, body.replace(/(Valid source refs are|the application has) [^"]*/g, "")];
+}
+
+/** A visit of the documents of a type. */
+export function visitOf(type: string, selection: string): Visit {
+  return { types: [type], namespace: "", selection, fieldSet: "", tensorFormat: "", format: "jsonl" };
+}
+
+/** How many documents of a type were removed: all that there are. */
+export async function removed(cluster: Cluster, type: string): Promise<string> {
+  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+  let total = 0;
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
+    for (let from: VisitPosition | undefined = START; from !== undefined; ) {
+      const done = await cluster.applyWhere(visitOf(type, "true"), { ...BOUNDS, bucket, from }, remove, MINUTE_MS);
+      expect(done.failure).toBe(undefined);
+      total += done.documents;
+      from = done.next;
+    }
+  }
+  return String(total);
 }

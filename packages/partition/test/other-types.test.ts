@@ -6,12 +6,21 @@
 import { Core, type EmbeddingWanted, instantiate } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { Visit, VisitPosition } from "../src/cluster.ts";
+import type { VisitPosition } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { conversationFiles, feedOf, type Recorded, recordedIn, runsOf } from "./conversation-rows.ts";
-import { type House, localHouse, type Outcome, slowClocks, Talk } from "./conversation-talk.ts";
+import {
+  type House,
+  localHouse,
+  type Outcome,
+  removed,
+  slowClocks,
+  Talk,
+  visitOf,
+  withoutNames,
+} from "./conversation-talk.ts";
 import { packageOf } from "./core-setting.ts";
 import { besideOther, type Other, restricted, typesOf } from "./other-type.ts";
 import { openSql } from "./setting.ts";
@@ -20,8 +29,6 @@ const MINUTE_MS = 60_000;
 /** Of the conversations every so many is held; `BROOKLET_OTHER_TYPES=1` holds all. */
 const STRIDE = Number(process.env["BROOKLET_OTHER_TYPES"] ?? 3);
 const HELD_MIN = 50;
-/** What tells of all types, and has to: which names a source or a document may have instead of one that is not there. */
-const NAMES = /(Valid source refs are|the application has) [^"]*/g;
 const WHERES: readonly Other[] = [
   { name: "a0", turn: 0, clusters: ["first"], mode: "streaming" },
   { name: "zz", turn: 5, clusters: ["first"], mode: "streaming" },
@@ -127,9 +134,9 @@ async function outcomes(
   const found: Outcome[] = [];
   for (const recorded of talks) found.push(...(await talk.hold(recorded, folded)));
   for (const type of types) found.push([200, await visited(house, type, "")], [200, await visited(house, type, type)]);
-  for (const type of types) found.push([200, await removed(house, type)]);
+  if (house !== undefined) for (const type of types) found.push([200, await removed(house.cluster, type)]);
   await talk.close();
-  return found.map(([status, body]) => [status, body.replace(NAMES, "")]);
+  return found.map(withoutNames);
 }
 
 async function visited(house: House | undefined, type: string, selection: string): Promise<string> {
@@ -140,21 +147,4 @@ async function visited(house: House | undefined, type: string, selection: string
     from = page.next;
   }
   return text;
-}
-
-/** How many documents of a type were removed: all that there are. */
-async function removed(house: House | undefined, type: string): Promise<string> {
-  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
-  let [from, count]: [VisitPosition | undefined, number] = [START, 0];
-  while (from !== undefined && house !== undefined) {
-    const done = await house.cluster.applyWhere(visitOf(type, "true"), { ...STEP, from }, remove, MINUTE_MS);
-    expect(done.failure).toBe(undefined);
-    count += done.documents;
-    from = done.next;
-  }
-  return String(count);
-}
-
-function visitOf(type: string, selection: string): Visit {
-  return { types: [type], namespace: "", selection, fieldSet: "", tensorFormat: "", format: "jsonl" };
 }

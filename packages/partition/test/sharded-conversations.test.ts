@@ -7,16 +7,23 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Cluster, Visit, VisitPosition } from "../src/cluster.ts";
 import { conversationFiles, type Recorded, recordedIn, runsOf, type Step } from "./conversation-rows.ts";
-import { type House, localHouse, type Outcome, objectHouse, slowClocks, Talk } from "./conversation-talk.ts";
+import {
+  type House,
+  localHouse,
+  type Outcome,
+  objectHouse,
+  removed,
+  slowClocks,
+  Talk,
+  visitOf,
+  withoutNames,
+} from "./conversation-talk.ts";
 import { besideOther, restricted, typesOf } from "./other-type.ts";
 
 const MINUTE_MS = 60_000;
 /** Of the conversations every so many is held; `BROOKLET_SHARDS=1` holds all. */
 const STRIDE = Number(process.env["BROOKLET_SHARDS"] ?? 7);
 const HELD_MIN = 40;
-/** What tells of all types, and has to. */
-const NAMES = /(Valid source refs are|the application has) [^"]*/g;
-
 const START: VisitPosition = { partition: 0, after: "" };
 const BOUNDS = { documentsMax: 2, bytesMax: 1 << 20 };
 
@@ -97,11 +104,11 @@ async function outcomes(recorded: Recorded, setting: Setting): Promise<readonly 
   if (house !== undefined) {
     for (const type of types) found.push([200, await visited(house.cluster, visitOf(type, ""))]);
     for (const type of types) found.push([200, await visited(house.cluster, visitOf(type, type))]);
-    for (const type of types) found.push([200, await removed(house.cluster, visitOf(type, "true"))]);
+    for (const type of types) found.push([200, await removed(house.cluster, type)]);
     for (const type of types) found.push([200, await visited(house.cluster, visitOf(type, ""))]);
   }
   await talk.close();
-  return found.map(([status, body]) => [status, body.replace(NAMES, "")]);
+  return found.map(withoutNames);
 }
 
 /** The documents of a visit, in an order of their own: that of groups is the cluster's. */
@@ -115,23 +122,4 @@ async function visited(cluster: Cluster, visit: Visit): Promise<string> {
     }
   }
   return lines.sort().join("\n").trim();
-}
-
-/** How many documents of a type were removed: all that there are. */
-async function removed(cluster: Cluster, visit: Visit): Promise<string> {
-  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
-  let total = 0;
-  for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
-    for (let from: VisitPosition | undefined = START; from !== undefined; ) {
-      const done = await cluster.applyWhere(visit, { ...BOUNDS, bucket, from }, remove, MINUTE_MS);
-      expect(done.failure).toBe(undefined);
-      total += done.documents;
-      from = done.next;
-    }
-  }
-  return String(total);
-}
-
-function visitOf(type: string, selection: string): Visit {
-  return { types: [type], namespace: "", selection, fieldSet: "", tensorFormat: "", format: "jsonl" };
 }
