@@ -53,7 +53,7 @@ pub use decimals::read_decimals;
 pub use distances::{collect_places, each_place, each_place_of, write_places};
 pub use find::Needle;
 pub use lanes::Posting;
-pub use order::{sort, sort_by, sort_by_key};
+pub use order::{map_of, set_of, sort, sort_by, sort_by_key};
 pub use pairs::{PairNumber, each_pair};
 pub use postings::{POSTINGS, POSTINGS_BYTES, SCATTERED, SCORES, Saturation, above, scatter_short, short_postings};
 pub use products::{NARROW_SUMS, PRODUCT_LANES, sums_of_products};

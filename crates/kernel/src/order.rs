@@ -7,6 +7,7 @@
 //! scanned or ranked takes the standard library's.
 
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Sorts a list by a comparison.
 pub fn sort_by<T>(list: &mut [T], mut compare: impl FnMut(&T, &T) -> Ordering) {
@@ -24,6 +25,20 @@ pub fn sort_by_key<T, Key: Ord>(list: &mut [T], mut key: impl FnMut(&T) -> Key) 
 /// Sorts a list.
 pub fn sort<T: Ord>(list: &mut [T]) {
     sort_by(list, T::cmp);
+}
+
+/// A map of pairs, of which the last of a key stays. `collect` sorts them first, with a sort of its own for each type.
+pub fn map_of<Key: Ord, Value>(pairs: impl Iterator<Item = (Key, Value)>) -> BTreeMap<Key, Value> {
+    let mut map = BTreeMap::new();
+    map.extend(pairs);
+    map
+}
+
+/// A set of entries: see [`map_of`].
+pub fn set_of<Entry: Ord>(entries: impl Iterator<Item = Entry>) -> BTreeSet<Entry> {
+    let mut set = BTreeSet::new();
+    set.extend(entries);
+    set
 }
 
 /// The places of a list in the order of what stands there.
@@ -66,6 +81,8 @@ mod tests {
             sort(&mut sorted);
             expected.sort();
             prop_assert_eq!(sorted, expected);
+            prop_assert_eq!(map_of(given.iter().copied()), given.iter().copied().collect());
+            prop_assert_eq!(set_of(given.iter().copied()), given.iter().copied().collect());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Lives of schemas over deployments: what a deployment adds to the history, and what schemas are told of it.
-use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use brooklet_kernel::{map_of, set_of};
 
 use crate::application::Application;
 use crate::fingerprint::type_fingerprint;
@@ -42,13 +43,8 @@ impl History {
     fn name_shared(&self, next: &mut Application) {
         let has =
             |name: &str, cluster: &str| self.schemas.get(name).is_some_and(|of| of.cluster.as_deref() == Some(cluster));
-        let plain: BTreeSet<String> = next
-            .schemas
-            .iter()
-            .filter(|schema| has(&schema.name, &schema.cluster))
-            .map(|schema| schema.name.clone())
-            .collect();
-        let mut taken = plain;
+        let plain = next.schemas.iter().filter(|schema| has(&schema.name, &schema.cluster));
+        let mut taken = set_of(plain.map(|schema| schema.name.clone()));
         for schema in &mut next.schemas {
             let is_marked = has(&mark_name(&schema.name, &schema.cluster), &schema.cluster)
                 || (!has(&schema.name, &schema.cluster) && !taken.insert(schema.name.clone()));
@@ -66,7 +62,7 @@ impl History {
             of.take_types(schema, None, 0);
             (schema.stored_type().into_owned(), of)
         });
-        History { schemas: schemas.collect() }
+        History { schemas: map_of(schemas) }
     }
 }
 

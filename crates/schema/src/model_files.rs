@@ -2,6 +2,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use brooklet_kernel::map_of;
 use brooklet_task::Rejection;
 
 use crate::application::Application;
@@ -72,7 +73,7 @@ pub(crate) fn read(package: &Package<'_>, outlines: &[(String, Vec<u8>)]) -> (BT
         let signature = OnnxSignature::read(content).map(Arc::new).map_err(|rejection| rejection.message);
         (name.to_owned(), signature)
     });
-    (trees.collect(), onnx.collect())
+    (map_of(trees), map_of(onnx))
 }
 
 /// Models that are ranking expressions, by their path below `models/` without its ending. One that cannot be read is objected to:

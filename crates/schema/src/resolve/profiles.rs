@@ -1,7 +1,8 @@
 //! Rank profiles: inheritance merged, values read.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use brooklet_kernel::{map_of, set_of};
 use brooklet_task::{Rejection, did_you_mean};
 
 use super::agreement::Agreement;
@@ -275,8 +276,7 @@ impl Merger<'_> {
         name: impl Fn(&T) -> &String,
         what: &str,
     ) -> Resolved<()> {
-        let mut places: BTreeMap<String, usize> =
-            own.iter().enumerate().map(|(i, item)| (name(item).clone(), i)).collect();
+        let mut places = map_of(own.iter().enumerate().map(|(i, item)| (name(item).clone(), i)));
         let count = own.len();
         for item in self.inherited.iter().flat_map(|profile| of(profile)) {
             match places.get(name(item)) {
@@ -340,7 +340,7 @@ impl Merger<'_> {
             let mut said = self.inherited.iter().map(|profile| of(profile)).filter(|list| !list.is_empty());
             let first = said.next();
             // The same features wherever they are said, in whatever order.
-            let texts = |list: &[SourceText]| list.iter().map(|feature| feature.text.clone()).collect::<BTreeSet<_>>();
+            let texts = |list: &[SourceText]| set_of(list.iter().map(|feature| feature.text.clone()));
             if said.any(|other| first.is_some_and(|first| texts(first) != texts(other))) {
                 return Err(self.conflict(what));
             }

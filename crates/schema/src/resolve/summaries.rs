@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use brooklet_document::DataType;
-use brooklet_kernel::sort_by_key;
+use brooklet_kernel::{map_of, sort_by_key};
 
 use super::order;
 use super::outcome::Resolved;
@@ -34,7 +34,7 @@ pub(crate) type SentByField = BTreeMap<String, Vec<Sent>>;
 /// What the fields of a schema send to summary classes: those of its own tree, and what `inherited` ones send.
 pub(super) fn sent(tree: &SchemaTree, schema: &Schema, inherited: &[&SentByField]) -> Resolved<SentByField> {
     let own = tree.document.iter().flat_map(|document| &document.fields).chain(&tree.fields);
-    let bodies: BTreeMap<&str, &FieldBody> = own.map(|field| (field.name.text.as_str(), &field.body)).collect();
+    let bodies = map_of(own.map(|field| (field.name.text.as_str(), &field.body)));
     let mut all = SentByField::new();
     for field in &schema.fields {
         let sent = match bodies.get(field.name.as_str()) {

@@ -1,8 +1,7 @@
 //! What rank profiles say to an index: inherited, and held against the fields, with the refusals of the reference. Nothing of it
 //! has an effect, so all of them are objections.
-use std::collections::BTreeSet;
-
 use brooklet_document::DataType;
+use brooklet_kernel::set_of;
 
 use crate::place::SourcePlace;
 use crate::rank_profile::RankProfile;
@@ -26,7 +25,7 @@ pub(super) fn inherit(own: &ProfileTree, parents: &[&RankProfile], remarks: &mut
             own.name.text
         )));
     };
-    let names: BTreeSet<&String> = parents.iter().flat_map(|parent| parent.tuning.numbers.keys()).collect();
+    let names = set_of(parents.iter().flat_map(|parent| parent.tuning.numbers.keys()));
     for name in names.into_iter().filter(|name| !own.tuning.numbers.contains_key(*name)) {
         let mut values = parents.iter().filter_map(|parent| parent.tuning.numbers.get(name).copied());
         let Some(first) = values.next() else { continue };

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::{Tensor, TensorType};
-use brooklet_kernel::sort_by;
+use brooklet_kernel::{map_of, sort_by};
 use brooklet_rank::model_output::cell_type_of;
 use brooklet_rank::{Dialect, Environment, Expression, FeatureName, FeatureType, Function, ModelCall, Program, Value};
 use brooklet_schema::{Application, InputType, OnnxSignature, RankProfile};
@@ -95,7 +95,7 @@ fn of_expressions(model: &RankProfile) -> Vec<ModelFunction> {
     let of = |function: &brooklet_schema::Function| {
         let program = environment.compile(&function.name).ok()?;
         let declared = model.inputs.iter().map(|input| (input.name.clone(), declared_type(&input.input_type)));
-        let arguments = free(&program, declared.collect());
+        let arguments = free(&program, map_of(declared));
         Some(ModelFunction { name: function.name.clone(), arguments, body: Body::Program(program) })
     };
     functions.filter_map(of).collect()
@@ -118,17 +118,11 @@ fn free(program: &Program, mut declared: BTreeMap<String, ArgumentType>) -> BTre
 
 /// A function for each output. Models with elements that nothing here holds have none.
 fn of_onnx(application: &Application, path: &str, name: &str, signature: &Arc<OnnxSignature>) -> Vec<ModelFunction> {
-    let arguments: Option<BTreeMap<_, _>> = signature
-        .inputs
-        .iter()
-        .map(|input| {
-            Some((
-                identifier(&input.name),
-                ArgumentType::of_onnx(cell_type_of(input.element)?, input.element, &input.sizes),
-            ))
-        })
-        .collect();
-    let Some(arguments) = arguments else { return Vec::new() };
+    let mut arguments = BTreeMap::new();
+    for input in &signature.inputs {
+        let Some(cells) = cell_type_of(input.element) else { return Vec::new() };
+        arguments.insert(identifier(&input.name), ArgumentType::of_onnx(cells, input.element, &input.sizes));
+    }
     let evaluation = application.model_evaluation.as_ref();
     let settings = evaluation.and_then(|evaluation| evaluation.settings.get(&model_name(name))).cloned();
     let of = |(output, value): (usize, &brooklet_schema::OnnxValue)| ModelFunction {

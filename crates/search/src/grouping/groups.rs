@@ -1,7 +1,7 @@
 //! The groups of a request while documents are added to them, and those of several parts merged.
 use std::rc::Rc;
 
-use brooklet_kernel::score_key;
+use brooklet_kernel::{score_key, sort_by_key};
 use brooklet_query::grouping::GroupValue;
 use brooklet_task::{Code, Rejection, limits};
 
@@ -231,7 +231,7 @@ impl Held {
     fn cut(&mut self, max: Option<usize>) {
         let Some(max) = max.filter(|max| self.hits.len() - self.finished > *max) else { return };
         let last = &mut self.hits[self.finished..];
-        last.sort_by_key(|hit| (std::cmp::Reverse(score_key(hit.score)), hit.ordinal));
+        sort_by_key(last, |hit| (std::cmp::Reverse(score_key(hit.score)), hit.ordinal));
         self.hits.truncate(self.finished + max);
         // What comes is of greater ordinals; the order of those that are kept is made anew by the next cut.
     }

@@ -20,7 +20,7 @@ mod rows;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use brooklet_kernel::{Among, Bitmap, CodeScan, Codes, TopK, scan_bounds, sort_by};
+use brooklet_kernel::{Among, Bitmap, CodeScan, Codes, TopK, scan_bounds, sort_by, sort_by_key};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::{BlockSource, Gaps, Halt, Part, gather, read_id};
@@ -155,7 +155,7 @@ impl Resolving {
     /// The documents that match, by view and ordinal, with their distances; and what was kept of the others.
     pub(crate) fn result(self) -> (Vec<Measured>, Vec<Vec<(f64, f64)>>) {
         let mut measured = self.measured;
-        measured.sort_unstable_by_key(|document| (document.view, document.ordinal));
+        sort_by_key(&mut measured, |document| (document.view, document.ordinal));
         (measured, self.bounds)
     }
 

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use brooklet_document::DataType;
+use brooklet_kernel::map_of;
 use brooklet_rank::{FeatureName, FeatureType};
 use brooklet_schema::Schema;
 use brooklet_segment::Halt;
@@ -94,7 +95,7 @@ fn read_vector(text: &str) -> BTreeMap<String, f64> {
         let (key, value) = part.rsplit_once(':')?;
         Some((key.trim().trim_matches(['"', '\'']).to_owned(), value.trim().parse().ok()?))
     };
-    parts.enumerate().filter_map(entry).collect()
+    map_of(parts.enumerate().filter_map(entry))
 }
 
 impl DocumentFeature for AgainstVector {

@@ -2,7 +2,7 @@
 //! counts in its own documents.
 use std::rc::Rc;
 
-use brooklet_kernel::sort;
+use brooklet_kernel::{map_of, sort};
 use brooklet_segment::{Halt, find_ids, gather, read_id};
 use brooklet_task::Rejection;
 
@@ -26,7 +26,7 @@ impl Run {
             return Err(Rejection::corrupt("facts of a leaf that there is not"));
         }
         let leaves = self.plan.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.otherwise.is_empty());
-        let slips = leaves.map(|(leaf, _)| (leaf, 0)).collect();
+        let slips = map_of(leaves.map(|(leaf, _)| (leaf, 0)));
         let own = SchemaFacts { slips, agrees: true, ..SchemaFacts::default() };
         // In the order in which one partition finds them out.
         for round in 0..agreed.slips.values().copied().max().unwrap_or_default() {
