@@ -134,7 +134,7 @@ class View {
   }
 
   async #run(number: number): Promise<void> {
-    if (this.#found.childElementCount === 0) this.tell("The core is loaded …");
+    if (this.#found.childElementCount === 0) this.tell("Loading the core …");
     const [schema = "", , search = ""] = await this.#compiler.compile(this.#parts());
     // Documents are JSON, which is a script as it stands.
     if (number !== this.#latest) return;
