@@ -5,6 +5,7 @@
 import { describe, expect, expectTypeOf, onTestFinished, test } from "vitest";
 import {
   type Client,
+  type Condition,
   connect,
   dateHistogram,
   type Group,
@@ -33,6 +34,7 @@ const page = schema(
         firstPhase: "bm25(title)",
         matchFeatures: ["bm25(title)", "scaled", "closeness(field, vec)"],
       },
+      plain: { inherits: "unranked" },
     },
   },
 );
@@ -135,6 +137,28 @@ describe.each(DOORS)("hits %s", (_, door) => {
     const unranked = await alice.search(page, { profile: "unranked" });
     expect(unranked.hits[0]?.matchFeatures).toBeUndefined();
     for await (const hit of alice.cursor(page, {})) expect(hit.matchFeatures).toBeUndefined();
+  });
+
+  test("are the same whether they are ranked, in order, counted or read to the end", async () => {
+    const alice = await pages(door);
+    await alice.put(page, "3", { title: "Döns of foxes", body: "東京都の狐", at: new Date(0) });
+    const ways: readonly [object, readonly string[]][] = [
+      [{ text: "foxes" }, ["1", "3"]],
+      [{ text: "foxas" }, ["1", "3"]],
+      [{ where: page.conditions.title.contains("foxes") }, ["1", "3"]],
+      [{ where: page.conditions.title.contains("dons") }, ["3"]],
+      [{ where: page.conditions.body.contains("東京") }, ["3"]],
+    ];
+    for (const [asked, found] of ways) {
+      for (const otherwise of [{}, { orderBy: "at" }, { profile: "unranked" }, { profile: "plain" }] as const) {
+        const { hits } = await alice.search(page, { ...asked, ...otherwise });
+        expect(hits.map(({ id }) => id).sort(), JSON.stringify([asked, otherwise])).toEqual(found);
+      }
+      const all: string[] = [];
+      for await (const { id } of alice.cursor(page, asked)) all.push(id);
+      expect(all).toEqual(found);
+      if ("where" in asked) expect(await alice.count(page, asked.where as Condition)).toBe(found.length);
+    }
   });
 
   test("explain themselves if they are asked to, and only then", async () => {

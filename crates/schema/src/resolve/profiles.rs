@@ -18,6 +18,8 @@ use crate::sd::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseT
 /// Functions, inputs, constants, features and properties of all profiles of a schema: inherited ones count for each
 /// profile that has them.
 const DEFINITIONS_MAX: usize = 200_000;
+/// What properties begin with that Vespa does not know.
+const OWN_PROPERTIES: &str = "brooklet.";
 
 /// The profiles of a schema: `default` and `unranked` first, then the others in the order written, then those of the
 /// inherited schema. Those of inherited documents, `further`, can be inherited too.
@@ -74,7 +76,21 @@ pub(super) fn profiles(
             all.push(profile);
         }
     }
+    let says_own = tree.profiles.iter().any(|own| own.name.text == "unranked");
+    understand_words_alike(&mut all, says_own);
     Ok(all)
+}
+
+/// Gives `unranked` what `default` says of how words are understood, unless it says otherwise itself: what matches does not
+/// depend on whether it is ranked. `says_own`: the schema defines it.
+fn understand_words_alike(profiles: &mut [RankProfile], says_own: bool) {
+    let [default, unranked, ..] = profiles else { return };
+    if !says_own {
+        unranked.properties.retain(|(name, _)| !name.starts_with(OWN_PROPERTIES));
+    }
+    let of_default = default.properties.iter().filter(|(name, _)| name.starts_with(OWN_PROPERTIES));
+    let missing: Vec<_> = of_default.filter(|(name, _)| unranked.property(name).is_none()).cloned().collect();
+    unranked.properties.extend(missing);
 }
 
 /// What a model defines that is ranking expressions, as a rank profile that ranks nothing.

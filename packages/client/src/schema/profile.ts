@@ -89,7 +89,7 @@ export function profilesOf(
   for (const [name, profile] of Object.entries(own)) profiles.set(name, profile);
   const settings = analysisOf(fields, words.length > 0, analysis);
   for (const [name, profile] of profiles)
-    if (parentsOf(name, profile).length === 0) profiles.set(name, withSettings(profile, settings));
+    if (parentsOf(name, profile).every((of) => of === "unranked")) profiles.set(name, withSettings(profile, settings));
   return profiles;
 }
 
