@@ -16,6 +16,8 @@ export type MatchBy = "either" | "words" | "neighbours" | "both";
 
 const WAYS: readonly MatchBy[] = ["either", "words", "neighbours", "both"];
 const TARGET_HITS_MIN = 100;
+/** As many as a server takes, where a floor decides. */
+const TARGET_HITS_MAX = 10_000;
 
 /**
  * How similar a document must be to match beside words, unless it is said. With all-MiniLM-L6-v2 texts about different
@@ -29,8 +31,8 @@ export interface Neighbours {
   /** The input of the profile that has the vector; the field's name unless it is said. */
   readonly input?: string;
   /**
-   * How many of the nearest match at most. 100 by default, or as many as a page has hits, and deeper pages have no more; where a
-   * search by a vector alone only shows a page, as many as that page takes and one more.
+   * How many of the nearest match at most. All (10,000 at most) where a floor is said; else 100, or as many as a page has hits, and
+   * deeper pages have no more; where a search by a vector alone only shows a page, as many as that page takes and one more.
    */
   readonly targetHits?: number;
   /** How far away they may be, in the field's metric. */
@@ -63,12 +65,13 @@ export function relevantText(
   }
   if (near === undefined) {
     if (matchBy === undefined) return words;
-    throw new RangeError("matchBy says which of text and near decides what matches: give near too");
+    throw new RangeError("matchBy says which of text and near decides: give near too");
   }
-  const targetHits = near.targetHits ?? Math.max(TARGET_HITS_MIN, limit);
-  if (words === undefined) return nearestNeighbor(near, targetHits, thresholdOf(schema, near));
+  const floor = thresholdOf(schema, near);
+  const targetHits = near.targetHits ?? (floor === undefined ? Math.max(TARGET_HITS_MIN, limit) : TARGET_HITS_MAX);
+  if (words === undefined) return nearestNeighbor(near, targetHits, floor);
   if (matchBy === "words") return `rank(${words}, ${nearestNeighbor(near, targetHits, undefined)})`;
-  const neighbours = nearestNeighbor(near, targetHits, thresholdOf(schema, near, SIMILARITY_MIN));
+  const neighbours = nearestNeighbor(near, targetHits, floor ?? thresholdOf(schema, near, SIMILARITY_MIN));
   if (matchBy === "neighbours") return `rank(${neighbours}, ${words})`;
   return matchBy === "both" ? `${words} and ${neighbours}` : `(${words} or ${neighbours})`;
 }

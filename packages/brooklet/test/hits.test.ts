@@ -157,6 +157,10 @@ describe.each(DOORS)("hits %s", (_, door) => {
       const all: string[] = [];
       for await (const { id } of alice.cursor(page, asked)) all.push(id);
       expect(all).toEqual(found);
+      const near = { field: "vec", vector: [1, 0] } as const;
+      if ("text" in asked)
+        for await (const { id } of alice.cursor(page, { ...asked, near, matchBy: "words" }))
+          expect(found).toContain(id);
       if ("where" in asked) expect(await alice.count(page, asked.where as Condition)).toBe(found.length);
     }
   });

@@ -79,3 +79,17 @@ test("without words there is no floor, and no page has more of the nearest", asy
   const note = notes[0] ?? noteOf("angular");
   expect((await paged(note, { text: "" })).size).toBe(100);
 });
+
+test("where a floor is said, all that are near enough match, beside words and without", async () => {
+  const isAcross = (number: number): boolean => !isClose(number);
+  for (const [note, floor] of [
+    [notes[0], { similarityMin: -0.01 }],
+    [notes[1], { similarityMin: -0.01 }],
+    [notes[3], { distanceMax: 1.5 }],
+  ] as const) {
+    for (const text of ["", "invoice"])
+      expect((await paged(note ?? noteOf("angular"), { text, near: { ...near, ...floor } })).size).toBe(DOCUMENTS);
+    const across = { text: "", near: { ...near, vector: [-1, 0, 0], ...floor } };
+    expect(await paged(note ?? noteOf("angular"), across)).toEqual(all(isAcross));
+  }
+});

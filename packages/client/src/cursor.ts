@@ -67,7 +67,9 @@ export async function searchPage<Fields, Features>(
   const sorted = sortedFields(schema, orderBy);
   const order = sortingText(sorted);
   const from = after === undefined ? undefined : positionOf(after, order, sorted);
-  const asked = { profile: "unranked", ...search, limit: pageSize } as SearchOptions<AnySchema>;
+  // Nothing is ranked, unless a profile is asked for, or a vector, which decides nothing else here.
+  const rank = search.near === undefined && { profile: "unranked" };
+  const asked = { ...rank, ...search, limit: pageSize } as SearchOptions<AnySchema>;
   const written = query(schema, { ...asked, ...(fields === undefined ? {} : { fields: withKeys(fields, sorted) }) });
   const body = JSON.stringify({ ...written.toJSON(), sorting: order, ...scopeOf(place.group, schema, sorted, from) });
   const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true, isExact: true } as const;
@@ -106,6 +108,7 @@ interface PageRequest {
   readonly orderBy?: string | SortOrder | readonly (string | SortOrder)[];
   readonly signal?: AbortSignal;
   readonly fields?: readonly string[];
+  readonly near?: unknown;
 }
 
 const OPTIONS = [
@@ -125,7 +128,7 @@ function checkOptions(options: Readonly<Record<string, unknown>>): void {
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   if (options["near"] === undefined || options["matchBy"] === "words") return;
   throw invalidArgument(
-    "a cursor takes no 'near' that decides what matches: the nearest are so many. Search, with targetHits",
+    "a cursor takes no 'near' that decides what matches: search, with targetHits",
   );
 }
 

@@ -287,10 +287,10 @@ describe("queries", () => {
   test.each([
     [{ matchBy: "words" }, "rank(WORDS, ({targetHits: 100}nearestNeighbor(vec, vec)))"],
     [{ matchBy: "neighbours", near: { targetHits: 3, distanceMax: 1 } }, "rank(NEAR(3, 1), WORDS)"],
-    [{ matchBy: "both", near: { similarityMin: 1 } }, "WORDS and NEAR(100, 0)"],
+    [{ matchBy: "both", near: { similarityMin: 1 } }, "WORDS and NEAR(10000, 0)"],
     [{ matchBy: "either", near: { similarityMin: -1 } }, "(WORDS or ({targetHits: 100}nearestNeighbor(vec, vec)))"],
-    // What is on a page does not change what matches.
-    [{ offset: 990, near: { distanceMax: 1 } }, "(WORDS or NEAR(100, 1))"],
+    // All that are near enough match where a floor is said; what is on a page does not change that.
+    [{ offset: 990, near: { distanceMax: 1 } }, "(WORDS or NEAR(10000, 1))"],
     // Where a vector is all, the page takes its own neighbours, and one that tells whether more follow.
     [{ text: "" }, "({targetHits: 11}nearestNeighbor(vec, vec))"],
     [{ text: "", offset: 90, limit: 5 }, "({targetHits: 96}nearestNeighbor(vec, vec))"],
@@ -299,7 +299,7 @@ describe("queries", () => {
     [{ text: "", offset: 90, profile: "default" }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
     [
       { text: "", near: { similarityMin: 0 } },
-      `({targetHits: 100, distanceThreshold: ${Math.acos(0)}}nearestNeighbor(vec, vec))`,
+      `({targetHits: 10000, distanceThreshold: ${Math.acos(0)}}nearestNeighbor(vec, vec))`,
     ],
   ] as const)("of words and a vector, %o matches", (options, expected) => {
     const near = { field: "vec", vector: [1, 0, 0], ...("near" in options ? options.near : {}) } as const;
