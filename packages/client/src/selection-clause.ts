@@ -27,7 +27,10 @@ export class Selection extends Clause<"selection"> {
     return new Selection([this, ...others].map((it) => `(${it})`).join(" or "));
   }
 
-  /** Whatever does not fulfil this one. A comparison with a field that is not set is neither fulfilled nor not. */
+  /**
+   * Whatever does not fulfil this one. A field that is not set is not what `is` and `in` say, so `not()` of them has it; what `lt` to
+   * `ge` and `between` say of it is neither fulfilled nor not.
+   */
   not(): Selection {
     return new Selection(`not (${this})`);
   }
