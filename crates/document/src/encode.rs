@@ -83,33 +83,6 @@ pub fn decode_fields_where(
     Ok(fields)
 }
 
-/// Reads one field, if the document has it.
-///
-/// # Errors
-/// If the bytes are not what [`encode_fields`] wrote, as far as they are looked at.
-pub fn decode_field(reader: &mut Reader, field: &str) -> Result<Option<Value>, Rejection> {
-    for _ in 0..reader.count(3)? {
-        let name = reader.text()?;
-        let bytes = reader.bytes()?;
-        if name == field {
-            return decode_whole(bytes).map(Some);
-        }
-    }
-    Ok(None)
-}
-
-/// Passes over the fields of a document without decoding them.
-///
-/// # Errors
-/// If there are fewer bytes than the fields announce.
-pub fn skip_fields(reader: &mut Reader) -> Result<(), Rejection> {
-    for _ in 0..reader.count(3)? {
-        reader.bytes()?;
-        reader.bytes()?;
-    }
-    Ok(())
-}
-
 /// Writes one value.
 pub fn encode_value(value: &Value, out: &mut Writer) {
     match value {

@@ -20,21 +20,6 @@ pub enum Location {
 }
 
 impl Location {
-    /// The location named by the path segment after `number/`, which is an unsigned number that an id can hold.
-    ///
-    /// # Errors
-    /// If it is no number, or one above the largest signed 64-bit number.
-    pub fn number_from_path(segment: &str) -> Result<Location, Rejection> {
-        let digits = segment.strip_prefix('+').unwrap_or(segment);
-        let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-        let cause = match digits.parse::<i64>() {
-            Ok(number) if all_digits => return Ok(Location::Number(number)),
-            _ if all_digits => "the number must be at most 9223372036854775807",
-            _ => "an unsigned number is expected",
-        };
-        Err(illegal(format!("Failed parsing '{}': {cause}", Rejection::quote(segment))))
-    }
-
     /// The name of the partition of all documents at this location: `g:alice`, `n:17`, or `d:` for documents of neither.
     #[must_use]
     pub fn partition_key(&self) -> String {
@@ -367,13 +352,5 @@ mod tests {
         assert!(DocumentId::new("a:b", "mail", &Location::None, "1").is_err());
         assert!(DocumentId::new("a", "b:c", &Location::None, "1").is_err());
         assert_eq!(DocumentId::new("a", "b", &Location::Number(7), "../u2/x").unwrap().local(), "../u2/x");
-    }
-
-    #[test]
-    fn numbers_of_paths_are_unsigned() {
-        assert_eq!(Location::number_from_path("17").unwrap(), Location::Number(17));
-        for bad in ["", "-1", "1.0", "abc", "18446744073709551616", "9223372036854775808", "+"] {
-            assert!(Location::number_from_path(bad).is_err(), "{bad}");
-        }
     }
 }

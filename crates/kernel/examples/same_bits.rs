@@ -64,8 +64,7 @@ fn results(query: &Query, rows: &[u8]) -> Vec<u8> {
         metric.values(query, rows, stride, &mut out);
         bytes.extend(out.iter().flat_map(|value| value.to_le_bytes()));
     }
-    query.hammings(rows, stride, &mut out);
-    bytes.extend(out.iter().flat_map(|value| value.to_le_bytes()));
+    bytes.extend(rows.chunks(stride).flat_map(|row| query.hamming(row).to_le_bytes()));
     let Some(code_query) = query.code_query() else {
         return bytes;
     };

@@ -29,14 +29,4 @@ impl Needle {
     pub fn find_all<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         self.finder.find_iter(haystack)
     }
-
-    /// Starts of all occurrences, overlapping ones too.
-    pub fn find_overlapping<'a>(&'a self, haystack: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-        let mut from = 0;
-        std::iter::from_fn(move || {
-            let start = from + self.finder.find(haystack.get(from..)?)?;
-            from = start + 1;
-            Some(start)
-        })
-    }
 }

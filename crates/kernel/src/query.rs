@@ -122,13 +122,6 @@ impl Query {
         self.many::<SquaredEuclidean, 1>(rows, stride, out, |[square]| square);
     }
 
-    /// Hamming distances to `out.len()` rows.
-    pub fn hammings(&self, rows: &[u8], stride: usize, out: &mut [f64]) {
-        for (at, value) in out.iter_mut().enumerate() {
-            *value = self.hamming(&rows[at * stride..][..self.row.len()]);
-        }
-    }
-
     /// Cosines with `out.len()` rows, by [`cosine`] of inner product and squared norms.
     pub fn cosines(&self, rows: &[u8], stride: usize, out: &mut [f64]) {
         self.many::<DotAndSquare, 2>(rows, stride, out, |[dot, square]| cosine(dot, self.square, square));

@@ -108,22 +108,6 @@ impl DistanceScale {
         self.query_norm_squared
     }
 
-    /// Internal distance of the vectors' dot product, and for `angular` of their squared lengths as well. The other
-    /// metrics are not made from a dot product; for them the answer is NaN.
-    #[must_use]
-    pub fn from_dot(&self, dot: f64, query_norm_squared: f64, document_norm_squared: f64) -> f64 {
-        match self.metric {
-            DistanceMetric::Angular => {
-                let squared_norms = query_norm_squared * document_norm_squared;
-                let divisor = if squared_norms > 0.0 { squared_norms.sqrt() } else { 1.0 };
-                1.0 - dot / divisor
-            }
-            DistanceMetric::PrenormalizedAngular => self.query_norm_squared - dot,
-            DistanceMetric::DotProduct => -dot,
-            _ => f64::NAN,
-        }
-    }
-
     /// Closeness (raw score) of an internal distance. Falls as the distance rises.
     #[must_use]
     pub fn to_closeness(&self, internal: f64) -> f64 {

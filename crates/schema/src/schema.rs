@@ -150,12 +150,6 @@ impl Schema {
     pub fn summary_class(&self, name: &str) -> Option<&SummaryClass> {
         self.summary_classes.iter().find(|class| class.name == name)
     }
-
-    /// The struct type of that name.
-    #[must_use]
-    pub fn struct_type(&self, name: &str) -> Option<&Arc<StructType>> {
-        self.structs.iter().find(|of| of.name == name)
-    }
 }
 
 fn is_in_lower_case(known: &str, name: &str) -> bool {

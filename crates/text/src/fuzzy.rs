@@ -48,53 +48,43 @@ impl Fuzzy {
         if !self.prefix.iter().all(|expected| characters.next() == Some(*expected)) {
             return false;
         }
-        distance(&self.rest, characters, self.edits_max, self.prefix_match, &mut self.row).is_some()
+        self.is_rest_near(characters)
+    }
+
+    /// Whether what follows the prefix is at most `edits_max` edits from the characters, or from a beginning of them if
+    /// `prefix_match`.
+    ///
+    /// One row of the usual table a character of the value, of which only the band of cells that can be at most
+    /// `edits_max` is computed: the cell `i` of row `j` is at least `|i − j|`.
+    fn is_rest_near(&mut self, value: impl Iterator<Item = char>) -> bool {
+        let Fuzzy { rest: word, edits_max, row, .. } = self;
+        let edits_max = *edits_max;
+        let too_many = edits_max.saturating_add(1);
+        row.clear();
+        row.extend((0..=word.len()).map(|edits| edits.min(too_many)));
+        let mut best = row[word.len()];
+        for (at, character) in value.enumerate() {
+            let below = at + 1;
+            let first = below.saturating_sub(edits_max).max(1);
+            let last = below.saturating_add(edits_max).min(word.len());
+            let mut diagonal = row[first - 1];
+            row[first - 1] = if first == 1 { below.min(too_many) } else { too_many };
+            for i in first..=last {
+                let above = row[i];
+                let replaced = diagonal + usize::from(word[i - 1] != character);
+                row[i] = replaced.min(above + 1).min(row[i - 1] + 1).min(too_many);
+                diagonal = above;
+            }
+            best = best.min(row[word.len()]);
+            if row[first - 1..=last.max(first - 1)].iter().all(|edits| *edits > edits_max) {
+                break;
+            }
+        }
+        let edits = if self.prefix_match { best } else { row[word.len()] };
+        edits <= edits_max
     }
 }
 
 fn fold_case(character: char, is_cased: bool) -> char {
     if is_cased { character } else { lower(character) }
-}
-
-/// Number of edits between two texts if it is at most `edits_max`.
-pub fn edit_distance(a: &str, b: &str, edits_max: usize) -> Option<usize> {
-    let word: Vec<char> = a.chars().collect();
-    distance(&word, b.chars(), edits_max, false, &mut Vec::new())
-}
-
-/// Edits between `word` and the characters, or between it and their nearest beginning if `prefix_match`; `None` if more
-/// than `edits_max`.
-///
-/// One row of the usual table a character of the value, of which only the band of cells that can be at most `edits_max`
-/// is computed: the cell `i` of row `j` is at least `|i − j|`.
-fn distance(
-    word: &[char],
-    value: impl Iterator<Item = char>,
-    edits_max: usize,
-    prefix_match: bool,
-    row: &mut Vec<usize>,
-) -> Option<usize> {
-    let too_many = edits_max.saturating_add(1);
-    row.clear();
-    row.extend((0..=word.len()).map(|edits| edits.min(too_many)));
-    let mut best = row[word.len()];
-    for (at, character) in value.enumerate() {
-        let below = at + 1;
-        let first = below.saturating_sub(edits_max).max(1);
-        let last = below.saturating_add(edits_max).min(word.len());
-        let mut diagonal = row[first - 1];
-        row[first - 1] = if first == 1 { below.min(too_many) } else { too_many };
-        for i in first..=last {
-            let above = row[i];
-            let replaced = diagonal + usize::from(word[i - 1] != character);
-            row[i] = replaced.min(above + 1).min(row[i - 1] + 1).min(too_many);
-            diagonal = above;
-        }
-        best = best.min(row[word.len()]);
-        if row[first - 1..=last.max(first - 1)].iter().all(|edits| *edits > edits_max) {
-            break;
-        }
-    }
-    let edits = if prefix_match { best } else { row[word.len()] };
-    Some(edits).filter(|edits| *edits <= edits_max)
 }

@@ -31,7 +31,7 @@ pub use chunk::{CHUNK_LENGTH, fixed_length, sentences};
 pub use cjk::{count_segments, has_cjk, is_boundary, is_cjk};
 pub use compose::{compose, whole_letters};
 pub use fold::{Normalizing, fold, lowercase};
-pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance};
+pub use fuzzy::{Fuzzy, FuzzyOptions};
 pub use grams::grams;
 pub use pattern::{OutOfWork, Pattern, PatternFault, PatternSearch};
 pub use segment::{Class, class_of, segment};

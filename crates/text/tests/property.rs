@@ -1,8 +1,6 @@
 //! Properties of tokens, folding and edit distances, each against a slow twin written from the definition.
 
-use brooklet_text::{
-    Fuzzy, FuzzyOptions, Normalizing, Token, Tokens, edit_distance, fold, is_word, lowercase, segment,
-};
+use brooklet_text::{Fuzzy, FuzzyOptions, Normalizing, Token, Tokens, fold, is_word, lowercase, segment};
 use proptest::prelude::*;
 
 /// Text in which every rule has a chance: ASCII, accents, widths, marks, symbols, anything.
@@ -118,16 +116,10 @@ proptest! {
     }
 
     #[test]
-    fn distances_are_exact(a in "[abc😀]{0,9}", b in "[abc😀]{0,9}", edits_max in 0usize..6) {
-        let exact = naive_distance(&characters(&a), &characters(&b));
-        prop_assert_eq!(edit_distance(&a, &b, edits_max), (exact <= edits_max).then_some(exact));
-    }
-
-    #[test]
     fn fuzzy_matches_by_definition(
-        word in "[abAB]{0,7}",
-        value in "[abAB]{0,9}",
-        edits_max in 0usize..4,
+        word in "[abAB😀]{0,8}",
+        value in "[abAB😀]{0,9}",
+        edits_max in 0usize..6,
         prefix_length in 0usize..4,
         prefix_match: bool,
         cased: bool,

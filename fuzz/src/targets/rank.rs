@@ -25,7 +25,6 @@ pub fn targets() -> Vec<Target> {
         model("xgboost", &["categorical", "missing"]),
         feature(),
         Target::text("rank-expression", corpus, move |text| {
-            let _ = black_box(Expression::parse_features(text));
             let Ok(expression) = Expression::parse(text) else { return };
             let canonical = expression.to_string();
             if let Ok(program) = Program::compile(&expression, &profile) {
@@ -73,19 +72,18 @@ fn feature() -> Target {
     let fields =
         [FieldInfo::new(FieldId(0), "t", FieldKind::Index), FieldInfo::new(FieldId(1), "a", FieldKind::Attribute)];
     Target::text("rank-feature", corpus, move |text| {
-        let Ok(listed) = Expression::parse_features(text) else { return };
+        let Ok(feature) = Expression::parse(text) else { return };
         let query = QueryTerms::new(vec![QueryTerm::new(vec![FieldId(0), FieldId(1)])]);
         let properties = RankProperties::from_iter([("elementSimilarity(t).output.x", text)]);
         let environment = FeatureEnvironment::new(&fields, &query, &properties);
-        for (name, _) in listed {
-            let (name, rest) = name.split_once('(').unwrap_or((&name, ""));
-            let parameters: Vec<String> = rest.trim_end_matches(')').split(',').map(str::to_owned).collect();
-            let Ok(mut prepared) = prepare(name, &parameters, &environment) else { continue };
-            let mut outputs = vec![0.0; prepared.outputs.len()];
-            let data = MatchData::new(&query);
-            prepared.executor.execute(&data, &mut outputs);
-            let _ = black_box((prepared.executor.tensor(&data), outputs));
-        }
+        let text = feature.to_string();
+        let (name, rest) = text.split_once('(').unwrap_or((&text, ""));
+        let parameters: Vec<String> = rest.trim_end_matches(')').split(',').map(str::to_owned).collect();
+        let Ok(mut prepared) = prepare(name, &parameters, &environment) else { return };
+        let mut outputs = vec![0.0; prepared.outputs.len()];
+        let data = MatchData::new(&query);
+        prepared.executor.execute(&data, &mut outputs);
+        let _ = black_box((prepared.executor.tensor(&data), outputs));
     })
 }
 

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use brooklet_text::{
-    Languages, Normalizing, Pattern, Stems, Tokens, count_segments, edit_distance, fixed_length, fold, grams, segment,
-    sentences,
+    Fuzzy, FuzzyOptions, Languages, Normalizing, Pattern, Stems, Tokens, count_segments, fixed_length, fold, grams,
+    segment, sentences,
 };
 
 use super::Target;
@@ -28,7 +28,7 @@ pub fn targets() -> Vec<Target> {
                 black_box(Normalizing::Lowercase.apply(word));
             }
             black_box(segment(text));
-            black_box(edit_distance(text, "lease", 2));
+            black_box(Fuzzy::new("lease", FuzzyOptions::default()).matches(text));
             black_box(grams(text, 2));
             black_box(count_segments(text, text.get(1..3).unwrap_or("東")));
         }),

@@ -48,8 +48,6 @@ proptest! {
         prop_assert!(out.iter().enumerate().all(|(at, value)| same(*value, query.dot(one(at)))));
         query.squared_euclideans(&bytes, stride, &mut out);
         prop_assert!(out.iter().enumerate().all(|(at, value)| same(*value, query.squared_euclidean(one(at)))));
-        query.hammings(&bytes, stride, &mut out);
-        prop_assert!(out.iter().enumerate().all(|(at, value)| same(*value, query.hamming(one(at)))));
         for metric in [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine] {
             metric.values(&query, &bytes, stride, &mut out);
             prop_assert!(out.iter().enumerate().all(|(at, value)| same(*value, metric.value(&query, one(at)))));

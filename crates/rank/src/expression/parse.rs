@@ -15,19 +15,6 @@ pub(super) fn expression(text: &str, dialect: Dialect) -> Result<Expression, Rej
     Ok(Expression { text: Rc::from(text), root })
 }
 
-/// The features in `text`, each with its canonical text.
-pub(super) fn features(text: &str) -> Result<Vec<(String, Expression)>, Rejection> {
-    let mut parser = Parser::new(text, Dialect::Content)?;
-    let source: Rc<str> = Rc::from(text);
-    let mut features = Vec::new();
-    while parser.peek().kind != TokenKind::End {
-        let root = parser.feature()?;
-        let feature = Expression { text: source.clone(), root };
-        features.push((feature.to_string(), feature));
-    }
-    Ok(features)
-}
-
 /// Where parsing is in the tokens of a text.
 pub(super) struct Parser<'a> {
     text: &'a str,
@@ -453,14 +440,5 @@ impl Expression {
     /// As [`Expression::parse`].
     pub fn parse_as(text: &str, dialect: Dialect) -> Result<Expression, Rejection> {
         super::parse::expression(text, dialect)
-    }
-
-    /// Parses a list of features separated by spaces or newlines, as `match-features` and `summary-features` hold:
-    /// canonical text and expression of each.
-    ///
-    /// # Errors
-    /// As [`Expression::parse`].
-    pub fn parse_features(text: &str) -> Result<Vec<(String, Expression)>, Rejection> {
-        super::parse::features(text)
     }
 }

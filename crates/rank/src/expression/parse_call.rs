@@ -12,19 +12,6 @@ use crate::operation::{Binary, Unary};
 use crate::tensor::Aggregator;
 
 impl Parser<'_> {
-    /// A feature that stands alone, in a list of features.
-    pub(super) fn feature(&mut self) -> Result<Tree, Rejection> {
-        let start = self.peek().start;
-        if self.peek().kind != TokenKind::Word {
-            return Err(self.unexpected_token("a feature"));
-        }
-        let tree = self.call()?;
-        match tree.kind {
-            TreeKind::Reference(_) => Ok(tree),
-            _ => Err(self.refuse("a feature expected, an expression found", start)),
-        }
-    }
-
     /// A name, its arguments if there are any, and an output.
     pub(super) fn call(&mut self) -> Result<Tree, Rejection> {
         let token = self.next();

@@ -8,9 +8,6 @@ use super::properties::Properties;
 use crate::features::environment::FeatureEnvironment;
 use brooklet_task::Rejection;
 
-/// `age` when the attribute is not one of the schema.
-pub const UNKNOWN_ATTRIBUTE_AGE: f64 = 10_000_000_000.0;
-
 /// Seconds between a document's time (integer seconds) and now, never negative; an unset time is the distance from the
 /// least 64-bit number, about 9.22e18.
 #[must_use]

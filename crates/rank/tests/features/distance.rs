@@ -33,11 +33,10 @@ fn euclidean() {
 #[test]
 fn angular() {
     let scale = scale(DistanceMetric::Angular);
-    // (1,0) against (0,3), (2,0) and (−1,0), and against nothing.
-    assert_close(scale.to_distance(scale.from_dot(0.0, 1.0, 9.0)), FRAC_PI_2, "right angle");
-    assert_close(scale.to_distance(scale.from_dot(2.0, 1.0, 4.0)), 0.0, "same direction");
-    assert_close(scale.to_distance(scale.from_dot(-1.0, 1.0, 1.0)), PI, "opposite");
-    assert_close(scale.to_distance(scale.from_dot(0.0, 1.0, 0.0)), FRAC_PI_2, "a vector without length");
+    // Internal is 1 − cosine.
+    assert_close(scale.to_distance(1.0), FRAC_PI_2, "right angle");
+    assert_close(scale.to_distance(0.0), 0.0, "same direction");
+    assert_close(scale.to_distance(2.0), PI, "opposite");
     assert_close(scale.to_closeness(1.0), 1.0 / (1.0 + FRAC_PI_2), "closeness");
     assert_close(scale.to_distance(-1e-12), 0.0, "rounding below");
     assert_close(scale.to_distance(2.0 + 1e-12), PI, "rounding above");
@@ -49,19 +48,19 @@ fn angular() {
 #[test]
 fn prenormalized_angular() {
     let scale = scale(DistanceMetric::PrenormalizedAngular);
-    assert_close(scale.from_dot(1.0, 0.0, 0.0), 3.0, "|q|² − dot");
+    // Internal is |q|² − dot.
     assert_close(scale.to_distance(3.0), 0.75, "1 − dot/|q|²");
     assert_close(scale.to_closeness(3.0), 1.0 / 1.75, "closeness");
     assert_close(scale.to_distance(100.0), 2.0, "clamped");
     assert_close(scale.threshold_to_internal(0.75), 3.0, "threshold");
     let of_nothing = DistanceScale::new(DistanceMetric::PrenormalizedAngular, 0.0);
-    assert_close(of_nothing.to_distance(of_nothing.from_dot(0.0, 0.0, 5.0)), 1.0, "a query without length");
+    assert_close(of_nothing.to_distance(of_nothing.query_norm_squared()), 1.0, "a query without length");
 }
 
 #[test]
 fn dotproduct() {
     let scale = scale(DistanceMetric::DotProduct);
-    assert_close(scale.from_dot(7.0, 0.0, 0.0), -7.0, "internal");
+    // Internal is −dot.
     assert_close(scale.to_closeness(-7.0), 7.0, "closeness");
     assert_close(scale.to_distance(-7.0), -7.0, "distance");
     assert_close(scale.threshold_to_internal(-7.0), -7.0, "threshold");
