@@ -1,5 +1,7 @@
 /** Reads the command line. What it does not know it refuses, with the nearest thing it does. */
 
+import { suggestion } from "@brooklet/wire";
+
 /** What the command line says. */
 export interface GatewayCommand {
   readonly application: string | undefined;
@@ -41,7 +43,8 @@ export function parseCommand(words: readonly string[]): GatewayCommand | undefin
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     const [name = "", ...inline] = word.split("=");
     if (FLAGS.includes(word)) given.set(word, []);
-    else if (!WITH_VALUE.includes(name)) throw new UsageError(unknownOption(word));
+    else if (!WITH_VALUE.includes(name))
+      throw new UsageError(`unknown option '${word}'${suggestion(name, [...WITH_VALUE, ...FLAGS])}`);
     else {
       const value = inline.length > 0 ? inline.join("=") : rest.shift();
       if (value === undefined || value === "") throw new UsageError(`${name} needs a value`);
@@ -65,27 +68,4 @@ export function parseCommand(words: readonly string[]): GatewayCommand | undefin
 function portOf(name: string, value: string): number {
   if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
   throw new UsageError(`${name} takes a port from 0 to 65535, not '${value}'`);
-}
-
-function unknownOption(word: string): string {
-  const name = word.split("=", 1)[0] ?? "";
-  const [nearest] = [...WITH_VALUE, ...FLAGS]
-    .map((option) => ({ option, distance: name.startsWith(option) ? 1 : editDistance(name, option) }))
-    .sort((left, right) => left.distance - right.distance);
-  const isNear = nearest !== undefined && nearest.distance <= Math.max(2, name.length / 3);
-  return isNear ? `Unknown option '${word}'. Did you mean ${nearest.option}?` : `Unknown option '${word}'`;
-}
-
-/** How many characters to add, drop or change to make one text of the other. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= to.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

@@ -81,10 +81,10 @@ describe("the command line", () => {
   });
 
   test.each([
-    [["--prot", "80"], "Unknown option '--prot'. Did you mean --port?"],
-    [["--data-dir=x"], "Unknown option '--data-dir=x'. Did you mean --data?"],
-    [["--configport=1"], "Unknown option '--configport=1'. Did you mean --config-port?"],
-    [["serve"], "Unknown option 'serve'"],
+    [["--prot", "80"], "unknown option '--prot'; did you mean '--port'?"],
+    [["--data-dir=x"], "unknown option '--data-dir=x'; did you mean '--data'?"],
+    [["--configport=1"], "unknown option '--configport=1'; did you mean '--config-port'?"],
+    [["serve"], "unknown option 'serve'"],
     [["--port"], "--port needs a value"],
     [["--port="], "--port needs a value"],
     [["--port", "65536"], "--port takes a port from 0 to 65535, not '65536'"],

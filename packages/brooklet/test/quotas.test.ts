@@ -57,12 +57,12 @@ describe("limits by their names", () => {
   });
 
   test.each([
-    [{ bodyByte: 1 }, "there is no 'bodyByte': 'bodyBytes' is meant?"],
-    [{ nonsense: 1 }, "there is no 'nonsense': there are bodyBytes, "],
+    [{ bodyByte: 1 }, "there is no 'bodyByte'; did you mean 'bodyBytes'?"],
+    [{ nonsense: 1 }, "there is no 'nonsense'; there are bodyBytes, "],
     [{ bodyBytes: "8 MiB" }, 'bodyBytes is "8 MiB": give a whole number from 1 to 104857600'],
     [{ bodyBytes: 1e12 }, "bodyBytes is 1000000000000: give a whole number from 1 to 104857600"],
     [{ searches: 8 }, "searches has parts: running, queued, waitMs"],
-    [{ searches: { que: 8 } }, "there is no 'searches.que': there are searches.running, "],
+    [{ searches: { que: 8 } }, "there is no 'searches.que'; did you mean 'searches.queued'?"],
     [{ visits: { running: 0 } }, "visits.running is 0: give a whole number from 1 to"],
   ])("that are none are refused before anything is opened: %j", async (limits, told) => {
     const data = join(folder(), "data");

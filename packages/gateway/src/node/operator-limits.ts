@@ -2,6 +2,7 @@
  * The limits that an operator may set, each by its name: those of the HTTP surface, of connections, and what a group may have. A file
  * or an option has them as JSON; what is no limit, or beyond what one may be, is refused by name before a server starts.
  */
+import { suggestion } from "@brooklet/wire";
 import { DEFAULT_LIMITS, type GatewayLimits, LIMIT_IDS, shown } from "../limits.ts";
 import { StartError } from "../start-error.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
@@ -129,21 +130,6 @@ function numberOf(path: string, name: string, value: unknown): number {
 }
 
 function unknownLimit(name: string, names: readonly string[]): StartError {
-  const near = names.find((one) => distance(one.toLowerCase(), name.toLowerCase()) <= 2);
-  const remedy = near === undefined ? `there are ${names.join(", ")}` : `'${near}' is meant?`;
-  return new StartError(`limits: there is no '${name.slice(0, 100)}': ${remedy}`);
-}
-
-/** How many letters have to be changed, put in or left out. */
-function distance(one: string, other: string): number {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (let at = 0; at < one.length; at += 1) {
-    const next = [at + 1];
-    for (let to = 0; to < other.length; to += 1) {
-      const replaced = (row[to] ?? 0) + (one[at] === other[to] ? 0 : 1);
-      next.push(Math.min(replaced, (row[to + 1] ?? 0) + 1, (next[to] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[other.length] ?? 0;
+  const hint = suggestion(name, names) || `; there are ${names.join(", ")}`;
+  return new StartError(`limits: there is no '${name.slice(0, 100)}'${hint}`);
 }
