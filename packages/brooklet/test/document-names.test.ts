@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { illegalCodePoint } from "@brooklet/wire";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { documentPath } from "../src/command/feed/feed-source.ts";
 import { connect, type RunningService, schema, serve, text } from "../src/index.ts";
@@ -75,4 +76,22 @@ test("a slash that is not encoded ends a group, and a step is none", async () =>
     expect((await ask("DELETE", `/document/v1/note/note/group/${path}`)).status).toBe(400);
   }
   expect(await ask("GET", "/document/v1/note/note/group/u2/put")).toMatchObject({ text: before.text });
+});
+
+test("a code point is legal here where it is in the core, each of them", async () => {
+  const all = Array.from({ length: 0x110000 }, (_, code) => code).filter((code) => code < 0xd800 || code > 0xdfff);
+  const legal = all.filter((code) => illegalCodePoint(String.fromCodePoint(code)) === undefined);
+  const illegal = all.filter((code) => illegalCodePoint(String.fromCodePoint(code)) !== undefined);
+  const fed = async (codes: readonly (readonly number[])[]): Promise<{ applied: number; failed: number }> => {
+    const lines = codes.map((some) => JSON.stringify({ remove: `id:n:note:g=a:${String.fromCodePoint(...some)}` }));
+    const answer = await ask("POST", "/brooklet/v1/feed", lines.join("\n"), { "content-type": "application/jsonl" });
+    return JSON.parse(answer.text);
+  };
+  const parts = Array.from({ length: Math.ceil(legal.length / 1_000) }, (_, at) =>
+    legal.slice(1_000 * at, 1_000 * (at + 1)),
+  );
+  expect(await fed(parts)).toMatchObject({ applied: parts.length, failed: 0 });
+  // Controls, and of the last two of each plane and of U+FDD0 to U+FDDF what no text has.
+  expect(illegal).toHaveLength(29 + 2 * 17 + 16);
+  expect(await fed(illegal.map((code) => [code]))).toMatchObject({ applied: 0, failed: illegal.length });
 });
