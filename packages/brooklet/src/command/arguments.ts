@@ -1,7 +1,9 @@
 /** What arguments of commands are read as, and which no command takes. */
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { UsageError } from "./surroundings.ts";
 
+/** Where a server listens, and is asked, unless it is said. */
+export const PORT_DEFAULT = 8080;
 const PORT_MAX = 65_535;
 
 const BUCKETS_MAX = 1_024;
@@ -41,9 +43,20 @@ function between(text: string, min: number, max: number, what: string): number {
 }
 
 /** The address of a server: paths are put behind it, so that it ends without a slash. */
-export function address(text: string): string {
+function address(text: string): string {
   if (/^https?:\/\//i.test(text) && URL.canParse(text)) return text.replace(/\/+$/, "");
   throw new InvalidArgumentError("Give an address like http://localhost:8080.");
+}
+
+/** The server that a command asks. */
+export function serverUrl(): Option {
+  const option = new Option("--url <url>", "the server").argParser(address);
+  return option.default(`http://localhost:${PORT_DEFAULT}`);
+}
+
+/** Not the server's own variable: where that is set, a command that is sent to another server must not show its key there. */
+export function credential(): Option {
+  return new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY");
 }
 
 /** The origins of pages. */

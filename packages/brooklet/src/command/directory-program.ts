@@ -1,14 +1,12 @@
 /** The commands about a data directory, what it keeps of who did what, and the machine that it is on. */
-import { type Command, Option } from "commander";
-import { address, days, port } from "./arguments.ts";
+import type { Command } from "commander";
+import { credential, days, PORT_DEFAULT, port, serverUrl } from "./arguments.ts";
 import type { runAuditGroup, runAuditVerify } from "./audit.ts";
 import type { runBackup, runBackups, runRestore } from "./backup.ts";
 import type { runCheck, runRepair } from "./check.ts";
 import type { runDoctor } from "./doctor.ts";
 import type { runReceipt } from "./receipt.ts";
 import type { Surroundings } from "./surroundings.ts";
-
-const PORT_DEFAULT = 8080;
 
 /** Adds them. */
 export function addDirectoryCommands(program: Command, surroundings: Surroundings): void {
@@ -28,8 +26,8 @@ function addReceipt(program: Command, surroundings: Surroundings): void {
       "--public-key <file>",
       "the server's key, as /brooklet/v1/receipt-key tells it; asked of the server otherwise",
     )
-    .option("--url <url>", "the server", address, `http://localhost:${PORT_DEFAULT}`)
-    .addOption(new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY"))
+    .addOption(serverUrl())
+    .addOption(credential())
     .option("--json", "print the result as JSON")
     .action(async (file: string, options: Parameters<typeof runReceipt>[1]) =>
       (await import("./receipt.ts")).runReceipt(file, options, surroundings),

@@ -5,14 +5,16 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { LOG_LEVELS } from "../node/log.ts";
 import {
   addHelp,
-  address,
   buckets,
   collect,
+  credential,
   origins,
+  PORT_DEFAULT,
   port,
   positive,
   refuseOthers,
   refuseSlips,
+  serverUrl,
   whole,
 } from "./arguments.ts";
 import { addDirectoryCommands } from "./directory-program.ts";
@@ -45,8 +47,6 @@ const SERVE_VARIABLES = `
 BROOKLET_ADMIN_KEY (…_FILE): the key that clients send; several in a file, one a line.
 BROOKLET_ENCRYPTION_KEY (…_FILE): what a data directory is encrypted with.
 VESPA_SECRET_<NAME>: the values of --secret; VESPA_SECRET_RERANKER: the key of --reranker.`;
-const URL_DEFAULT = "http://localhost:8080";
-const PORT_DEFAULT = 8080;
 const CONCURRENCY_DEFAULT = 64;
 const SLICES_DEFAULT = 4;
 
@@ -182,7 +182,7 @@ function addFeed(program: Command, surroundings: Surroundings): void {
     .command("feed")
     .description("put, update and remove the documents of a file (JSON, one operation after the other; also gzip)")
     .argument("<file>", "the file; - for the standard input")
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--data <dir>", "a data directory that is fed without a server, instead")
     .option("--app <dir>", "application package to deploy there before")
@@ -210,7 +210,7 @@ function addUpdate(program: Command, surroundings: Surroundings): void {
     .argument("<changes...>", "field=value, field+=number (also -=, *=, /=), or the fields of an update as JSON")
     .option("--create", "make the document if there is none")
     .option("--condition <selection>", "only if this document selection is true of it")
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--json", "print the answer as it is")
     .action(async (id: string, words: string[], options: Parameters<typeof runUpdate>[2]) =>
@@ -224,7 +224,7 @@ function addQuery(program: Command, surroundings: Surroundings): void {
     .description("search one group by words, or by YQL, and parameters, as in: query --group alice invoice hits=3")
     .argument("<words...>", "words to look for, or YQL, and parameters as name=value")
     .option("--group <name>", "whose documents")
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--json", "print the answer as it is")
     .action(async (words: string[], options: Parameters<typeof runQuery>[1]) =>
@@ -242,7 +242,7 @@ function addEvaluate(program: Command, surroundings: Surroundings): void {
     .option("--profile <name...>", "rank profiles to compare; the one that fits unless it is said")
     .option("--depth <count>", "hits that recall and MRR look at (default: 100)", positive)
     .option("--seed <number>", "of the samples that the intervals are made of (default: 1)", whole)
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--json", "print all of it as JSON, question by question")
     .action(async (file: string, options: Parameters<typeof runEvaluate>[1]) =>
@@ -262,7 +262,7 @@ function addVisit(program: Command, surroundings: Surroundings): void {
     .option("--removes", "removed documents too, as far as it is still known of them")
     .option("--slices <count>", "the documents in so many parts, for as many visits side by side", positive)
     .option("--slice <number>", "which of the parts, from 0", whole)
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--json", "print lines of JSON, as it does anyway")
     .action(async (options: Parameters<typeof runVisit>[0]) =>
@@ -275,7 +275,7 @@ function addForget(program: Command, surroundings: Surroundings): void {
     .command("forget")
     .description("remove all documents of a group, of every type; within a minute their bytes are gone as well")
     .argument("<group>", "whose documents")
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--json", "print the result as JSON")
     .action(async (group: string, options: Parameters<typeof runForget>[1]) =>
@@ -289,7 +289,7 @@ function addExport(program: Command, surroundings: Surroundings): void {
     .description("write the application package and all documents as files that a Vespa takes")
     .argument("<dir>", "a new directory")
     .addOption(new Option("--to <what>", "for which system").choices(["vespa"]).makeOptionMandatory())
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--selection <selection>", "only the documents that this document selection selects")
     .option("--json", "print the result as JSON")
@@ -321,7 +321,7 @@ function addImport(program: Command, surroundings: Surroundings): void {
       collect,
     )
     .option("--delimiter <character>", "what stands between the values of a row", ",")
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
     .option("--slices <count>", "parts of a Vespa that are read at a time", positive, SLICES_DEFAULT)
@@ -345,7 +345,7 @@ function addMigrate(program: Command, surroundings: Surroundings): void {
       "<file>",
       "a module (.mjs, .js; .ts where Node reads it) that exports `migrations`, a list of them or one",
     )
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--data <dir>", "a data directory that nobody serves, instead")
     .option("--deploy", "deploy the schemas of the file where the server has others")
@@ -379,7 +379,7 @@ function addMcp(program: Command, surroundings: Surroundings): void {
     .option("--near <field>", "a vector field to search near to, where it is not the one that the server makes")
     .option("--near-profile <name>", "the rank profile for it")
     .option("--embedder <id>", "the embedder of questions, where the server has several")
-    .option("--url <url>", "the server", address, URL_DEFAULT)
+    .addOption(serverUrl())
     .addOption(credential())
     .option("--http <port>", "listen on this port of the loopback address instead of the standard input", port)
     .action(async (options: Parameters<typeof runMcp>[0]) => (await import("./mcp.ts")).runMcp(options, surroundings));
@@ -487,9 +487,4 @@ function addToken(program: Command, surroundings: Surroundings): void {
     .action(async (options: Parameters<typeof runToken>[0]) =>
       (await import("./key.ts")).runToken(options, surroundings),
     );
-}
-
-/** Not the server's own variable: where that is set, a command that is sent to another server must not show its key there. */
-function credential(): Option {
-  return new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY");
 }

@@ -1,13 +1,12 @@
 /** The commands that tell what a server has, and how long it takes to search it. */
-import { type Command, Option } from "commander";
-import { address, collect, positive } from "../arguments.ts";
+import type { Command } from "commander";
+import { collect, credential, positive, serverUrl } from "../arguments.ts";
 import type { Surroundings } from "../surroundings.ts";
 import type { runBench } from "./bench.ts";
 import type { runGroups } from "./groups.ts";
 import type { runSchema } from "./schema.ts";
 import type { runStats } from "./stats.ts";
 
-const URL_DEFAULT = "http://localhost:8080";
 const REQUESTS_DEFAULT = 500;
 
 /** Adds them. */
@@ -51,7 +50,7 @@ export function addServerCommands(program: Command, surroundings: Surroundings):
 /** The options of every command that asks a server. */
 function asking(command: Command): Command {
   return command
-    .option("--url <url>", "the server", address, URL_DEFAULT)
-    .addOption(new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY"))
+    .addOption(serverUrl())
+    .addOption(credential())
     .option("--json", "print JSON, where there are several a line each");
 }

@@ -1,13 +1,11 @@
 /** The commands of whoever writes a program: a new one, a server while it is written, completion for the shell. */
 import { Argument, type Command, Option } from "commander";
 import { TEMPLATES } from "create-brooklet";
-import { port } from "../arguments.ts";
+import { PORT_DEFAULT, port } from "../arguments.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { runCompletion, SHELLS } from "./completion.ts";
 import type { runDev } from "./dev.ts";
 import type { runInit } from "./init.ts";
-
-const PORT_DEFAULT = 8080;
 
 /** Adds them. */
 export function addProjectCommands(program: Command, surroundings: Surroundings): void {
