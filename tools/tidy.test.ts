@@ -1,10 +1,18 @@
 /** Taste as a test, for code: who imports whom, how long things may be, and what may not be left lying about. */
 import { builtinModules } from "node:module";
 import { describe, test } from "vitest";
+import { uncalled, unimported } from "./exported-names.ts";
 import layers from "./layers.json" with { type: "json" };
 import { content, expectNone, matching } from "./repository.ts";
 import { circles, rustImports, strayModules } from "./rust-modules.ts";
-import { blanked, crateDependencies, rustFunctions, unexplainedDependencies, withoutTests } from "./rust-sources.ts";
+import {
+  blanked,
+  crateDependencies,
+  rustFunctions,
+  unexplainedDependencies,
+  withoutTestItems,
+  withoutTests,
+} from "./rust-sources.ts";
 import sizes from "./sizes.json" with { type: "json" };
 import { fullFolders, largeRooms, type SizedFile } from "./sizes.ts";
 import { compiledFiles, functions, type Room, rooms, type Source, target, undocumented } from "./sources.ts";
@@ -232,6 +240,17 @@ describe("nothing lies about", () => {
         .filter(({ text }) => /\b(?:Uint|Int|Float|BigInt|BigUint)\d+(?:Clamped)?Array</.test(text))
         .map(({ path }) => path),
     ));
+  test("nothing is exported for nobody", () => {
+    const exporting = new Map(sources.map(({ path, text }) => [path, text]));
+    const naming = matching(/\.(ts|tsx|mts|mjs)$|^packages\/[\w-]+\/README\.md$/);
+    expectNone("exported", unimported(exporting, new Map(naming.map((path) => [path, content(path)]))));
+  });
+  test("nothing of a crate is called by its tests alone", () => {
+    const crates = core.map((path) => [path, withoutTestItems(content(path))] as const);
+    // What JavaScript calls.
+    const face = "packages/core/src/instance.ts";
+    expectNone("called", uncalled(new Map([...crates, [face, content(face)]])));
+  });
   test("every exported item is documented", () =>
     expectNone(
       "documented",

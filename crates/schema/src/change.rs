@@ -65,16 +65,6 @@ impl Change {
 }
 
 impl Application {
-    /// As [`Application::change_to`] on any day, over documents that have values of all fields. What changes.
-    ///
-    /// # Errors
-    /// If an override would be needed.
-    pub fn validate_change(&self, next: &Application) -> Result<Vec<String>, Rejection> {
-        let change = self.change_to(next, None)?;
-        change.demand_nothing()?;
-        Ok(change.notes)
-    }
-
     /// Checks that `next` can replace this application over the documents it has stored, and tells what changes.
     ///
     /// Everything about searching, ranking and showing may change at once, because it is derived when a query runs.

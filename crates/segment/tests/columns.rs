@@ -212,7 +212,9 @@ fn check_positions(reading: &mut Reading, text: &Text<'_>, expected: &[Vec<u32>]
     for (number, expected) in (0..).zip(expected) {
         let indexes = stored::blocks_of(part, number);
         let blocks = indexes.map(|index| reading.blocks.block(part.first_block + index).expect("a block"));
-        let list = stored::row_of_blocks(part, number, &blocks.collect::<Vec<_>>()).expect("a list");
+        let blocks: Vec<Block> = blocks.collect();
+        let payloads: Vec<&[u8]> = blocks.iter().map(Block::bytes).collect();
+        let list = stored::row(part, number, &payloads).expect("a list");
         let mut places = Vec::new();
         read_positions(&list, text.words, |place| places.push(place)).expect("places");
         assert!(places == *expected, "word {number}");

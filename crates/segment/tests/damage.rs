@@ -109,7 +109,8 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
                 let numbers = stored::blocks_of(part, row).take(ROWS_MAX as usize);
                 let held: Vec<Block> =
                     numbers.map_while(|index| blocks.block(part.first_block.saturating_add(index)).ok()).collect();
-                seen += stored::row_of_blocks(part, row, &held).map_or(0, |row| row.len());
+                let payloads: Vec<&[u8]> = held.iter().map(Block::bytes).collect();
+                seen += stored::row(part, row, &payloads).map_or(0, |row| row.len());
             }
         }
     }
@@ -121,7 +122,9 @@ fn read_list(text: &Text<'_>, number: u32, blocks: &mut Payloads) -> Option<usiz
     let part = text.positions?;
     let indexes = stored::blocks_of(part, number).take(ROWS_MAX as usize);
     let held: Option<Vec<Block>> = indexes.map(|index| blocks.block(part.first_block + index).ok()).collect();
-    let list = stored::row_of_blocks(part, number, &held?).ok()?;
+    let held = held?;
+    let payloads: Vec<&[u8]> = held.iter().map(Block::bytes).collect();
+    let list = stored::row(part, number, &payloads).ok()?;
     let mut places = Vec::new();
     let read = read_positions(&list, text.words, |place| places.push(place));
     assert!(places.is_sorted_by(|a, b| a < b) && places.last().is_none_or(|last| *last < text.words));

@@ -69,7 +69,7 @@ function condition(schema: Schema, { field: name, sign, value }: Filter): string
 }
 
 /** The fields that a search counts. */
-export function facetFields(schema: Schema): readonly Field[] {
+function facetFields(schema: Schema): readonly Field[] {
   return schema.fields.filter(isCounted).slice(0, FACETS_MAX);
 }
 

@@ -142,7 +142,7 @@ const VALUES: Readonly<Record<string, string>> = {
 };
 
 /** A type of the schema as TypeScript has it. */
-export function typescriptOf(type: string): string {
+function typescriptOf(type: string): string {
   const [, outer, inner = ""] = /^(array|weightedset|reference)<(.+)>$/.exec(type) ?? [];
   if (outer === "array") return `readonly ${typescriptOf(inner)}[]`;
   if (outer === "weightedset") return `Readonly<Record<${typescriptOf(inner)}, number>>`;

@@ -126,7 +126,7 @@ function Stages({ answer }: { readonly answer: Answer }): JSX.Element {
 }
 
 /** The messages of a trace, each as deep as it stands. */
-export function linesOf(node: TraceNode | undefined, depth = 0): readonly Line[] {
+function linesOf(node: TraceNode | undefined, depth = 0): readonly Line[] {
   if (node === undefined) return [];
   const { timestamp, message, children = [] } = node;
   const text = typeof message === "string" ? message : JSON.stringify(message);

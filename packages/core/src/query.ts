@@ -31,7 +31,7 @@ function copyQuery(written: Uint8Array): QueryBytes {
 }
 
 /** Reads an answer. */
-export function readRendered(result: Uint8Array): Answer {
+function readRendered(result: Uint8Array): Answer {
   const reader = new Reader(result);
   const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
   return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };

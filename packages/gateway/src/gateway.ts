@@ -60,7 +60,7 @@ export interface Gateway {
  */
 const SENT = {} as Response;
 /** @internal What the router is given where there is a `call`. */
-export const ANY_REQUEST: Request = { method: "GET" } as Request;
+const ANY_REQUEST: Request = { method: "GET" } as Request;
 
 /** Makes a gateway before a cluster. */
 export function createGateway(options: GatewayOptions): Gateway {

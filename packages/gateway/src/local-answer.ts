@@ -135,7 +135,7 @@ function hostWithin(url: string): string {
 }
 
 /** The answer to a call of this process. */
-export class ReplyAnswer implements LocalAnswer {
+class ReplyAnswer implements LocalAnswer {
   readonly status: number;
   readonly ok: boolean;
   readonly headers: LocalAnswer["headers"];

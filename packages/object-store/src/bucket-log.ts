@@ -298,7 +298,7 @@ export class BucketLog {
     if (application !== undefined && application <= this.#application)
       return this.#seals.shift()?.reject(new Fenced("not_applied"));
     const at = this.#next;
-    const outcome = await this.#append({ records: [], isSeal: true, ...(application && { application }) }, []);
+    const outcome = await this.#append({ records: [], ...(application && { application }) }, []);
     if (outcome !== "won") return;
     // A place that was taken and collected meanwhile is free again, and behind the log: only the snapshot tells. The seal stays: another may
     // have followed it, and collected the log behind it.
@@ -329,7 +329,7 @@ export class BucketLog {
     await this.#verify();
     if (!this.#isOwner) return;
     if (application <= this.#application) return this.#seals.shift()?.reject(new Fenced("not_applied"));
-    const outcome = await this.#append({ records: [], isSeal: true, application }, []);
+    const outcome = await this.#append({ records: [], application }, []);
     if (outcome !== "won") return await this.#forget(outcome === "taken" ? "not_applied" : "unknown");
     this.#sealed(application);
   }

@@ -14,7 +14,7 @@ export interface Framed {
 const DIGEST_BYTES = 32;
 const LENGTH_BYTES = 4;
 /** Longer ones are not written, and refused unread. */
-export const FRAME_BYTES_MAX: number = 256 << 20;
+const FRAME_BYTES_MAX: number = 256 << 20;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 

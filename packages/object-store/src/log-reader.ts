@@ -8,8 +8,7 @@ export interface Written {
   readonly writer: string;
   /** Tells one object of a writer from another. */
   readonly nonce: number;
-  readonly isSeal?: true;
-  /** Of a seal: who writes behind it has the application of this number, or knows that there will be another in its place (0033). */
+  /** Of a seal, which has no records: who writes behind it has the application of this number, or knows that there will be another in its place (0033). */
   readonly application?: number;
   /** The place before was asked for more than once: the same may come there again. */
   readonly isAfterRepeated?: true;

@@ -36,7 +36,7 @@ const GRACE_MS = 50;
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** What comes of work that waits for the store, or the error of who came too late. */
-export async function inTime<Result>(work: Promise<Result>, timeoutMs: number, late: () => Error): Promise<Result> {
+async function inTime<Result>(work: Promise<Result>, timeoutMs: number, late: () => Error): Promise<Result> {
   if (timeoutMs === Number.POSITIVE_INFINITY) return await work;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<never>((_, reject) => {

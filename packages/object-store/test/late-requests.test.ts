@@ -87,7 +87,7 @@ function signal(): { readonly promise: Promise<void>; readonly resolve: () => vo
 
 /** What a gateway sent that read a place as free, and is not heard of any more. */
 async function sealLate(memory: ObjectMemory, place: number): Promise<void> {
-  const seal = await encodeFrame({ value: { writer: "late", nonce: 0, isSeal: true, records: [] }, blobs: [] });
+  const seal = await encodeFrame({ value: { writer: "late", nonce: 0, records: [] }, blobs: [] });
   expect(memory.append(LOG, place, seal)).toBe("won");
 }
 

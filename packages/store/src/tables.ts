@@ -18,7 +18,7 @@ export type { BucketIdentity } from "./bucket-identity.ts";
  */
 export const FORMAT_VERSION = 7;
 /** The oldest version that is read; a bucket of it becomes one of `FORMAT_VERSION` when it is opened. */
-export const OLDEST_VERSION = 1;
+const OLDEST_VERSION = 1;
 
 /** `PRAGMA application_id` of every bucket: "brkl". */
 export const APPLICATION_ID = 0x62726b6c;

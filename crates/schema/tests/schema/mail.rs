@@ -147,5 +147,5 @@ fn summary_classes() {
 fn a_deploy_of_the_same_package_is_the_same() {
     assert_eq!(application(), application());
     assert_eq!(application().fingerprint(), application().fingerprint());
-    assert_eq!(application().validate_change(&application()).expect("nothing changes"), Vec::<String>::new());
+    assert_eq!(application().change_to(&application(), None).expect("nothing changes").notes, Vec::<String>::new());
 }

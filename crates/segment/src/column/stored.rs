@@ -2,7 +2,7 @@
 //!
 //! A block holds `u32` count, `count + 1` offsets (`u32`, from the first byte after them) and the rows' bytes. A row
 //! that does not fit into a block of its own is cut over several blocks with count 0, all starting at that row.
-use brooklet_task::{Block, Rejection};
+use brooklet_task::Rejection;
 
 use super::POINT_BLOCK_BYTES;
 use super::header::Part;
@@ -146,15 +146,6 @@ fn after_count(payload: &[u8]) -> Result<&[u8], Rejection> {
     payload.get(4..).ok_or_else(|| Rejection::corrupt("an empty block"))
 }
 
-/// [`row`] for shared blocks.
-///
-/// # Errors
-/// As [`row`].
-pub fn row_of_blocks(part: &Part, ordinal: u32, blocks: &[Block]) -> Result<Vec<u8>, Rejection> {
-    let payloads: Vec<&[u8]> = blocks.iter().map(Block::bytes).collect();
-    row(part, ordinal, &payloads).map(std::borrow::Cow::into_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,11 +160,11 @@ mod tests {
             rows.iter().for_each(|row| writer.push(row));
             let mut sink = BlockSink::default();
             let part = writer.finish(&mut sink);
-            let blocks: Vec<Block> = sink.into_payloads().iter().map(|payload| Block::copy_of(payload)).collect();
+            let payloads = sink.into_payloads();
             for (ordinal, expected) in rows.iter().enumerate() {
-                let held: Vec<Block> =
-                    blocks_of(&part, ordinal as u32).map(|i| blocks[(part.first_block + i) as usize].clone()).collect();
-                prop_assert_eq!(&row_of_blocks(&part, ordinal as u32, &held).unwrap(), expected);
+                let indexes = blocks_of(&part, ordinal as u32);
+                let held: Vec<&[u8]> = indexes.map(|index| &*payloads[(part.first_block + index) as usize]).collect();
+                prop_assert_eq!(&*row(&part, ordinal as u32, &held).unwrap(), &**expected);
             }
         }
     }

@@ -5,7 +5,6 @@ import { UsageError } from "./surroundings.ts";
 /** Where a server listens, and is asked, unless it is said. */
 export const PORT_DEFAULT = 8080;
 const PORT_MAX = 65_535;
-
 const BUCKETS_MAX = 1_024;
 const WHOLE_MAX = 999_999_999;
 /** Longer than anything is kept; the day is one that a clock can say. */
@@ -50,8 +49,7 @@ function address(text: string): string {
 
 /** The server that a command asks. */
 export function serverUrl(): Option {
-  const option = new Option("--url <url>", "the server").argParser(address);
-  return option.default(`http://localhost:${PORT_DEFAULT}`);
+  return new Option("--url <url>", "the server").default(`http://localhost:${PORT_DEFAULT}`).argParser(address);
 }
 
 /** Not the server's own variable: where that is set, a command that is sent to another server must not show its key there. */

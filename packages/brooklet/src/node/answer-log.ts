@@ -6,7 +6,7 @@ import type { Answered } from "@brooklet/gateway";
 import type { Log, LogLevel } from "./log.ts";
 
 /** A search that takes longer is told. */
-export const SLOW_MS = 1_000;
+const SLOW_MS = 1_000;
 /** What goes on is told again after so long. */
 const STILL_MS = 60_000;
 /** A device takes documents again when it took one, and refused none for so long. */

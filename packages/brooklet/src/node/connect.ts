@@ -38,7 +38,7 @@ export function connect(options: ConnectOptions): Client | Promise<Connection> {
 const DOT_SEGMENT = /\/(%2E){1,2}(?=[/?]|$)/i;
 
 /** The platform's fetch, but for paths it would change. */
-export const exactFetch: Fetch = (url, init) => (DOT_SEGMENT.test(url) ? sendAsItIs(url, init) : fetch(url, init));
+const exactFetch: Fetch = (url, init) => (DOT_SEGMENT.test(url) ? sendAsItIs(url, init) : fetch(url, init));
 
 async function sendAsItIs(url: string, init: RequestInit): Promise<Response> {
   const { origin, protocol } = new URL(url);

@@ -32,7 +32,7 @@ export interface Plan {
 }
 
 /** Bytes on disk of a document. */
-export function storedBytes({ bytes, dimensions }: Workload): number {
+function storedBytes({ bytes, dimensions }: Workload): number {
   return FIGURES.diskOfByte.value * bytes + FIGURES.diskOfDimension.value * dimensions;
 }
 
@@ -112,7 +112,7 @@ export function storePlan(workload: Workload, { machine, bucket }: Prices): Plan
 }
 
 /** Over how many objects a group of so many bytes is spread: each that is large was split in two. */
-export function shardsOf(bytes: number): number {
+function shardsOf(bytes: number): number {
   const halvings = Math.ceil(Math.log2(bytes / FIGURES.shardBytes.value));
   return Math.min(SHARDS_MAX, 2 ** Math.max(0, halvings));
 }

@@ -52,7 +52,7 @@ export function streamingPlan(workload: Workload, { machine }: Prices): Plan {
     { of: "what is read from disk", machines: (workload.peak * readPerSecond) / machine.diskBytesPerSecond },
     { of: "writes", machines: (workload.peak * workload.writes) / WRITES_PER_SECOND },
   ];
-  return planOf("Vespa, streaming mode", { workload, needs, diskBytes, memoryBytes }, machine);
+  return planOf("Vespa, streaming mode", { needs, diskBytes, memoryBytes }, machine);
 }
 
 /**
@@ -67,7 +67,7 @@ export function memoryPlan(workload: Workload, { machine }: Prices): Plan {
     { of: "disk", machines: diskBytes / (machine.diskBytes * FILLED) },
     { of: "writes", machines: (10 * workload.peak * workload.writes) / WRITES_PER_SECOND },
   ];
-  return planOf("Vespa, a graph in memory", { workload, needs, diskBytes, memoryBytes }, machine);
+  return planOf("Vespa, a graph in memory", { needs, diskBytes, memoryBytes }, machine);
 }
 
 /** Memory for vectors and their graph, headroom included. */
@@ -77,7 +77,6 @@ export function graphBytes(workload: Workload, rounded: (bytes: number) => numbe
 }
 
 interface Needed {
-  readonly workload: Workload;
   readonly needs: readonly Need[];
   readonly diskBytes: number;
   readonly memoryBytes: number;

@@ -26,7 +26,7 @@ export interface Workload {
 }
 
 /** The largest that each may be: beyond that a plan says nothing. */
-export const WORKLOAD_MAX: Workload = {
+const WORKLOAD_MAX: Workload = {
   users: 1e10,
   documents: 1e9,
   bytes: 4 * 2 ** 20,

@@ -184,7 +184,7 @@ export function identifier(name: string): string {
 }
 
 /** A number in the grouping language, where only what has a point is floating. */
-export function numeral(value: number, floating: boolean = !Number.isInteger(value)): string {
+function numeral(value: number, floating: boolean = !Number.isInteger(value)): string {
   if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be in a grouping: give a finite number`);
   if (!floating) {
     if (Number.isSafeInteger(value)) return String(value);

@@ -65,7 +65,7 @@ const SCOPE_PARAMETERS = ["streaming.groupname", "streaming.userid", "streaming.
 const RESTRICTION = "model.restrict";
 
 /** The one refusal of what a caller does not reach. It says nothing of what is there. */
-export function outside(): ServiceError {
+function outside(): ServiceError {
   return new ServiceError("SCOPE_REFUSED", "The token of this request does not reach what it asks for");
 }
 

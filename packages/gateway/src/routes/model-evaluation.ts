@@ -12,7 +12,7 @@ import { type Parameter, parseParameters } from "../parameters.ts";
 import { splitTarget } from "../target.ts";
 
 /** The path of the interface, whatever its version. */
-export const MODEL_EVALUATION = "/model-evaluation";
+const MODEL_EVALUATION = "/model-evaluation";
 
 const FORM = "application/x-www-form-urlencoded";
 const VERSION = "v1";

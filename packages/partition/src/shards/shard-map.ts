@@ -9,7 +9,7 @@ const HOME: ShardName = WHOLE;
 const REMEMBERED = 10_000;
 
 /** The shards of one group, as far as they are known. */
-export class ShardMap {
+class ShardMap {
   readonly #known = new Map<number, ShardRecord>();
 
   /** Whether more is known than that there is a home. */

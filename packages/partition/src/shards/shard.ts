@@ -137,7 +137,7 @@ export function unreadRecord(number: number): ShardRecord {
 }
 
 /** The numbers of all shards that may have come from one, in however many steps. */
-export function descendants(number: number): readonly number[] {
+function descendants(number: number): readonly number[] {
   const own = 2 ** bornBitsOf(number);
   return Array.from({ length: 2 ** SHARD_BITS_MAX / own - 1 }, (_, at) => number + (at + 1) * own);
 }

@@ -17,7 +17,7 @@ export interface RawMail {
 }
 
 /** Bytes of one message; attachments count. */
-export const MAIL_BYTES_MAX: number = 32 << 20;
+const MAIL_BYTES_MAX: number = 32 << 20;
 
 const NEWLINE = 10;
 const RETURN = 13;
