@@ -159,7 +159,7 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       1,
       "are served by 'brooklet dev vitest.config.ts', and deployed",
     ],
-    [["serve", "--port", "0", "--peer-address", "http://10.0.0.5:7070"], 2, "--peer-address is of --store"],
+    [["serve", "--port", "0", "--peer-address", "http://10.0.0.5:7070"], 2, "--peer-address needs --store"],
     [["feed", "-", "--data", join(folder, "other")], 2, "nothing is deployed in"],
     [["feed", "-", "--data", join(folder, "other"), "--app", join(folder, "nowhere")], 1, "nowhere is not there"],
     [["feed", "-", "--checkpoint", join(folder, "nowhere/at")], 2, "cannot be written: there is no folder"],
@@ -194,14 +194,14 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
       message,
     ]),
     ...Object.entries({
-      "--buckets 4": "--buckets is of --store",
-      "--reranker-model small": "--reranker-model is of --reranker",
-      "--store s3://bucket --threads 2": "--threads is of --data",
+      "--buckets 4": "--buckets needs --store",
+      "--reranker-model small": "--reranker-model needs --reranker",
+      "--store s3://bucket --threads 2": "--threads needs --data",
       "--token-keys ftp://keys.example.com/": "'ftp://keys.example.com/' is no address",
       "--token-keys htp://keys.example.com/": "'htp://keys.example.com/' is no address",
       "--models nowhere": "nowhere, the folder of models, is not there",
       "--models README.md": "README.md, the folder of models, is no directory",
-      "--port 17070 --config-port 17070": "--config-port is another port than --port",
+      "--port 17070 --config-port 17070": "--config-port and --port are both 17070: give two",
     }).map(([words, message]): [string[], number, string] => [
       [
         "serve",

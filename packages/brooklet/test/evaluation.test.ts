@@ -162,7 +162,7 @@ describe("searches of a database", () => {
     [[{ question: "x", answers: ["a"], grade: 1 }], {}, "a judged question has no 'grade'"],
     [JUDGED, { depth: 401 }, "depth of an evaluation is 401: give a whole number from 10 to 400"],
     [JUDGED, { profiles: ["backward"] }, "has no profile 'backward'; did you mean 'backwards'?"],
-    [JUDGED, { profiles: {} }, "there is none to evaluate"],
+    [JUDGED, { profiles: {} }, "profiles is empty: name one"],
     [JUDGED, { profile: ["default"] }, "'profile'"],
   ])("say what is wrong with %j and %j", async (judged, options, told) => {
     const evaluated = evaluate(database.group("alice"), note, judged as never, options as never);

@@ -231,13 +231,13 @@ test("prices can be given otherwise, and a wrong file is told what is wrong", as
   }
   expect(() => pricesWith({ machine: { cost: 1 } })).toThrow("there is no 'cost' in prices.machine: it has name");
   expect(() => pricesWith({ objects: { rowsRead: { dollars: -1 } } })).toThrow(
-    "prices.objects.rowsRead.dollars has to be a number that is not negative",
+    "prices.objects.rowsRead.dollars is -1: give a number, 0 or more",
   );
   expect(() => pricesWith({ objects: { rowsRead: { per: 0 } } })).toThrow(
-    "prices.objects.rowsRead.per has to be positive",
+    "prices.objects.rowsRead.per is 0: give more",
   );
   expect(() => pricesWith({ machine: { smaller: [{ name: "none", share: 2 }] } })).toThrow(
     "each share between 0 and 1",
   );
-  expect(() => pricesWith([])).toThrow("prices has to be an object");
+  expect(() => pricesWith([])).toThrow("prices is []: give an object");
 });

@@ -12,7 +12,7 @@ import { memberOf } from "./schema/check.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { Field, FieldMap } from "./schema/field.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
-import { type AnySchema, hasBigints } from "./schema/schema.ts";
+import { type AnySchema, hasBigints, noField } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
 
 /** What to visit, and how. */
@@ -81,7 +81,7 @@ export async function* visit<S extends AnySchema>(
   const { schema } = set;
   refuseUnknown("a visit", options, OPTIONS);
   const { where, fields, pageSize = PAGE_SIZE, consistency, cluster, signal } = options;
-  if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
+  if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument(`pageSize is ${pageSize}: give 1 or more`);
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
   const parameters = {
     wantedDocumentCount: String(pageSize),
@@ -144,7 +144,7 @@ export async function updateWhere<S extends AnySchema>(
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   const assigned = given.map(([name, value]) => {
     const field = memberOf(set.schema.fields, name) as Field | undefined;
-    if (field === undefined) throw invalidArgument(`schema ${set.schema.name} has no field '${name}'`);
+    if (field === undefined) throw noField(set.schema, name);
     const checked = field.codec.zod.safeParse(value);
     const problem = checked.success ? undefined : checked.error.issues[0]?.message;
     if (problem !== undefined) throw invalidArgument(`field '${name}' cannot be set: ${problem}`);

@@ -51,7 +51,7 @@ export class HttpEmbedder implements Embedder {
   constructor(options: HttpEmbedderOptions) {
     const { batch = BATCH_DEFAULT } = options;
     if (!Number.isInteger(batch) || batch < 1)
-      throw new TypeError(`the \`batch\` of embedder '${options.id}' is not positive`);
+      throw new TypeError(`the \`batch\` of embedder '${options.id}' is ${batch}: give a positive integer`);
     this.id = options.id;
     this.notice = `texts are sent to ${new URL(options.endpoint).host}`;
     this.#options = options;

@@ -77,7 +77,9 @@ describe("an endpoint", () => {
   });
 
   test.each([0, -1, 2.5, Number.NaN])("is not asked in batches of %d texts", (batch) => {
-    expect(() => open("http://127.0.0.1:9/", { batch })).toThrow("the `batch` of embedder 'remote' is not positive");
+    expect(() => open("http://127.0.0.1:9/", { batch })).toThrow(
+      `the \`batch\` of embedder 'remote' is ${batch}: give a positive integer`,
+    );
   });
 
   test("that is busy is asked again, and one that refuses is not", async () => {

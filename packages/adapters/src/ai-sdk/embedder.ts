@@ -63,8 +63,9 @@ export class AiSdkEmbedder implements Embedder {
   /** Embeds texts, in as many requests as the model needs. */
   async embed({ texts, purpose, dimensions, deadline }: EmbedRequest): Promise<readonly Embedding[]> {
     const { model, providerOptions, prepend, retries = RETRIES_DEFAULT } = this.#options;
+    const what = `The model of embedder '${this.id}'`;
     const leftMs = deadline.leftMs();
-    if (leftMs <= 0) throw late();
+    if (leftMs <= 0) throw late(what);
     const timer = AbortSignal.timeout(Math.min(Math.ceil(leftMs), TIMER_MS_MAX));
     const signals = [timer, this.#closed.signal, ...(deadline.signal === undefined ? [] : [deadline.signal])];
     const told = typeof providerOptions === "function" ? providerOptions(purpose) : providerOptions;
@@ -77,13 +78,13 @@ export class AiSdkEmbedder implements Embedder {
         ...(told === undefined ? {} : { providerOptions: told }),
       });
       if (embeddings.length !== texts.length)
-        throw new ServiceError("INTERNAL", `The model gave ${embeddings.length} vectors for ${texts.length} texts`);
-      return embeddings.map((values) => ({ shape: "vector", values: checkedValues(values, dimensions) }));
+        throw new ServiceError("INTERNAL", `${what} gave ${embeddings.length} vectors for ${texts.length} texts`);
+      return embeddings.map((values) => ({ shape: "vector", values: checkedValues(what, values, dimensions) }));
     } catch (error) {
       if (deadline.signal?.aborted === true) throw deadline.signal.reason;
       if (this.#closed.signal.aborted) throw this.#closed.signal.reason;
-      if (timer.aborted) throw late(error);
-      throw ServiceError.is(error) ? error : embedderFailure(this.id, error);
+      if (timer.aborted) throw late(what, error);
+      throw ServiceError.is(error) ? error : embedderFailure(what, error);
     }
   }
 
@@ -94,22 +95,22 @@ export class AiSdkEmbedder implements Embedder {
   }
 }
 
-function checkedValues(values: readonly number[], dimensions: number): Float32Array {
+function checkedValues(what: string, values: readonly number[], dimensions: number): Float32Array {
   if (values.length < dimensions)
-    throw new ServiceError("BAD_REQUEST", `The model gives ${values.length} values, and ${dimensions} are asked for`);
+    throw new ServiceError("BAD_REQUEST", `${what} gives ${values.length} values, and ${dimensions} are asked for`);
   const kept = firstValues(values, dimensions);
-  if (kept === undefined) throw new ServiceError("INTERNAL", "The model gave a vector with no numbers in it");
+  if (kept === undefined) throw new ServiceError("INTERNAL", `${what} gave a vector with no numbers in it`);
   return kept;
 }
 
-function embedderFailure(id: string, error: unknown): ServiceError {
+function embedderFailure(what: string, error: unknown): ServiceError {
   const { status, message } = providerFailure(error);
   const isPassing = status === 0 || status >= 500;
   const code = status === 429 ? "OVERLOADED" : isPassing ? "UNAVAILABLE" : "BAD_REQUEST";
   const place = status === 0 ? "" : ` with status ${status}`;
-  return new ServiceError(code, `The model of embedder '${id}' failed${place}: ${message}`, { cause: error });
+  return new ServiceError(code, `${what} failed${place}: ${message}`, { cause: error });
 }
 
-function late(cause?: unknown): ServiceError {
-  return new ServiceError("TIMED_OUT", "The embedding model did not answer in time", { cause });
+function late(what: string, cause?: unknown): ServiceError {
+  return new ServiceError("TIMED_OUT", `${what} did not answer in time`, { cause });
 }

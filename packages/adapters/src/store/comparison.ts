@@ -3,6 +3,7 @@
  * what is here has a field, what is asked of it, and a value, and refuses by name what a field cannot answer.
  */
 import { type AnySchema, allOf, anyOf, type Condition, type Field, invalidArgument, not } from "@brooklet/client";
+import { suggestion } from "@brooklet/wire";
 import { type Kind, kindOf } from "../model-field.ts";
 import { fieldValue } from "./documents.ts";
 
@@ -30,7 +31,9 @@ export function comparisonCondition(
 ): Condition {
   const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
   if (field === undefined)
-    throw invalidArgument(`'${name}' cannot be filtered by: it is no field of schema ${schema.name}`);
+    throw invalidArgument(
+      `'${name}' cannot be filtered by: it is no field of schema ${schema.name}${suggestion(name, Object.keys(schema.fields))}`,
+    );
   const conditions = (schema.conditions as Readonly<Record<string, FieldConditions>>)[name] ?? {};
   if (comparison === "words") return wordsOf(field, name, conditions, value);
   const kind = comparedKind(field);

@@ -11,7 +11,7 @@ import {
   invalidArgument,
   type SearchOptions,
 } from "@brooklet/client";
-import { hasCalendarDay } from "@brooklet/wire";
+import { hasCalendarDay, suggestion } from "@brooklet/wire";
 import { kindOf } from "../model-field.ts";
 
 /** Which documents a store has, and where their parts are. */
@@ -70,7 +70,9 @@ export function unsupportedError(message: string): BrookletError {
 export function checkPlace({ schema, textField, vectorField, metadataField }: StorePlace): void {
   for (const [option, name] of Object.entries({ textField, vectorField, metadataField })) {
     if (name !== undefined && !Object.hasOwn(schema.fields, name))
-      throw invalidArgument(`\`${option}\`: schema ${schema.name} has no field '${name}'`);
+      throw invalidArgument(
+        `\`${option}\`: schema ${schema.name} has no field '${name}'${suggestion(name, Object.keys(schema.fields))}`,
+      );
   }
   if (schema.fields[vectorField]?.definition.type.kind !== "tensor")
     throw invalidArgument(`\`vectorField\`: '${vectorField}' of schema ${schema.name} is no vector`);

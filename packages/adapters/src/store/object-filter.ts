@@ -36,7 +36,7 @@ function conditionOf(schema: AnySchema, filter: unknown, depth: number, left: { 
     if (left.parts < 0) throw invalidArgument(`a filter has ${PARTS_MAX} parts at most`);
     const all = (): Condition[] => {
       if (!Array.isArray(value) || value.length === 0)
-        throw invalidArgument(`'${key}' of a filter takes a list of filters`);
+        throw invalidArgument(`'${key}' of a filter takes a list of filters, not ${excerpt(value)}`);
       return value.map((one) => conditionOf(schema, one, depth - 1, left));
     };
     if (key === "$and") return allOf(...all());
@@ -47,7 +47,8 @@ function conditionOf(schema: AnySchema, filter: unknown, depth: number, left: { 
       throw unsupportedError(`'${key}' is no operator of a filter: $and, $or, $nor and $not are`);
     return fieldCondition(schema, key, value, depth - 1);
   });
-  if (parts.length === 0) throw invalidArgument("a part of a filter is empty");
+  if (parts.length === 0)
+    throw invalidArgument("a part of a filter is empty: leave it out, or give a field and a value");
   return allOf(...parts);
 }
 

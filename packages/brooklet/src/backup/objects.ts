@@ -131,7 +131,7 @@ export class BackupObjects {
 }
 
 function sealKeyOf(key: string): SealKey {
-  if (key.length < 16) throw new BackupFailure("a key of backups has 16 characters at least");
+  if (key.length < 16) throw new BackupFailure(`the key of backups has ${key.length} characters: give 16 or more`);
   return Buffer.from(hkdfSync("sha256", key, "", "brooklet backup", KEY_BYTES));
 }
 

@@ -31,7 +31,7 @@ export interface MigrateCommand extends Server {
 /** Runs the migrations of a file, one after the other. */
 export async function runMigrate(file: string, command: MigrateCommand, surroundings: Surroundings): Promise<void> {
   if (command.checkpoint !== undefined && command.dryRun === true)
-    throw new UsageError("--checkpoint and --dry-run do not go together");
+    throw new UsageError("--checkpoint and --dry-run are both given: leave one of them out");
   const migrations = await migrationsOf(file);
   const positions = new Checkpoint(command.checkpoint);
   const schemas = migrations.map(({ schema }) => schema);

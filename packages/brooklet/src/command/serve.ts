@@ -169,12 +169,12 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
 
 /** Refuses options that would be left out: each without another that it is about, and a folder that is none. */
 function demandSense({ store, buckets, peerAddress, threads, port, configPort, ...command }: ServeCommand): void {
-  if (peerAddress !== undefined && store === undefined) throw new UsageError("--peer-address is of --store");
-  if (buckets !== undefined && store === undefined) throw new UsageError("--buckets is of --store");
-  if (threads !== undefined && store !== undefined) throw new UsageError("--threads is of --data");
+  if (peerAddress !== undefined && store === undefined) throw new UsageError("--peer-address needs --store");
+  if (buckets !== undefined && store === undefined) throw new UsageError("--buckets needs --store");
+  if (threads !== undefined && store !== undefined) throw new UsageError("--threads needs --data, not --store");
   const { reranker, rerankerModel, models } = command;
-  if (rerankerModel !== undefined && reranker === undefined) throw new UsageError("--reranker-model is of --reranker");
-  if (configPort === port && port !== 0) throw new UsageError("--config-port is another port than --port");
+  if (rerankerModel !== undefined && reranker === undefined) throw new UsageError("--reranker-model needs --reranker");
+  if (configPort === port && port !== 0) throw new UsageError(`--config-port and --port are both ${port}: give two`);
   if (models === undefined) return;
   const told = statSync(models, { throwIfNoEntry: false });
   if (told?.isDirectory() !== true)
@@ -210,7 +210,8 @@ const ALGORITHMS: readonly TokenAlgorithm[] = ["EdDSA", "ES256", "RS256"];
 function tokensOf(command: ServeCommand): TokenOptions {
   const { tokenAudience, tokenPublicKey, tokenKeys, tokenAlgorithm, revokedTokens } = command;
   const algorithm = ALGORITHMS.find((one) => one === tokenAlgorithm);
-  if (algorithm === undefined) throw new UsageError(`--token-algorithm is one of ${ALGORITHMS.join(", ")}`);
+  if (algorithm === undefined)
+    throw new UsageError(`--token-algorithm is ${tokenAlgorithm}: give ${ALGORITHMS.join(", ")}`);
   return {
     audience: tokenAudience,
     algorithm,
@@ -222,7 +223,7 @@ function tokensOf(command: ServeCommand): TokenOptions {
 
 /** The reranker of an endpoint. Its key, where it wants one, is the environment's `VESPA_SECRET_RERANKER`. */
 function rerankerAt(url: string, model: string | undefined): Reranker {
-  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new UsageError("--reranker takes an address with http(s)://");
+  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new UsageError(`--reranker: ${url} is no http(s) address`);
   const apiKey = secret("reranker");
   return rerankEndpoint({
     url,

@@ -75,7 +75,7 @@ export async function compare(
   const depth = whole("depth", options.depth ?? DEPTH_DEFAULT, NDCG_DEPTH, DEPTH_MAX);
   const samples = whole("samples", options.samples ?? SAMPLES_DEFAULT, 1, SAMPLES_MAX);
   const seed = whole("seed", options.seed ?? 1, 0, 2 ** 32 - 1);
-  if (rankings.size === 0) throw invalidArgument("profiles: there is none to evaluate");
+  if (rankings.size === 0) throw invalidArgument("profiles is empty: name one, or leave it out");
   const profiles: [string, SearchMeasures][] = [];
   for (const [name, ranking] of rankings) {
     const questions = await rankQuestions(judged, depth, signal, ranking);

@@ -164,7 +164,7 @@ export function checkedChanges(schema: AnySchema, changes: object): readonly Cha
   if (typeof schema?.name !== "string" || typeof schema.fields !== "object")
     throw invalidArgument("migrate takes a schema, and what becomes of its fields");
   if (typeof changes !== "object" || changes === null)
-    throw invalidArgument(`migrate takes what becomes of which field`);
+    throw invalidArgument("migrate takes what becomes of which field, as in { unread: { value: true } }");
   const checked = Object.entries(changes as Readonly<Record<string, unknown>>).flatMap(([target, given]) =>
     given === undefined ? [] : [changeOf(schema, target, given)],
   );
@@ -233,9 +233,9 @@ function checkChange(schema: AnySchema, change: Change, place: string): void {
   const { target, source, clear, replace, whenBoth, constant, byOne, byMany } = change;
   for (const work of [byOne, byMany])
     if (work !== undefined && typeof work !== "function")
-      throw invalidArgument(`${place}: make, by and byMany take a function`);
+      throw invalidArgument(`${place}: make, by and byMany take a function, not ${typeof work}`);
   if (whenBoth !== undefined && !["old", "new"].includes(whenBoth))
-    throw invalidArgument(`${place}: whenBoth is 'old' or 'new'`);
+    throw invalidArgument(`${place}: whenBoth is '${whenBoth}': give 'old' or 'new'`);
   const problem = constant === undefined ? undefined : valueProblem(schema.fields[target], constant.value);
   if (problem !== undefined) throw invalidArgument(`${place} cannot be ${String(constant?.value)}: ${problem}`);
   if (source === undefined) {

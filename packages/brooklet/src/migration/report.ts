@@ -92,12 +92,10 @@ export function checkedOptions(options: MigrationOptions): Settings {
     throw invalidArgument(`${name} is ${String(value)}: give a whole number from ${least} to ${most}`);
   };
   const { groups, onProgress, after } = options;
-  if (
-    groups !== undefined &&
-    !(Array.isArray(groups) && groups.every((name) => typeof name === "string" && name !== ""))
-  )
-    throw invalidArgument("groups of a migration is a list of names");
-  if (onProgress !== undefined && typeof onProgress !== "function") throw invalidArgument("onProgress is a function");
+  const areNames = Array.isArray(groups) && groups.every((name) => typeof name === "string" && name !== "");
+  if (groups !== undefined && !areNames)
+    throw invalidArgument("groups of a migration is no list of names: give one, as in ['alice']");
+  if (onProgress !== undefined && typeof onProgress !== "function") throw invalidArgument("onProgress is no function");
   return {
     groups,
     dryRun: options.dryRun === true,

@@ -122,20 +122,20 @@ function changePrices(ours: unknown, changes: unknown, place: string): unknown {
   if (Array.isArray(ours)) return changedSizes(changes, place);
   if (typeof ours === "number") {
     if (typeof changes === "number" && Number.isFinite(changes) && changes >= 0) return changes;
-    throw new RangeError(`${place} has to be a number that is not negative`);
+    throw new RangeError(`${place} is ${JSON.stringify(changes)}: give a number, 0 or more`);
   }
   if (typeof ours === "string") {
     if (typeof changes === "string") return changes;
-    throw new RangeError(`${place} has to be a text`);
+    throw new RangeError(`${place} is ${JSON.stringify(changes)}: give a text`);
   }
   if (typeof changes !== "object" || changes === null || Array.isArray(changes))
-    throw new RangeError(`${place} has to be an object`);
+    throw new RangeError(`${place} is ${JSON.stringify(changes)}: give an object`);
   const result: Record<string, unknown> = { ...(ours as object) };
   for (const [name, value] of Object.entries(changes)) {
     if (!Object.hasOwn(result, name))
       throw new RangeError(`there is no '${name}' in ${place}: it has ${Object.keys(result).join(", ")}`);
     result[name] = changePrices(result[name], value, `${place}.${name}`);
-    if (DIVISORS.has(name) && result[name] === 0) throw new RangeError(`${place}.${name} has to be positive`);
+    if (DIVISORS.has(name) && result[name] === 0) throw new RangeError(`${place}.${name} is 0: give more`);
   }
   return result;
 }
