@@ -41,22 +41,19 @@ export function prepare(markdown) {
  * @param {import("markdown-it").Token[]} tokens
  */
 function dropEmptyHeads(tokens) {
-  for (let open = tokens.findIndex(isHead); open >= 0; ) {
-    const close = tokens.findIndex(({ type }, index) => index > open && type === "thead_close");
-    const said = tokens.slice(open, close).filter(({ type, content }) => type === "inline" && content.trim() !== "");
-    if (said.length === 0) tokens.splice(open, close - open + 1);
-    else
-      for (let at = open; at < close; at += 1)
-        if (tokens[at]?.type === "th_open" && tokens[at + 1]?.content.trim() === "")
-          for (const cell of [tokens[at], tokens[at + 2]]) if (cell !== undefined) cell.tag = "td";
-    const from = said.length === 0 ? open : close;
-    open = tokens.findIndex((token, index) => index >= from && isHead(token));
+  for (let close = tokens.length - 1; close > 0; close -= 1) {
+    if (tokens[close]?.type !== "thead_close") continue;
+    const open = tokens.findLastIndex(({ type }, index) => index < close && type === "thead_open");
+    const head = tokens.slice(open, close + 1);
+    if (head.every(({ type, content }) => type !== "inline" || content.trim() === "")) tokens.splice(open, head.length);
+    else for (const [at, { type }] of head.entries()) if (type === "th_open") noHeading(head.slice(at, at + 3));
   }
 }
 
-/** @param {{ readonly type: string }} token */
-function isHead({ type }) {
-  return type === "thead_open";
+/** @param {import("markdown-it").Token[]} cell how it begins, what is in it, how it ends */
+function noHeading([open, inside, end]) {
+  if (inside?.content.trim() !== "") return;
+  for (const token of [open, end]) if (token !== undefined) token.tag = "td";
 }
 
 /** Anchors as GitHub makes them, so that links hold in both places. @param {string} title */

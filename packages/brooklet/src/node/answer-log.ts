@@ -28,20 +28,18 @@ export function answerLog(
     const isFull = status === FULL && failure === "operator";
     if (isFull) full.refused();
     else if (isPut(answered)) full.took();
-    const isSlow = kind === "search" && ms >= slowMs;
-    const isDeployed = kind === "deploy" && status < 400 && (method === "POST" || method === "PUT");
+    const [usual, event, message] = eventOf(answered, slowMs);
     const isFailure = status >= 500 && failure === "operator" && !PASSING.has(status) && !isFull;
-    const level: LogLevel = isFailure ? "error" : isSlow ? "warn" : isDeployed ? "info" : "debug";
-    if (!log.has(level)) return;
-    const event = isSlow ? "slow" : isDeployed ? "deployed" : "answered";
-    const fields = { kind, method, status, ms: Math.round(ms * 10) / 10 };
-    const message = isSlow
-      ? `A search took ${Math.round(ms)} ms`
-      : isDeployed
-        ? "An application was deployed"
-        : `${kind} ${status}`;
-    log.tell(level, event, message, fields);
+    const level = isFailure ? "error" : usual;
+    if (log.has(level)) log.tell(level, event, message, { kind, method, status, ms: Math.round(ms * 10) / 10 });
   };
+}
+
+function eventOf({ kind, method, status, ms }: Answered, slowMs: number): readonly [LogLevel, string, string] {
+  if (kind === "search" && ms >= slowMs) return ["warn", "slow", `A search took ${Math.round(ms)} ms`];
+  const isDeployed = kind === "deploy" && status < 400 && (method === "POST" || method === "PUT");
+  if (isDeployed) return ["info", "deployed", "An application was deployed"];
+  return ["debug", "answered", `${kind} ${status}`];
 }
 
 /** Whether a document was stored, also by a feed: what only removes is done on a full device, too. */

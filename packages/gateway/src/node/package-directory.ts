@@ -19,8 +19,19 @@ export interface PackageDirectoryLimits {
 export function readPackageDirectory(directory: string, given: Partial<PackageDirectoryLimits> = {}): Uint8Array {
   const limits: PackageDirectoryLimits = { ...DEFAULT_LIMITS, ...given };
   const files: PackageFile[] = [];
-  const folders = [""];
   let totalBytes = 0;
+  for (const { path, bytes } of filesIn(directory)) {
+    totalBytes += bytes;
+    if (totalBytes > limits.packageBytes)
+      throw refusal(`more than ${limits.packageBytes} bytes (limit L-pkg): ${LARGE_PACKAGES}`);
+    if (files.length >= limits.packageEntries) throw refusal(`more than ${limits.packageEntries} files (limit L-pkg)`);
+    files.push({ path, content: readFileSync(join(directory, path)) });
+  }
+  return encodePackage(files);
+}
+
+function* filesIn(directory: string): Generator<{ readonly path: string; readonly bytes: number }> {
+  const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const name of readdirSync(join(directory, folder)).sort()) {
       if (name.startsWith(".")) continue;
@@ -29,17 +40,9 @@ export function readPackageDirectory(directory: string, given: Partial<PackageDi
       const problem = status.isFile() || status.isDirectory() ? fileNameProblem(path) : "is a link or a special file";
       if (problem !== undefined) throw refusal(`'${path}' ${problem}`);
       if (status.isDirectory()) folders.push(path);
-      else {
-        totalBytes += status.size;
-        if (totalBytes > limits.packageBytes)
-          throw refusal(`more than ${limits.packageBytes} bytes (limit L-pkg): ${LARGE_PACKAGES}`);
-        if (files.length >= limits.packageEntries)
-          throw refusal(`more than ${limits.packageEntries} files (limit L-pkg)`);
-        files.push({ path, content: readFileSync(join(directory, path)) });
-      }
+      else yield { path, bytes: status.size };
     }
   }
-  return encodePackage(files);
 }
 
 function refusal(reason: string): ServiceError {

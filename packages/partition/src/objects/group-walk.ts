@@ -42,25 +42,25 @@ export async function walkGroups(
     damaged(error);
     return { next: undefined, isFull: true };
   };
+  /** Goes through a group, from where the step is in it. Whether it came to its end. */
+  const walkGroup = async (group: NumberedKey): Promise<boolean> => {
+    const after = group.number === position.partition ? position.after : "";
+    // A document after which is gone on is in the only partition of the object.
+    let inside: VisitPosition | undefined = { partition: after === "" ? 0 : 1, after };
+    while (inside !== undefined) {
+      position = { partition: group.number, after: inside.after };
+      if (isFull || deadline.passed) return false;
+      const isLost = key === undefined && !isListedKey(group);
+      const visiting: Promise<Walked> = isLost ? lost([group]) : visit(group.key as PartitionKey, inside, group.number);
+      ({ isFull, next: inside } = await visiting.catch(pass));
+    }
+    position = { partition: group.number + 1, after: "" };
+    return true;
+  };
   try {
     for (;;) {
       const some = await listed(port, bucket, key, position.partition);
-      for (const group of some) {
-        let inside: VisitPosition = { partition: 0, after: group.number === position.partition ? position.after : "" };
-        // A document after which is gone on is in the only partition of the object.
-        if (inside.after !== "") inside = { ...inside, partition: 1 };
-        for (let more = true; more; ) {
-          position = { partition: group.number, after: inside.after };
-          if (isFull || deadline.passed) return position;
-          const isLost = key === undefined && !isListedKey(group);
-          const visiting = isLost ? lost([group]) : visit(group.key as PartitionKey, inside, group.number);
-          const page = await visiting.catch(pass);
-          isFull = page.isFull;
-          more = page.next !== undefined;
-          inside = page.next ?? inside;
-        }
-        position = { partition: group.number + 1, after: "" };
-      }
+      for (const group of some) if (!(await walkGroup(group))) return position;
       if (key !== undefined || some.length < VISIT_PARTITIONS) return undefined;
       if (isFull || deadline.passed) return position;
     }

@@ -1,6 +1,6 @@
 /** What a feed tells while it runs and when it is over: results, failures, progress, rate. */
-import type { BrookletError, FeedOutcome } from "@brooklet/client";
-import type { Outcome } from "@brooklet/partition";
+import { BrookletError, type FeedOutcome } from "@brooklet/client";
+import type { FedOperation } from "@brooklet/partition";
 import { explain, failureJson } from "../failure.ts";
 import { Progress } from "../progress.ts";
 import { CommandFailed, type Surroundings } from "../surroundings.ts";
@@ -90,9 +90,13 @@ export class FeedReport {
   }
 }
 
-/** The outcome of an operation that was done, or that a content cluster does not let in. */
-export function doneOutcome(id: string, { ignoredOperation }: Outcome): FeedOutcome {
-  return ignoredOperation === true ? { id, ok: true, ignored: true } : { id, ok: true };
+/** What came of an operation of a feed in bulk. One that names no document is told by its place, behind those that were `skipped`. */
+export function outcomeOf({ number, id, outcome }: FedOperation, skipped = 0): FeedOutcome {
+  const { status, code = "INTERNAL", message = "", outcome: applied, ignoredOperation } = outcome;
+  if (status === 200) return ignoredOperation === true ? { id, ok: true, ignored: true } : { id, ok: true };
+  const about = applied === undefined ? { status } : { status, outcome: applied };
+  const error = new BrookletError(code as BrookletError["code"], message, about);
+  return { id: id === "" ? `operation ${skipped + number + 1}` : id, ok: false, error };
 }
 
 function resultOf(outcome: FeedOutcome): Readonly<Record<string, unknown>> {

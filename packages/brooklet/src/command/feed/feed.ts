@@ -1,5 +1,5 @@
 /** `brooklet feed`: does the operations of a file, and says what came of them. */
-import { BrookletError, type Client, type FeedOutcome, feed } from "@brooklet/client";
+import { type BrookletError, type Client, type FeedOutcome, feed } from "@brooklet/client";
 import type { FedOperation } from "@brooklet/partition";
 import { connect } from "../../node/connect.ts";
 import { type FeedTarget, type Server, serverOf } from "../server.ts";
@@ -8,7 +8,7 @@ import { feedDirectory, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
 import { checkReadable, openFeed, type ReadShare } from "./feed-input.ts";
 import { splitBytes, splitObjects } from "./feed-objects.ts";
-import { doneOutcome, FeedReport, type FeedReportOptions, isFinal } from "./feed-report.ts";
+import { FeedReport, type FeedReportOptions, isFinal, outcomeOf } from "./feed-report.ts";
 import { feedServer } from "./feed-server.ts";
 import { type FeedRequest, feedRequest } from "./feed-source.ts";
 
@@ -68,16 +68,10 @@ async function tellAll(
   const report = new FeedReport(options, surroundings, read, () => checkpoint?.write());
   try {
     for await (const operations of told) {
-      for (const { number, id, outcome } of operations) {
-        const { status, code = "INTERNAL", message = "", outcome: applied } = outcome;
-        if (status === 200 || isFinal(code)) checkpoint?.note(options.skipped + number);
-        if (status === 200) report.take(doneOutcome(id, outcome));
-        else {
-          const about = applied === undefined ? { status } : { status, outcome: applied };
-          const error = new BrookletError(code as BrookletError["code"], message, about);
-          // What names no document is found by its place.
-          report.take({ id: id === "" ? `operation ${options.skipped + number + 1}` : id, ok: false, error });
-        }
+      for (const operation of operations) {
+        const outcome = outcomeOf(operation, options.skipped);
+        if (outcome.ok || isFinal(outcome.error.code)) checkpoint?.note(options.skipped + operation.number);
+        report.take(outcome);
       }
     }
   } catch (error) {

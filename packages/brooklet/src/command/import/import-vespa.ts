@@ -2,10 +2,10 @@
  * `brooklet import --from vespa URL`: all documents of a running Vespa, read by slices and put into a server of this
  * project that has the same schemas. What is stored of each slice is kept in a checkpoint.
  */
-import { BrookletError } from "@brooklet/client";
+import type { BrookletError } from "@brooklet/client";
 import { takesFeeds } from "../feed/feed-bulk.ts";
 import { splitBytes } from "../feed/feed-objects.ts";
-import { doneOutcome, FeedReport, type FeedReportOptions, isFinal } from "../feed/feed-report.ts";
+import { FeedReport, type FeedReportOptions, isFinal, outcomeOf } from "../feed/feed-report.ts";
 import { FEED_PATH, feedServer } from "../feed/feed-server.ts";
 import { memberText } from "../feed/feed-source.ts";
 import type { FeedTarget, Server } from "../server.ts";
@@ -93,12 +93,9 @@ async function importSlice(
   for await (const { documents, next } of vespaPages(source, visit, from)) {
     let refused: BrookletError | undefined;
     for await (const told of feedServer(target, operationsOf(documents))) {
-      for (const { id, outcome } of told) {
-        const { status, code = "INTERNAL", message = "" } = outcome;
-        const error =
-          status === 200 ? undefined : new BrookletError(code as BrookletError["code"], message, { status });
-        report.take(error === undefined ? doneOutcome(id, outcome) : { id, ok: false, error });
-        if (error !== undefined && !isFinal(code)) refused = error;
+      for (const outcome of told.map((operation) => outcomeOf(operation))) {
+        report.take(outcome);
+        if (!outcome.ok && !isFinal(outcome.error.code)) refused = outcome.error;
       }
     }
     // What may succeed later is not passed over: the page is read again by the next run.
