@@ -1,5 +1,6 @@
 /** `brooklet eval`: how well a server's searches rank, by the judged questions of a file. */
 import { type Client, shownId } from "@brooklet/client";
+import { membersThere } from "@brooklet/wire";
 import { compare, type Ranking } from "../evaluation/comparison.ts";
 import { type CheckedQuestion, checkedQuestions } from "../evaluation/judged.ts";
 import { connect } from "../node/connect.ts";
@@ -42,8 +43,7 @@ export async function runEvaluate(file: string, command: EvaluateCommand, surrou
     },
   ]);
   const evaluation = await compare(questions, new Map(rankings), {
-    ...(depth === undefined ? {} : { depth }),
-    ...(seed === undefined ? {} : { seed }),
+    ...membersThere({ depth, seed }),
   });
   surroundings.progress("");
   surroundings.print(command.json === true ? JSON.stringify(evaluation, undefined, 2) : String(evaluation));

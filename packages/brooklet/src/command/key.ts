@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { adminKeysOf } from "@brooklet/gateway/node";
 import { backupsOf, DataDirectory, isEncrypted, KEYS_FOLDER, rotateKey } from "@brooklet/store/node";
-import type { Verb } from "@brooklet/wire";
+import { membersThere, type Verb } from "@brooklet/wire";
 import { openDatabase } from "../node/database.ts";
 import { encryptionKeyOfEnvironment, NEW_KEY } from "../node/encryption-key.ts";
 import { groupToken } from "../token.ts";
@@ -79,9 +79,7 @@ export async function runToken(command: TokenCommand, { print }: Surroundings): 
     groups: group,
     verbs: words(verbs) as readonly Verb[],
     ttl,
-    ...(schemas === undefined ? {} : { schemas: words(schemas) }),
-    ...(audience === undefined ? {} : { audience }),
-    ...(id === undefined ? {} : { id }),
+    ...membersThere({ schemas: schemas === undefined ? undefined : words(schemas), audience, id }),
   });
   print(command.json === true ? JSON.stringify({ token }) : token);
 }

@@ -1,6 +1,7 @@
 /** `brooklet mcp`: one group of a server as tools for a language model, on the standard streams or on a port. */
 import process from "node:process";
 import type { FieldKind } from "@brooklet/adapters/schema-fields";
+import { membersThere } from "@brooklet/wire";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { connect } from "../node/connect.ts";
 import { filterFields } from "./mcp-fields.ts";
@@ -30,19 +31,14 @@ export async function runMcp(command: McpCommand, surroundings: Surroundings): P
   const client = connect(serverOf(command));
   // Refuses a name that no group can have, before a model asks.
   client.group(group);
-  const how = {
-    ...(nearProfile === undefined ? {} : { profile: nearProfile }),
-    ...(embedder === undefined ? {} : { embedder }),
-  };
   const fields = await fieldsOf(command, surroundings);
   const options = {
     client,
     group,
     schema,
     description: describe,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(fields === undefined ? {} : { fields }),
-    ...(near === undefined ? {} : { near: { field: near, ...how } }),
+    ...membersThere({ namespace, fields }),
+    ...(near !== undefined && { near: { field: near, ...membersThere({ profile: nearProfile, embedder }) } }),
   };
   if (http !== undefined) {
     const { listenMcp } = await adapter(() => import("@brooklet/adapters/mcp-http"), surroundings);

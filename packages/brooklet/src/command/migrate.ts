@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { membersThere } from "@brooklet/wire";
 import type { Migration } from "../migration/changes.ts";
 import type { Migrating } from "../migration/migrating.ts";
 import { MigrationError, type MigrationProgress, type MigrationReport } from "../migration/report.ts";
@@ -55,15 +56,7 @@ async function runAll(
   let isWhole = true;
   for (const { schema, changes } of migrations) {
     const after = positions.at(schema.name);
-    const options = {
-      ...(group === undefined ? {} : { groups: group }),
-      ...(dryRun === undefined ? {} : { dryRun }),
-      ...(examples === undefined ? {} : { examples }),
-      ...(limit === undefined ? {} : { limit }),
-      ...(failures === undefined ? {} : { failures }),
-      ...(pageSize === undefined ? {} : { pageSize }),
-      ...(after === undefined ? {} : { after }),
-    };
+    const options = membersThere({ groups: group, dryRun, examples, limit, failures, pageSize, after });
     const line = new Progress(surroundings);
     const onProgress = (progress: MigrationProgress): void => {
       positions.note(schema.name, progress.position);

@@ -5,7 +5,7 @@ import { type Reranker, rerankEndpoint } from "@brooklet/client";
 import type { Answered } from "@brooklet/gateway";
 import type { OperatorLimits } from "@brooklet/gateway/node";
 import { describeProblem } from "@brooklet/partition";
-import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
+import { membersThere, type TokenAlgorithm, type TokenOptions } from "@brooklet/wire";
 import { answerLog } from "../node/answer-log.ts";
 import { encryptionKeyOfEnvironment } from "../node/encryption-key.ts";
 import { Log, type LogFormat, type LogLevel } from "../node/log.ts";
@@ -76,7 +76,7 @@ interface Voice {
 
 function voiceOf({ log: format, logLevel: level, slowMs }: ServeCommand, { print, warn }: Surroundings): Voice {
   if (format === undefined) {
-    if (level !== undefined) throw new UsageError("--log-level is of --log");
+    if (level !== undefined) throw new UsageError("--log-level needs --log");
     const say = (_: string, message: string): void => print(message);
     return { say, warn: (message) => warn(`Warning: ${message}`), fail: (problem) => warn(describeProblem(problem)) };
   }
@@ -91,75 +91,56 @@ function voiceOf({ log: format, logLevel: level, slowMs }: ServeCommand, { print
 
 /** The limits of a file, and when a search is slow. */
 function limitsOf({ limits, slowMs }: ServeCommand): OperatorLimits {
-  return {
-    ...(limits === undefined ? {} : limitsIn(limits)),
-    ...(slowMs === undefined ? {} : { slowSearchMs: slowMs }),
-  };
+  return { ...(limits !== undefined && limitsIn(limits)), ...membersThere({ slowSearchMs: slowMs }) };
 }
 
 /** Serves. When it says where, it answers. */
 export async function runServe(command: ServeCommand, surroundings: Surroundings): Promise<void> {
   const voice = voiceOf(command, surroundings);
-  const {
-    app,
-    data,
-    port,
-    configPort,
-    host,
-    allowHost,
-    searchOfAll,
-    group,
-    threads,
-    cacheMb,
-    keepRemoves,
-    models,
-    modelCache,
-    reranker,
-    rerankerModel,
-    insecureAllowAnonymous,
-  } = command;
   demandSense(command);
-  const encryptionKey = encryptionKeyOfEnvironment();
+  const { store, cacheMb, shardMb, reranker, mcpDescribe } = command;
   const service = await serve({
-    ...(encryptionKey === undefined ? {} : { encryptionKey }),
-    ...(command.store === undefined ? { path: data } : { store: await storeAt(command.store, process.env) }),
-    ...(command.buckets === undefined ? {} : { buckets: command.buckets }),
-    ...(command.peerAddress === undefined ? {} : { peerAddress: command.peerAddress }),
-    port,
-    host,
-    searchOfAll,
+    ...membersThere({
+      encryptionKey: encryptionKeyOfEnvironment(),
+      store: store === undefined ? undefined : await storeAt(store, process.env),
+      path: store === undefined ? command.data : undefined,
+      buckets: command.buckets,
+      peerAddress: command.peerAddress,
+      onAnswered: voice.onAnswered,
+      requestsPerGroup: command.groupRate,
+      documentsPerGroup: command.groupDocuments,
+      bytesPerGroup: command.groupBytes,
+      connectionsPerAddress: command.connectionsPerAddress,
+      trustedProxies: command.trustedProxy,
+      group: command.group,
+      application: command.app,
+      configPort: command.configPort,
+      allowedHosts: command.allowHost,
+      threads: command.threads,
+      cacheBytes: cacheMb === undefined ? undefined : cacheMb * BYTES_PER_MB,
+      shardBytes: shardMb === undefined ? undefined : shardMb * BYTES_PER_MB,
+      keepRemovesSeconds: command.keepRemoves,
+      reranker: reranker === undefined ? undefined : rerankerAt(reranker, command.rerankerModel),
+      insecureAllowAnonymous: command.insecureAllowAnonymous,
+      modelOrigins: command.modelOrigin,
+      allowedOrigins: command.allowOrigin,
+      wrongCredentials: command.wrongCredentials,
+      audit: command.audit,
+      console: command.console,
+    }),
+    port: command.port,
+    host: command.host,
+    searchOfAll: command.searchOfAll,
+    deploys: command.deploy,
     onProblem: voice.fail,
-    ...(voice.onAnswered === undefined ? {} : { onAnswered: voice.onAnswered }),
-    ...(command.groupRate === undefined ? {} : { requestsPerGroup: command.groupRate }),
-    ...(command.groupDocuments === undefined ? {} : { documentsPerGroup: command.groupDocuments }),
-    ...(command.groupBytes === undefined ? {} : { bytesPerGroup: command.groupBytes }),
     limits: limitsOf(command),
-    ...(command.connectionsPerAddress === undefined ? {} : { connectionsPerAddress: command.connectionsPerAddress }),
-    ...(command.trustedProxy === undefined ? {} : { trustedProxies: command.trustedProxy }),
-    ...(group === undefined ? {} : { group }),
-    ...(app === undefined ? {} : { application: app }),
-    ...(configPort === undefined ? {} : { configPort }),
-    ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
-    ...(threads === undefined ? {} : { threads }),
-    ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
-    ...(command.shardMb === undefined ? {} : { shardBytes: command.shardMb * BYTES_PER_MB }),
-    ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
-    ...(reranker === undefined ? {} : { reranker: rerankerAt(reranker, rerankerModel) }),
+    secrets: secretsOf(command.secret ?? []),
+    tokens: tokensOf(command),
     models: {
       onNotice: (notice) => voice.say("notice", notice),
-      ...(models === undefined ? {} : { modelFolder: models }),
-      ...(modelCache === undefined ? {} : { modelCache }),
+      ...membersThere({ modelFolder: command.models, modelCache: command.modelCache }),
     },
-    ...(insecureAllowAnonymous === undefined ? {} : { insecureAllowAnonymous }),
-    ...(command.modelOrigin === undefined ? {} : { modelOrigins: command.modelOrigin }),
-    secrets: secretsOf(command.secret ?? []),
-    ...(command.allowOrigin === undefined ? {} : { allowedOrigins: command.allowOrigin }),
-    deploys: command.deploy,
-    tokens: tokensOf(command),
-    ...(command.wrongCredentials === undefined ? {} : { wrongCredentials: command.wrongCredentials }),
-    ...(command.audit === undefined ? {} : { audit: command.audit }),
-    ...(command.console === undefined ? {} : { console: command.console }),
-    mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
+    mcp: mcpDescribe === undefined ? command.mcp === true : { description: mcpDescribe },
   });
   announce(service, command, voice);
   await surroundings.untilEnded();
