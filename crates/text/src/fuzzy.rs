@@ -56,6 +56,8 @@ impl Fuzzy {
     ///
     /// One row of the usual table a character of the value, of which only the band of cells that can be at most
     /// `edits_max` is computed: the cell `i` of row `j` is at least `|i − j|`.
+    // Not once more in each that calls `matches`.
+    #[inline(never)]
     fn is_rest_near(&mut self, value: impl Iterator<Item = char>) -> bool {
         let Fuzzy { rest: word, edits_max, row, .. } = self;
         let edits_max = *edits_max;

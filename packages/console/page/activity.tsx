@@ -1,10 +1,11 @@
 /** What the server does now, and what this page asked of it, slow searches first where one wants that. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { type Histogram, histogramOf, quantile, type Sample, samplesOf } from "./metrics.ts";
 import { Models } from "./models.tsx";
-import { bytes, Code, figure, messageOf, Problem } from "./parts.tsx";
+import { bytes, Code, figure, Problem } from "./parts.tsx";
 import { SlowSearches } from "./slow.tsx";
+import { useWatch } from "./watch.ts";
 import { askText, type Call, calls, curlOf, onCall } from "./wire.ts";
 
 /** How often the server is asked, milliseconds. */
@@ -15,23 +16,8 @@ const KINDS = ["search", "document"] as const;
 
 /** What the server does, and what it was asked by this page. */
 export function Activity(): JSX.Element {
-  const [samples, setSamples] = useState<readonly Sample[]>([]);
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const read = (): void => {
-      if (document.hidden) return;
-      askText({ path: "/metrics", quiet: true }).then(
-        (text) => {
-          setSamples(samplesOf(text));
-          setProblem("");
-        },
-        (error: unknown) => setProblem(messageOf(error)),
-      );
-    };
-    read();
-    const timer = setInterval(read, EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const { answer, problem } = useWatch(() => askText({ path: "/metrics", quiet: true }), EVERY_MS);
+  const samples = useMemo(() => samplesOf(answer ?? ""), [answer]);
   return (
     <div class="stack">
       <Problem message={problem} />

@@ -1,7 +1,7 @@
 /** The models of the application: whether each can be asked, why not, and what it was asked. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { Code, figure, messageOf, Problem } from "./parts.tsx";
+import { Code, figure, Problem } from "./parts.tsx";
+import { useWatch } from "./watch.ts";
 import { ask, curlOf } from "./wire.ts";
 
 const PATH = "/brooklet/v1/models";
@@ -33,6 +33,10 @@ interface Model {
   readonly calls: readonly Calls[];
 }
 
+interface Told {
+  readonly models: readonly Model[];
+}
+
 const KINDS: Readonly<Record<Model["kind"], string>> = {
   embedder: "embedder",
   endpoint: "endpoint",
@@ -44,23 +48,8 @@ const KINDS: Readonly<Record<Model["kind"], string>> = {
 
 /** The state of all models. */
 export function Models(): JSX.Element {
-  const [models, setModels] = useState<readonly Model[]>();
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const read = (): void => {
-      if (document.hidden) return;
-      ask<{ readonly models: readonly Model[] }>({ path: PATH, quiet: true }).then(
-        (now) => {
-          setModels(now.models);
-          setProblem("");
-        },
-        (error: unknown) => setProblem(messageOf(error)),
-      );
-    };
-    read();
-    const timer = setInterval(read, EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const { answer, problem } = useWatch(() => ask<Told>({ path: PATH, quiet: true }), EVERY_MS);
+  const models = answer?.models;
   return (
     <section class="note stack" aria-label="Models">
       <h2>Models</h2>

@@ -1,7 +1,7 @@
 /** The searches that took long, whoever asked: what the server keeps of them, the latest first. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
-import { bytes, Code, figure, messageOf, Problem } from "./parts.tsx";
+import { bytes, Code, figure, Problem } from "./parts.tsx";
+import { useWatch } from "./watch.ts";
 import { ask, curlOf } from "./wire.ts";
 
 const PATH = "/brooklet/v1/queries/slow";
@@ -29,23 +29,7 @@ interface Listed {
 
 /** The log of slow searches. */
 export function SlowSearches(): JSX.Element {
-  const [listed, setListed] = useState<Listed>();
-  const [problem, setProblem] = useState("");
-  useEffect(() => {
-    const read = (): void => {
-      if (document.hidden) return;
-      ask<Listed>({ path: PATH, quiet: true }).then(
-        (now) => {
-          setListed(now);
-          setProblem("");
-        },
-        (error: unknown) => setProblem(messageOf(error)),
-      );
-    };
-    read();
-    const timer = setInterval(read, EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  const { answer: listed, problem } = useWatch(() => ask<Listed>({ path: PATH, quiet: true }), EVERY_MS);
   const { thresholdMs = 0, queries = [] } = listed ?? {};
   return (
     <section class="note stack" aria-label="Slow searches">
