@@ -80,7 +80,7 @@ class Connection {
 }
 
 /** Milliseconds of processor that the threads of a process took: its first, and all others. Linux says so, others do not. */
-export function processorMs(pid) {
+function processorMs(pid) {
   let [first, others] = [0, 0];
   try {
     for (const task of readdirSync(`/proc/${pid}/task`)) {

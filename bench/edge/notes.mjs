@@ -2,11 +2,11 @@
 import { int, schema, text, vector } from "@brooklet/client";
 
 export const DOCUMENTS = 1_000;
-export const DIMENSIONS = 384;
+const DIMENSIONS = 384;
 /** Queries of one turn. */
 export const QUERIES = 200;
 export const HITS = 10;
-export const WORDS = [
+const WORDS = [
   ...["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"],
 ];
 

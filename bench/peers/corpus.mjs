@@ -21,7 +21,7 @@ import { hybridScores } from "./hybrid-truth.mjs";
 
 export const DIMENSIONS = 384;
 export const TOP = 10;
-export const TIMES = 1_000_000;
+const TIMES = 1_000_000;
 /** How much of the times a filter lets through: a tenth. */
 export const SPAN = 100_000;
 const QUERIES = 100;
@@ -183,7 +183,7 @@ function addVectors(corpus) {
 }
 
 /** float32 of the upper halves. */
-export function widened(cells) {
+function widened(cells) {
   return new Float32Array(Uint32Array.from(cells, (cell) => cell << 16).buffer);
 }
 

@@ -112,7 +112,8 @@ impl<'a> Parser<'a> {
         if self.peek().kind == TokenKind::End { Ok(()) } else { Err(self.unexpected_token("an operator or the end")) }
     }
 
-    /// Parses one level deeper.
+    /// Parses one level deeper. In the code of each caller it would be many times there.
+    #[inline(never)]
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= limits::EXPRESSION_DEPTH {
             return Err(self.too_deep());
