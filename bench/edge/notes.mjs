@@ -6,9 +6,7 @@ const DIMENSIONS = 384;
 /** Queries of one turn. */
 export const QUERIES = 200;
 export const HITS = 10;
-const WORDS = [
-  ...["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"],
-];
+const WORDS = [...["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"]];
 
 export const note = schema("note", { title: text(), body: text(), n: int(), vec: vector(DIMENSIONS) });
 
