@@ -30,8 +30,8 @@ test("each model that is not there is a warning of the deployment, with the comm
   onTestFinished(() => cluster.close());
   const { warnings } = await cluster.deploy(applicationPackage());
   expect(warnings).toEqual([
-    `embedder 'e5': ${URL_OF_MODEL} is not downloaded: run 'brooklet model pull ${URL_OF_MODEL}' (with --model-cache ${join(path, "models")}), or the first request that needs it waits for the download`,
-    `embedder 'e5': there is no file here/tokenizer.json in the folder of models, ${models}: put it there (brooklet serve --models <dir>)`,
+    `embedder 'e5': ${URL_OF_MODEL} is not downloaded: run 'brooklet model pull ${URL_OF_MODEL}' (with --model-cache <dir>), or the first request that needs it waits for the download; the folder is ${join(path, "models")}`,
+    `embedder 'e5': there is no file here/tokenizer.json in the folder of models: put it there (brooklet serve --models <dir>); the folder is ${models}`,
   ]);
   mkdirSync(join(models, "here"));
   writeFileSync(join(models, "here", "tokenizer.json"), "{}");
@@ -103,11 +103,12 @@ test.each([
   }
 });
 
-test("a put and a query say which file the folder of models lacks", async () => {
+test("a put and a query say which file the folder of models lacks, and not where that folder is", async () => {
   const modelFolder = folder();
   const { put, query } = await asked({ modelFolder }, SERVICES.replace(`url="${URL_OF_MODEL}"`, 'path="gone.onnx"'));
   for (const answer of [put, query]) {
-    expect(answer.text).toContain(`there is no file gone.onnx in the folder of models, ${modelFolder}`);
+    expect(answer.text).toContain("there is no file gone.onnx in the folder of models: put it there");
+    expect(answer.text).not.toContain(modelFolder);
     expect(answer.status).toBe(400);
   }
 });

@@ -30,7 +30,7 @@ test("a deployment warns of the package that a component lacks, beside the files
   const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/t.sd").text(SCHEMA).finish();
   const { warnings } = await cluster.deploy(files);
   const missing = (file: string): string =>
-    `embedder 'e5': there is no file ${file} in the folder of models, ${models}: put it there (brooklet serve --models <dir>)`;
+    `embedder 'e5': there is no file ${file} in the folder of models: put it there (brooklet serve --models <dir>); the folder is ${models}`;
   expect(warnings).toEqual([`embedder 'e5': ${TOLD}`, missing("e5.onnx"), missing("e5.json")]);
 });
 

@@ -100,8 +100,8 @@ test("a model that is not there keeps no other from being loaded and asked", asy
 
 test("why a model cannot be asked, and that it can when its file is there", async () => {
   const { ask, states, modelFolder } = await served(0, services(component("tiny", "gone.onnx")), []);
-  const missing = `there is no file gone.onnx in the folder of models, ${modelFolder}`;
-  expect((await states()).get("tiny")).toMatchObject({ state: "failed", problem: expect.stringContaining(missing) });
+  const missing = `there is no file gone.onnx in the folder of models: put it there (brooklet serve --models <dir>)`;
+  expect((await states()).get("tiny")).toMatchObject({ state: "failed", problem: missing });
   const put = () => ask("POST", "/document/v1/t/t/group/u/1?timeout=60s", { fields: { a: "reset" } });
   expect((await put()).status).toBe(400);
   expect((await ask("GET", "/metrics")).text).toContain('brooklet_model_failed{model="tiny",kind="embedder"} 1\n');

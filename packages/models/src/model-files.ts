@@ -129,7 +129,7 @@ export class ModelFiles {
       await rename(part, path);
       return path;
     } catch (error) {
-      throw ofFolder(error) ? storeError(url, this.#options.folder, error) : error;
+      throw ofFolder(error) ? storeError(url, error) : error;
     } finally {
       await rm(part, { force: true }).catch(() => undefined);
     }
@@ -214,9 +214,9 @@ function ofFolder(error: unknown): error is NodeJS.ErrnoException {
   );
 }
 
-function storeError(url: string, folder: string, cause: NodeJS.ErrnoException): ServiceError {
+function storeError(url: string, cause: NodeJS.ErrnoException): ServiceError {
   const isFull = cause.code === "ENOSPC" || cause.code === "EDQUOT";
-  const message = `${url} cannot be kept in ${folder}: ${cause.message}`;
+  const message = `${url} cannot be kept in the folder of downloads: ${cause.code ?? cause.message}`;
   return new ServiceError(isFull ? "INSUFFICIENT_STORAGE" : "UNAVAILABLE", message, { cause });
 }
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { deadlineIn, type Purpose } from "../src/embedder.ts";
 import { checkComponent, openComponent } from "../src/onnx/component.ts";
@@ -106,7 +106,7 @@ describe("what a model and its component do not agree on is told by its name", (
     ["whole numbers", FILES, typedModel({ output: INT32 }), "gives 'last_hidden_state' of int32; this embedder"],
     ["an output that is not pooled", { ...FILES, "pooling-strategy": "none" }, files, "needs 2 dimensions"],
     ["weights elsewhere", FILES, typedModel({ weights: "tiny.onnx_data" }), "tiny.onnx_data"],
-    ["a file that is no model", FILES, none, `The model ${none.model} cannot be used: `],
+    ["a file that is no model", FILES, none, `The model ${basename(none.model)} cannot be used: `],
   ])("%s", async (_, settings, of, message) => {
     const { checked, opened } = check(settings, of);
     await expect(checked).rejects.toMatchObject({ code: "BAD_REQUEST", message: expect.stringContaining(message) });

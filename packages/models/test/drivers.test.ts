@@ -247,13 +247,14 @@ describe("files of models", () => {
     expect(readdirSync(dirname(path)).sort()).toEqual(["model.onnx", "model.onnx.sha256", "model.onnx.url"]);
   });
 
-  test("a folder that takes no file is named, as what the server has is not lost", async () => {
+  test("a folder that takes no file is named beside the message, as what the server has is not lost", async () => {
     const base = await serve((_, response) => response.end("hello"));
     const own = folder();
     writeFileSync(own, "a file");
     await expect(new ModelFiles({ folder: own }).pull(`${base}/m.onnx`)).rejects.toMatchObject({
       code: "UNAVAILABLE",
-      message: expect.stringContaining(`${base}/m.onnx cannot be kept in ${own}: `),
+      message: `${base}/m.onnx cannot be kept in the folder of downloads: ENOTDIR`,
+      cause: expect.objectContaining({ message: expect.stringContaining(own) }),
     });
   });
 

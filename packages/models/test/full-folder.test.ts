@@ -11,14 +11,18 @@ vi.mock("node:fs", async (importActual) => {
   return { ...actual, createWriteStream: () => actual.createWriteStream("/dev/full") };
 });
 
-test.skipIf(process.platform !== "linux")("a full device is told with the file and the folder, as 507", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "brooklet-models-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const url = "https://models.example/model.onnx";
-  const pulled = new ModelFiles({ folder, fetch: async () => new Response("hello") }).pull(url);
-  await expect(pulled).rejects.toMatchObject({
-    code: "INSUFFICIENT_STORAGE",
-    message: expect.stringContaining(`${url} cannot be kept in ${folder}: ENOSPC`),
-  });
-  expect(readdirSync(folder, { recursive: true })).toHaveLength(1);
-});
+test.skipIf(process.platform !== "linux")(
+  "a full device is told with the file, as 507, and the folder is beside it",
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "brooklet-models-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const url = "https://models.example/model.onnx";
+    const pulled = new ModelFiles({ folder, fetch: async () => new Response("hello") }).pull(url);
+    await expect(pulled).rejects.toMatchObject({
+      code: "INSUFFICIENT_STORAGE",
+      message: `${url} cannot be kept in the folder of downloads: ENOSPC`,
+      cause: expect.objectContaining({ code: "ENOSPC" }),
+    });
+    expect(readdirSync(folder, { recursive: true })).toHaveLength(1);
+  },
+);

@@ -1,5 +1,6 @@
 /** What is told of models: whether they can be asked, why not, and what they were asked, queries and documents apart. */
 import { writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { ServiceError } from "@brooklet/wire";
 import { describe, expect, test } from "vitest";
 import { deadlineIn, type Embedder, type Embedding, type EmbedRequest } from "../src/embedder.ts";
@@ -194,7 +195,10 @@ describe("models that this process runs", () => {
     const measured = new MeasuredEmbedder(await component(model, tokenizer));
     await expect(measured.embed(request("query", ["reset"]))).rejects.toThrow();
     const { state, problem, calls } = measured.state();
-    expect([state, problem]).toEqual(["failed", expect.stringContaining(`The model ${model} cannot be used`)]);
+    expect([state, problem]).toEqual([
+      "failed",
+      expect.stringContaining(`The model ${basename(model)} cannot be used`),
+    ]);
     expect(calls[0]).toMatchObject({ failures: { BAD_REQUEST: 1 }, items: 0 });
     await measured.close();
   });

@@ -57,7 +57,10 @@ export async function runModelPull(
       if (!ServiceError.is(error)) throw error;
       failed += 1;
       surroundings.progress("");
-      surroundings.warn(explain(error));
+      // Where it cannot be kept is in what made it alone, since servers tell the rest to callers.
+      const { cause } = error;
+      const place = cause instanceof Error && "path" in cause ? ` (${explain(cause)})` : "";
+      surroundings.warn(`${explain(error)}${place}`);
     }
   }
   if (failed > 0) throw new CommandFailed(`${failed} of ${urls.length} files could not be had`);

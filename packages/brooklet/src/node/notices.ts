@@ -15,3 +15,10 @@ export class Notices {
     this.#tell(notice);
   }
 }
+
+/** What a failure says to the operator: what its caller is told, and what made it, which may name files of this machine. */
+export function operatorText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const made = error.cause === undefined ? "" : operatorText(error.cause);
+  return error.message.includes(made) ? error.message : `${error.message}; ${made}`;
+}

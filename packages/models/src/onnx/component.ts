@@ -1,7 +1,9 @@
 /** Embedders as components of services.xml configure them: Vespa's settings with Vespa's defaults (schema reference, embedders). */
+import { basename } from "node:path";
 import { ServiceError } from "@brooklet/wire";
 import type { Embedder } from "../embedder.ts";
 import { HttpEmbedder } from "../http-embedder.ts";
+import { withoutFolders } from "./file-name.ts";
 import { OnnxEmbedder } from "./onnx-embedder.ts";
 import type { Recipe, Reduction, SessionThreads } from "./recipe.ts";
 import { shareOfCores } from "./session-threads.ts";
@@ -64,8 +66,9 @@ export async function checkComponent(component: Component, surroundings: Surroun
     expectFitting(recipe, signature);
     return signature.outputs.find(({ name }) => name === recipe.output)?.sizes?.at(-1);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ServiceError("BAD_REQUEST", `The model ${recipe.model} cannot be used: ${why}`, { cause: error });
+    const why = withoutFolders(error instanceof Error ? error.message : String(error), recipe.model);
+    const message = `The model ${basename(recipe.model)} cannot be used: ${why}`;
+    throw new ServiceError("BAD_REQUEST", message, { cause: error });
   }
 }
 

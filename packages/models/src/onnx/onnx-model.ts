@@ -1,5 +1,6 @@
 /** A model of a rank profile on onnxruntime-node: a pool of threads with sessions of it, as embedders have. */
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { Calls } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
 import { type ModelState, stateOf } from "../model-state.ts";
@@ -21,7 +22,7 @@ const QUEUE_RUNS = 8192;
 export interface OnnxModelOptions {
   /** Path of the file. */
   readonly path: string;
-  /** What it is called where something is told of it; its path, unless it is given. */
+  /** What it is called where something is told of it; the name of its file, unless it is given. */
   readonly name?: string;
   /** Threads of each session; unless they are given, the pool adapts. */
   readonly threads?: SessionThreads;
@@ -36,7 +37,7 @@ export class OnnxModel {
   readonly #pool: AdaptivePool<ModelJob, readonly TensorOutput[]>;
   readonly #calls: Calls = new Calls();
 
-  constructor({ path, name = path, threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
+  constructor({ path, name = basename(path), threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     const open = (of: SessionThreads): Promise<SessionRunner<ModelJob, readonly TensorOutput[]>> =>
       SessionRunner.open({ kind: "model", path, name, threads: of });

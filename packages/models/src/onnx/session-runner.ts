@@ -1,8 +1,10 @@
 /** A runner of a pool that is a thread with a session. A thread that ended is started again when it is next asked. */
+import { basename } from "node:path";
 import process from "node:process";
 import type { Worker } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
 import type { BatchRunner } from "../pool/batch-runner.ts";
+import { withoutFolders } from "./file-name.ts";
 import type { SessionData, ThreadReply, ThreadRequest } from "./recipe.ts";
 import { NOT_THERE, noRuntime, RUNTIME, threadScript } from "./runtime.ts";
 
@@ -95,15 +97,22 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
     if (reply.kind === "done" && reply.tokens !== undefined) this.#onTokens?.(reply.tokens);
     if (reply.kind === "done") caller?.resolve(reply.results);
     else if (reply.callers) caller?.reject(new ServiceError("BAD_REQUEST", reply.message));
-    else caller?.reject(new ServiceError("INTERNAL", `The model ${filesOf(this.#data)} failed: ${reply.message}`));
+    else {
+      const message = `The model ${filesOf(this.#data)} failed: ${named(this.#data, reply.message)}`;
+      caller?.reject(new ServiceError("INTERNAL", message));
+    }
   }
 }
 
 /** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
 function modelRefusal(data: SessionData, why: string): ServiceError {
-  // The runtime says where it read, which may be a place without a name.
-  const words = data.kind === "model" ? why.replaceAll(data.path, data.name) : why;
-  return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${words}`);
+  return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${named(data, why)}`);
+}
+
+/** The words of the runtime and of the system, which say where they read: it may be a place without a name, and is no caller's. */
+function named(data: SessionData, words: string): string {
+  if (data.kind === "model") return words.replaceAll(data.path, data.name);
+  return withoutFolders(words, data.recipe.model, data.recipe.tokenizer);
 }
 
 /** How Node says that the machine cannot load a binary. */
@@ -116,17 +125,19 @@ function threadFailure(data: SessionData, failure: unknown): ServiceError {
   const refused = (message: string): ServiceError => new ServiceError("BAD_REQUEST", message, { cause: failure });
   if (why.includes(RUNTIME) && NOT_THERE.has(code)) return refused(noRuntime());
   if (why.includes(RUNTIME) && code === NOT_LOADED) {
-    const remedy = `its binary cannot be loaded here (${why}); it has some for Linux with glibc, macOS and Windows`;
+    const remedy = `its binary cannot be loaded here; it has some for Linux with glibc, macOS and Windows`;
     return refused(noRuntime(remedy));
   }
-  return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${why}`, { cause: failure });
+  const told = typeof code === "string" ? code : named(data, why);
+  return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${told}`, { cause: failure });
 }
 
 /** What a run is made of: a tokenizer of another model gives numbers that this one has no rows for. */
 function filesOf(data: SessionData): string {
-  return data.kind === "model" ? data.name : `${data.recipe.model} with the tokenizer ${data.recipe.tokenizer}`;
+  if (data.kind === "model") return data.name;
+  return `${basename(data.recipe.model)} with the tokenizer ${basename(data.recipe.tokenizer)}`;
 }
 
 function unusable(data: SessionData): string {
-  return `The model ${data.kind === "model" ? data.name : data.recipe.model} cannot be used`;
+  return `The model ${data.kind === "model" ? data.name : basename(data.recipe.model)} cannot be used`;
 }

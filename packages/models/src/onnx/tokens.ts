@@ -1,8 +1,10 @@
 /** Text → token ids, as the tokenizer of a model says, cut to what the model takes. */
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { ServiceError } from "@brooklet/wire";
 import type { Tokenizer } from "@huggingface/tokenizers";
 import { beginningOf, cutOf, type Description } from "./beginning.ts";
+import { withoutFolders } from "./file-name.ts";
 import { FirstPieces, type PieceModel } from "./first-pieces.ts";
 import { noTokenizers, requireOf, TOKENIZERS } from "./runtime.ts";
 
@@ -23,7 +25,7 @@ export const SAMPLE = "a";
 
 /** A tokenizer that knows its model's limit. */
 export class Tokens {
-  readonly #path: string;
+  readonly #name: string;
   readonly #encoder: Encoder;
   /** More pieces than these are not made of a text. */
   #piecesMax = Number.POSITIVE_INFINITY;
@@ -34,16 +36,16 @@ export class Tokens {
   #punctuation: ReadonlySet<number> | undefined;
 
   constructor(path: string, tokensMax: number) {
-    this.#path = path;
-    const text = readFileSync(path, "utf8");
+    this.#name = basename(path);
+    const text = textOf(path);
     const Library = tokenizerClass();
     let description: Description;
     try {
       description = path.endsWith(".txt") ? wordPiece(text) : (JSON.parse(text) as Description);
       this.#encoder = new Library(description, {}) as Encoder;
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new ServiceError("BAD_REQUEST", `The tokenizer ${path} cannot be used: ${why}`, { cause });
+      const why = withoutFolders(cause instanceof Error ? cause.message : String(cause), path);
+      throw new ServiceError("BAD_REQUEST", `The tokenizer ${this.#name} cannot be used: ${why}`, { cause });
     }
     const { model } = this.#encoder;
     const whole: PieceModel = Object.create(model, { encode: { value: model.encode.bind(model) } });
@@ -92,7 +94,7 @@ export class Tokens {
     const { ids } = this.#encoder.encode(text, { add_special_tokens: hasSpecial });
     if (ids.every(Number.isInteger)) return ids;
     const lacking = "it has no number for a token of the text, and none for unknown ones";
-    throw new ServiceError("BAD_REQUEST", `The tokenizer ${this.#path} cannot be used: ${lacking}. Is it the model's?`);
+    throw new ServiceError("BAD_REQUEST", `The tokenizer ${this.#name} cannot be used: ${lacking}. Is it the model's?`);
   }
 
   /** The text of one id. */
@@ -104,6 +106,19 @@ export class Tokens {
   punctuation(): ReadonlySet<number> {
     this.#punctuation ??= new Set([...PUNCTUATION].flatMap((character) => this.plain(character)));
     return this.#punctuation;
+  }
+}
+
+/** Which errors of the system may be over when it is asked again. */
+const PASSING: ReadonlySet<unknown> = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    const { code } = Object(cause) as { readonly code?: unknown };
+    const message = `The tokenizer ${basename(path)} cannot be read: ${code}`;
+    throw new ServiceError(PASSING.has(code) ? "UNAVAILABLE" : "BAD_REQUEST", message, { cause });
   }
 }
 

@@ -8,7 +8,7 @@ import { askTogether, deadlineIn, type Embedder, Embedders, MeasuredEmbedder } f
 import type { Component, Surroundings } from "@brooklet/models/node";
 import type { DeployReport, ModelState, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import { Notices } from "../notices.ts";
+import { Notices, operatorText } from "../notices.ts";
 import { type Outbound, OWN_OUTBOUND } from "../outbound.ts";
 import { Uses } from "../uses.ts";
 import type { ApplicationGenerators } from "./application-generators.ts";
@@ -109,14 +109,13 @@ export class ApplicationEmbedders implements TextEmbedder {
       // One that is slow is left to the first who needs it, and one that was closed meanwhile is nobody's.
       const isLate = ServiceError.is(error) && error.code === "TIMED_OUT";
       if (isLate || this.#served !== application) return;
-      const why = error instanceof Error ? error.message : String(error);
-      this.#notices.tell(`embedder '${embedder.id}': ${why}`);
+      this.#notices.tell(`embedder '${embedder.id}': ${operatorText(error)}`);
     }
   }
 
   async missing(application: DeployReport): Promise<readonly string[]> {
     const lacking = await this.#lacking(application);
-    const told = [...lacking].flatMap(([id, texts]) => texts.map((text) => `embedder '${id}': ${text}`));
+    const told = [...lacking].flatMap(([id, texts]) => texts.map((text) => `embedder '${id}': ${operatorText(text)}`));
     const here = this.#components(application).filter(({ id }) => !lacking.has(id));
     return [...told, ...(await this.#tooFewValues(application, here))];
   }
@@ -140,10 +139,12 @@ export class ApplicationEmbedders implements TextEmbedder {
   async states(application: DeployReport): Promise<readonly ModelState[]> {
     const known = [...this.#own, ...this.#of(application)].map((embedder) => embedder.state());
     const isUnloaded = known.some(({ state }) => state === "unloaded");
-    const lacking = isUnloaded ? await this.#lacking(application) : new Map<string, readonly string[]>();
+    const lacking = isUnloaded ? await this.#lacking(application) : new Map<string, readonly ServiceError[]>();
     const states = known.map((model): ModelState => {
       const [problem] = lacking.get(model.id) ?? [];
-      return model.state !== "unloaded" || problem === undefined ? model : { ...model, state: "failed", problem };
+      return model.state !== "unloaded" || problem === undefined
+        ? model
+        : { ...model, state: "failed", problem: problem.message };
     });
     return [...states, ...((await this.#generators)?.states(application) ?? [])];
   }
@@ -154,8 +155,8 @@ export class ApplicationEmbedders implements TextEmbedder {
   }
 
   /** What keeps components from being opened, by their ids; of one that can be there is nothing. */
-  async #lacking(application: DeployReport): Promise<ReadonlyMap<string, readonly string[]>> {
-    const lacking = new Map<string, readonly string[]>();
+  async #lacking(application: DeployReport): Promise<ReadonlyMap<string, readonly ServiceError[]>> {
+    const lacking = new Map<string, readonly ServiceError[]>();
     for (const component of this.#components(application)) {
       const missing = await this.#missingFiles(component.settings);
       const { unfit } = missing.length > 0 ? {} : await this.#fit(component);
@@ -165,9 +166,9 @@ export class ApplicationEmbedders implements TextEmbedder {
     return lacking;
   }
 
-  async #missingFiles(settings: Component["settings"]): Promise<readonly string[]> {
+  async #missingFiles(settings: Component["settings"]): Promise<readonly ServiceError[]> {
     const values = new Map(settings);
-    const missing: string[] = [];
+    const missing: ServiceError[] = [];
     for (const name of new Set(settings.map(([path]) => path.replace(/@(url|path)$/, "")))) {
       // As it is opened: an address goes before a path.
       const [url, path] = [values.get(`${name}@url`), values.get(`${name}@path`)];
@@ -178,29 +179,30 @@ export class ApplicationEmbedders implements TextEmbedder {
   }
 
   /** Why a model that is here cannot be what the component asks for; else how many values its vectors have, where it says it. */
-  async #fit(component: Component): Promise<{ readonly unfit?: string; readonly values?: number | undefined }> {
+  async #fit(component: Component): Promise<{ readonly unfit?: ServiceError; readonly values?: number | undefined }> {
     const { checkComponent } = await import("@brooklet/models/node");
     try {
       return { values: await checkComponent(component, this.#surroundings()) };
     } catch (error) {
-      return { unfit: error instanceof Error ? error.message : String(error) };
+      return { unfit: ServiceError.is(error) ? error : lack(String(error)) };
     }
   }
 
-  async #missingDownload(url: string): Promise<string | undefined> {
+  async #missingDownload(url: string): Promise<ServiceError | undefined> {
     const { modelCache } = this.#options;
-    if (modelCache === undefined) return noFolder(url);
+    if (modelCache === undefined) return lack(noFolder(url));
     const { ModelFiles } = await import("@brooklet/models/node");
     if (new ModelFiles({ folder: modelCache }).find(url) !== undefined) return undefined;
-    const advice = pullAdvice(url, modelCache);
-    return `${url} is not downloaded: ${advice}, or the first request that needs it waits for the download`;
+    const otherwise = "or the first request that needs it waits for the download";
+    return lack(`${url} is not downloaded: ${pullAdvice(url)}, ${otherwise}`, modelCache);
   }
 
-  #missingFile(path: string | undefined): string | undefined {
+  #missingFile(path: string | undefined): ServiceError | undefined {
     if (path === undefined) return undefined;
     const { modelFolder = "." } = this.#options;
     if (existsSync(join(modelFolder, normalize(path)))) return undefined;
-    return `there is no file ${path} in the folder of models, ${modelFolder}: put it there (brooklet serve --models <dir>)`;
+    const advice = "put it there (brooklet serve --models <dir>)";
+    return lack(`there is no file ${path} in the folder of models: ${advice}`, modelFolder);
   }
 
   async close(): Promise<void> {
@@ -268,39 +270,43 @@ export class ApplicationEmbedders implements TextEmbedder {
       }
       const missing = this.#missingFile(where.path);
       // No retry mends it: somebody has to put it there.
-      if (missing !== undefined) throw new ServiceError("BAD_REQUEST", missing);
+      if (missing !== undefined) throw missing;
       return join(this.#options.modelFolder ?? ".", path);
     }
     const { modelCache } = this.#options;
-    if (modelCache === undefined) {
-      // No retry mends it.
-      throw new ServiceError("BAD_REQUEST", noFolder(where.url));
-    }
+    // No retry mends it.
+    if (modelCache === undefined) throw lack(noFolder(where.url));
     const { ModelFiles } = await import("@brooklet/models/node");
     try {
       return await new ModelFiles({ folder: modelCache, fetch: this.#outbound.fetch }).pull(where.url);
     } catch (error) {
       if (!ServiceError.is(error)) throw error;
-      throw new ServiceError(error.code, `${error.message}; ${pullAdvice(where.url, modelCache)}`, { cause: error });
+      throw new ServiceError(error.code, `${error.message}; ${pullAdvice(where.url)}`, { cause: error });
     }
   }
 }
 
 /** How an address is downloaded to where it is looked for. */
-export function pullAdvice(url: string, modelCache: string): string {
-  return `run 'brooklet model pull ${url}' (with --model-cache ${modelCache})`;
+export function pullAdvice(url: string): string {
+  return `run 'brooklet model pull ${url}' (with --model-cache <dir>)`;
+}
+
+/** What is not there. The folder that it would be in is beside what a caller is told, for the operator: no answer has paths of this machine. */
+function lack(text: string, folder?: string): ServiceError {
+  const cause = folder === undefined ? undefined : new Error(`the folder is ${folder}`);
+  return new ServiceError("BAD_REQUEST", text, { cause });
 }
 
 /** The optional packages that a component needs and nobody has installed. */
-async function lackingPackages({ type }: Component): Promise<readonly string[]> {
+async function lackingPackages({ type }: Component): Promise<readonly ServiceError[]> {
   const { lackingPackage } = await import("@brooklet/models/node");
   const told = lackingPackage(type);
-  return told === undefined ? [] : [told];
+  return told === undefined ? [] : [lack(told)];
 }
 
 function noFolder(url: string): string {
   const told = "give one (--model-cache <dir>, in the SDK models: { modelCache })";
-  return `${url} is not downloaded, and there is no folder for models: ${told}, and ${pullAdvice(url, "<dir>")}`;
+  return `${url} is not downloaded, and there is no folder for models: ${told}, and ${pullAdvice(url)}`;
 }
 
 async function closeAll(opened: Opened | undefined): Promise<void> {

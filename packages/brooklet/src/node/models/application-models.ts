@@ -10,7 +10,7 @@ import { deadlineIn, inTime, stateOfUnopened } from "@brooklet/models";
 import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner, ModelState } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import { Notices } from "../notices.ts";
+import { Notices, operatorText } from "../notices.ts";
 import { Uses } from "../uses.ts";
 import { pullAdvice } from "./application-embedders.ts";
 
@@ -101,7 +101,14 @@ export class ApplicationModels implements ModelRunner {
     const told = noRuntime === undefined ? [] : [`${names.join(", ")}: ${noRuntime}`];
     const outlines = names.filter((name) => pinnedDigest(file(name) ?? NO_BYTES) !== undefined);
     const absent = await Promise.all(outlines.map((name) => this.#absent(name)));
-    return [...told, ...absent.filter((text) => text !== undefined)];
+    const { modelFolder = ".", modelCache } = this.#options;
+    return [
+      ...told,
+      ...outlines.flatMap((name, index) => {
+        const folder = isAddress(name) ? modelCache : modelFolder;
+        return absent[index] === undefined ? [] : `${absent[index]}${folder === undefined ? "" : `; it is ${folder}`}`;
+      }),
+    ];
   }
 
   async outline(address: string): Promise<Uint8Array | undefined> {
@@ -112,21 +119,25 @@ export class ApplicationModels implements ModelRunner {
     let outline: Uint8Array;
     try {
       outline = outlineOf(await readFile(path));
+      if (pinnedDigest(outline) === (await files.digest(path))) return outline;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new ServiceError("BAD_REQUEST", `${address}, downloaded to ${path}, cannot be used: ${why}`, {
-        cause: error,
-      });
+      throw this.#unusable(path, `${address} was downloaded and cannot be used`, error);
     }
-    if (pinnedDigest(outline) === (await files.digest(path))) return outline;
-    const advice = "remove it, and run 'brooklet model pull' again";
-    throw new ServiceError("BAD_REQUEST", `${path} is not what was downloaded from ${address}: ${advice}`);
+    const text = `What is kept of ${address} is not what was downloaded`;
+    throw this.#unusable(path, `${text}: remove it from the folder of downloads, and run 'brooklet model pull' again`);
   }
 
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
     await Promise.all([closeAll(opened), this.#left]);
+  }
+
+  /** The refusal of a download; where it is and what the system says of it is the operator's. */
+  #unusable(path: string, text: string, cause?: unknown): ServiceError {
+    this.#notices.tell(`${text}: ${path}${cause === undefined ? "" : `: ${operatorText(cause)}`}`);
+    const why = ServiceError.is(cause) ? `: ${cause.message}` : "";
+    return new ServiceError("BAD_REQUEST", `${text}${why}`, { cause: cause ?? new Error(path) });
   }
 
   /** Why a model that nobody asked for yet could not be opened; its digest is only looked at when it is. */
@@ -146,7 +157,7 @@ export class ApplicationModels implements ModelRunner {
   /** That a model is not there whose outline is in the package, if it is not. */
   async #absent(name: string): Promise<string | undefined> {
     const path = await this.#pathOf(name);
-    return path !== undefined && existsSync(path) ? undefined : this.#notThere(name);
+    return path !== undefined && existsSync(path) ? undefined : notThere(name);
   }
 
   /** The folder of downloads, if there is one. */
@@ -166,7 +177,7 @@ export class ApplicationModels implements ModelRunner {
       await pipeline(createReadStream(path), hash);
     } catch (error) {
       // No retry mends it: someone has to put it there.
-      throw new ServiceError("BAD_REQUEST", this.#notThere(file), { cause: error });
+      throw new ServiceError("BAD_REQUEST", notThere(file), { cause: error });
     }
     if (hash.digest("hex") === digest) return path;
     const text = `${file} in the ${placeOf(file)} is not the one whose outline was deployed`;
@@ -176,11 +187,6 @@ export class ApplicationModels implements ModelRunner {
   /** Where the model is whose outline is in the package; nothing: it was not downloaded. */
   async #pathOf(file: string): Promise<string | undefined> {
     return isAddress(file) ? (await this.#downloads())?.find(file) : join(this.#options.modelFolder ?? ".", file);
-  }
-
-  #notThere(file: string): string {
-    const advice = isAddress(file) ? `: ${pullAdvice(file, this.#options.modelCache ?? "<dir>")}` : "";
-    return `The package has the outline of ${file} only, and the model is not in the ${placeOf(file)}${advice}`;
   }
 
   #of(application: ModelApplication): Opened {
@@ -254,6 +260,11 @@ function isAddress(file: string): boolean {
 
 function placeOf(file: string): string {
   return isAddress(file) ? "folder of downloads" : "folder of models";
+}
+
+function notThere(file: string): string {
+  const advice = isAddress(file) ? `: ${pullAdvice(file)}` : "";
+  return `The package has the outline of ${file} only, and the model is not in the ${placeOf(file)}${advice}`;
 }
 
 /** Where the runtime reads a file of the package, until these files are closed. */
