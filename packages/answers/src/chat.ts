@@ -3,8 +3,8 @@
  * Answers are read as they come, limited in size and time. A request is sent again only as long as nothing of its answer was
  * seen. Keys go into one header and nowhere else: no error and no log has them.
  */
-import { askedWaitMs, pause, waitMs, withoutSecret } from "@brooklet/wire";
-import { ChatError, type ChatFailure } from "./chat-error.ts";
+import { abortable, askedWaitMs, pause, waitMs, withoutSecret } from "@brooklet/wire";
+import { ChatError } from "./chat-error.ts";
 import { type ServerEvent, serverEvents } from "./event-stream.ts";
 import type { ChatMessage } from "./prompt.ts";
 
@@ -108,18 +108,11 @@ async function* chatEvents(endpoint: ChatEndpoint, request: ChatRequest, watch: 
 /** What a model says that the caller brought. It is not waited for after the end, even if it does not look at its signal. */
 async function* brought(model: ChatModel, request: ChatRequest, watch: Watch): AsyncGenerator<ChatEvent> {
   const { signal } = watch;
-  let onAbort: () => void = () => {};
-  const ended = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
-  // Where nobody waits, nobody minds.
-  ended.catch(() => undefined);
   const events = model.say(request.messages, signal)[Symbol.asyncIterator]();
   let isSilent = true;
   try {
     for (;;) {
-      const { value, done } = await Promise.race([events.next(), ended]);
+      const { value, done } = await abortable(events.next(), signal);
       if (done === true) break;
       isSilent = false;
       watch.progress();
@@ -128,7 +121,6 @@ async function* brought(model: ChatModel, request: ChatRequest, watch: Watch): A
   } catch (error) {
     throw failureOf(error, watch);
   } finally {
-    signal.removeEventListener("abort", onAbort);
     // What keeps it from ending is its own affair: nobody listens any longer.
     void events.return?.().catch(() => undefined);
   }
@@ -138,24 +130,18 @@ async function* brought(model: ChatModel, request: ChatRequest, watch: Watch): A
 /** Time limits and the caller's signal, as one signal. */
 class Watch {
   readonly #controller = new AbortController();
-  readonly #caller: AbortSignal | undefined;
   #idleMs: number;
   #isOver = false;
-  readonly #onAbort = (): void => this.#controller.abort(this.#caller?.reason);
+  readonly signal: AbortSignal;
   readonly #all: ReturnType<typeof setTimeout>;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ timeoutMs = TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS }: ChatLimits, caller?: AbortSignal) {
-    this.#caller = caller;
     this.#idleMs = idleTimeoutMs;
     caller?.throwIfAborted();
-    caller?.addEventListener("abort", this.#onAbort, { once: true });
+    this.signal = caller ? AbortSignal.any([caller, this.#controller.signal]) : this.#controller.signal;
     this.#all = setTimeout(() => this.#late(timeoutMs, "was not complete"), timeoutMs);
     this.progress();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Something has come: waiting begins anew. */
@@ -188,7 +174,6 @@ class Watch {
   end(): void {
     clearTimeout(this.#all);
     clearTimeout(this.#idle);
-    this.#caller?.removeEventListener("abort", this.#onAbort);
     this.#controller.abort(new ChatError("unreachable", "The answer was left"));
   }
 
@@ -204,27 +189,18 @@ async function openResponse(endpoint: ChatEndpoint, request: ChatRequest, watch:
   for (let attempt = 1; ; attempt += 1) {
     const answer = await attemptResponse(endpoint, request, watch);
     if (answer instanceof Response) return answer;
-    const isPassing = answer.failure === "unreachable" || PASSING.has(answer.status);
-    const asked = answer.retryAfterMs ?? waitMs(WAITS, attempt);
+    const { error, retryAfterMs: asked = waitMs(WAITS, attempt) } = answer;
+    const isPassing = error.failure === "unreachable" || PASSING.has(error.status);
     // Who asks for more patience than there is would refuse again, and the caller would have waited for nothing.
-    if (!isPassing || attempt >= attempts || asked > WAITS.longestWaitMs) throw answer;
+    if (!isPassing || attempt >= attempts || asked > WAITS.longestWaitMs) throw error;
     await watch.pause(asked);
   }
 }
 
-class Refusal extends ChatError {
-  readonly retryAfterMs: number | undefined;
-
-  constructor(
-    failure: ChatFailure,
-    message: string,
-    status: number,
-    retryAfterMs: number | undefined,
-    cause?: unknown,
-  ) {
-    super(failure, message, status, cause);
-    this.retryAfterMs = retryAfterMs;
-  }
+/** A refusal, and how long it asks to wait. */
+interface Refusal {
+  readonly error: ChatError;
+  readonly retryAfterMs?: number | undefined;
 }
 
 async function attemptResponse(
@@ -254,20 +230,15 @@ async function attemptResponse(
     });
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
-    return new Refusal(
-      "unreachable",
-      `The language model at ${placeOf(endpoint)} cannot be reached`,
-      0,
-      undefined,
-      cause,
-    );
+    const message = `The language model at ${placeOf(endpoint)} cannot be reached`;
+    return { error: new ChatError("unreachable", message, 0, cause) };
   }
   if (response.ok) return response;
   const { status } = response;
   const failure = status === 429 || status === 503 ? "overloaded" : "refused";
   const reason = await reasonOf(response, endpoint, watch);
   const message = `The language model at ${placeOf(endpoint)} answered with status ${status}${reason}`;
-  return new Refusal(failure, message, status, askedWaitMs(response.headers));
+  return { error: new ChatError(failure, message, status), retryAfterMs: askedWaitMs(response.headers) };
 }
 
 /** Why an endpoint refuses, where it says so: that a prompt is too long for its model, or that there is no such model. */
@@ -294,13 +265,12 @@ export function completionsUrl(base: string): string {
   return `${base.replace(/\/+$/, "")}/chat/completions`;
 }
 
-async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
-  const limited = new Limited(endpoint);
-  if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
+async function* streamEvents({ body }: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
+  if (body === null) throw new ChatError("malformed", "The language model answered nothing");
   let events = 0;
   let isOver = false;
   try {
-    for await (const event of serverEvents(response.body.pipeThrough(limited.counting(), { signal: watch.signal }))) {
+    for await (const event of serverEvents(counted(body, endpoint, watch))) {
       watch.progress();
       isOver ||= event.data === "[DONE]";
       if (event.data === "[DONE]") break;
@@ -327,12 +297,8 @@ async function* streamEvents(response: Response, endpoint: ChatEndpoint, watch: 
 function failureOf(error: unknown, watch: Watch): unknown {
   if (watch.signal.aborted) return watch.signal.reason;
   if (ChatError.is(error)) return error;
-  return new ChatError(
-    "malformed",
-    `The answer of the language model broke off: ${(error as Error).message}`,
-    0,
-    error,
-  );
+  const message = `The answer of the language model broke off: ${(error as Error).message}`;
+  return new ChatError("malformed", message, 0, error);
 }
 
 /** What is used of a chunk of a completion, or of a whole one. */
@@ -410,11 +376,11 @@ function parsedCompletion(json: string): Completion | undefined {
 }
 
 /** An answer that is not streamed. */
-async function* wholeEvents(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
-  if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
+async function* wholeEvents({ body }: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
+  if (body === null) throw new ChatError("malformed", "The language model answered nothing");
   let text: string;
   try {
-    text = await wholeText(response.body, endpoint, watch);
+    text = await wholeText(body, endpoint, watch);
   } catch (error) {
     throw failureOf(error, watch);
   }
@@ -424,8 +390,8 @@ async function* wholeEvents(response: Response, endpoint: ChatEndpoint, watch: W
   yield* saidBy(completion.choices[0]);
 }
 
-async function wholeText(body: ReadableStream<Uint8Array>, endpoint: ChatEndpoint, watch: Watch): Promise<string> {
-  const stream = body.pipeThrough(new Limited(endpoint).counting(), { signal: watch.signal });
+async function wholeText(body: Body, endpoint: ChatEndpoint, watch: Watch): Promise<string> {
+  const stream = counted(body, endpoint, watch);
   const decoder = new TextDecoder();
   let text = "";
   for await (const part of stream as unknown as AsyncIterable<Uint8Array>) {
@@ -439,25 +405,20 @@ function tooLong({ answerCharactersMax = ANSWER_CHARACTERS_MAX }: ChatLimits): C
   return new ChatError("too long", `The answer of the language model is longer than ${answerCharactersMax} characters`);
 }
 
-/** Counts the bytes of an answer, and ends it when there are too many. */
-class Limited {
-  readonly #endpoint: ChatEndpoint;
-
-  constructor(endpoint: ChatEndpoint) {
-    this.#endpoint = endpoint;
-  }
-
-  counting(): TransformStream<Uint8Array, Uint8Array> {
-    let left = (this.#endpoint.answerCharactersMax ?? ANSWER_CHARACTERS_MAX) * STREAM_OVERHEAD;
-    return new TransformStream({
-      transform: (part, controller) => {
-        left -= part.length;
-        if (left >= 0) controller.enqueue(part);
-        else controller.error(tooLong(this.#endpoint));
-      },
-    });
-  }
+/** The bytes of an answer, which ends where there are too many. */
+function counted(body: Body, endpoint: ChatEndpoint, { signal }: Watch): Body {
+  let left = (endpoint.answerCharactersMax ?? ANSWER_CHARACTERS_MAX) * STREAM_OVERHEAD;
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (part, controller) => {
+      left -= part.length;
+      if (left >= 0) controller.enqueue(part);
+      else controller.error(tooLong(endpoint));
+    },
+  });
+  return body.pipeThrough(counter, { signal });
 }
+
+type Body = ReadableStream<Uint8Array>;
 
 /** Each token of a stream is wrapped in JSON many times its size. */
 const STREAM_OVERHEAD = 64;

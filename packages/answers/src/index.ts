@@ -38,7 +38,7 @@ export {
 export { type MatchBy, relevantText } from "./matching.ts";
 export type { Passage, PassageScores } from "./passage.ts";
 export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES, recentMessages } from "./prompt.ts";
-export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";
+export { type RerankEndpoint, type Reranker, rerankEndpoint } from "./reranker.ts";
 export {
   type RetrievalRequest,
   type RetrievalSource,
@@ -48,7 +48,6 @@ export {
 } from "./retrieval.ts";
 export {
   type FoundTexts,
-  type Reranker,
   type RetrievalOptions,
   type RetrievalSearch,
   type Retrieved,

@@ -46,7 +46,6 @@ export interface RetrievalRequest extends RetrievalOptions {
   readonly near?: false | VectorSide;
   /** For a list of texts, the feature that says how good each element is. */
   readonly elementScores?: Readonly<Record<string, string | undefined>>;
-  readonly timeoutMs?: number;
 }
 
 /** The way to a group. */

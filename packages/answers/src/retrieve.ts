@@ -10,6 +10,7 @@ import { passageRanges, type Range, shortenRange, trimRange } from "./cutting.ts
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
 import type { Passage, PassageScores } from "./passage.ts";
+import { type Reranker, timedReranker } from "./reranker.ts";
 import { type TokenCounter, tokensAtMost } from "./token-budget.ts";
 import { wordScores } from "./words.ts";
 
@@ -65,13 +66,6 @@ export interface RetrievalSearch {
   run(page: { readonly limit: number; readonly offset: number }): Promise<readonly FoundTexts[]>;
 }
 
-/** Says how good each passage is for a question; higher is better. */
-export type Reranker = (
-  question: string,
-  passages: readonly string[],
-  signal: AbortSignal | undefined,
-) => Promise<readonly number[]> | readonly number[];
-
 /** What to take. */
 export interface RetrievalOptions {
   /** Passages at most; 8 by default. */
@@ -101,6 +95,8 @@ export interface RetrievalOptions {
   readonly rerank?: Reranker;
   /** How many candidates it is given; 30 by default. */
   readonly rerankCount?: number;
+  /** Time each search may take, and the reranker; without it a search has 5 s, and a reranker its own time, 5 min at most. */
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -118,6 +114,7 @@ const DEFAULTS = {
   countTokens: tokensAtMost,
   passageLength: 600,
   rerankCount: 30,
+  timeoutMs: 300_000,
   fusion: "relativeScore",
 } as const;
 
@@ -409,10 +406,10 @@ async function rerankCandidates(
   kept: readonly Candidate[],
   settings: Settings,
 ): Promise<readonly Candidate[]> {
-  const { rerank, rerankCount, signal } = settings;
+  const { rerank, rerankCount, timeoutMs, signal } = settings;
   if (rerank === undefined || kept.length === 0) return kept;
   const [head, tail] = [kept.slice(0, rerankCount), kept.slice(rerankCount)];
-  const scores = await rerank(
+  const scores = await timedReranker(rerank, timeoutMs)(
     question,
     head.map(({ text }) => text),
     signal,

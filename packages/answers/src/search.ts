@@ -5,7 +5,7 @@
 export { type AskedVector, vectorParameters } from "./asked-vector.ts";
 export { ChatError } from "./chat-error.ts";
 export { type MatchBy, relevantText } from "./matching.ts";
-export { rerankEndpoint } from "./rerank-endpoint.ts";
+export { rerankEndpoint, timedReranker } from "./reranker.ts";
 export {
   chunkScoresName,
   hybridProfileName,

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { textsOfHit } from "../src/hit-texts.ts";
-import { type FoundTexts, type RetrievalOptions, type RetrievalSearch, retrieve, tokensAtMost } from "../src/index.ts";
+import {
+  type FoundTexts,
+  type Reranker,
+  type RetrievalOptions,
+  type RetrievalSearch,
+  retrieve,
+  tokensAtMost,
+} from "../src/index.ts";
 
 const document = (id: string, ...texts: readonly string[]): FoundTexts => ({
   documentId: id,
@@ -106,6 +113,24 @@ describe("passages", () => {
     expect(passages.map(({ documentId }) => documentId)).toEqual(["id:spam:0", "id:a", "id:b", "id:c"]);
     expect(passages[0]?.duplicates).toHaveLength(999);
     expect(search.pages).toEqual([16, 400, 400, 400]);
+  });
+
+  test("wait for a reranker as long as is said, whatever it does with its signal", async () => {
+    let seen: AbortSignal | undefined;
+    const silent: Reranker = (_, __, signal) => {
+      seen = signal;
+      return new Promise(() => undefined);
+    };
+    const asked = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: silent, timeoutMs: 50 });
+    await expect(asked).rejects.toMatchObject({
+      failure: "timed out",
+      message: "The reranker said nothing within 50 ms",
+    });
+    expect(seen?.aborted).toBe(true);
+    const caller = new AbortController();
+    const left = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: silent, signal: caller.signal });
+    setTimeout(() => caller.abort(new Error("gone")), 10);
+    await expect(left).rejects.toThrow("gone");
   });
 
   test("are ordered anew by a reranker, which sees the candidates only", async () => {

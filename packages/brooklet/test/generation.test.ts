@@ -536,6 +536,11 @@ describe("POST /brooklet/v1/retrieve", () => {
     const late = await post(silent, { ...asked, rerank: true });
     expect(late.status).toBe(504);
     expect(late.json.root?.errors?.[0]?.message).toBe("The reranker said nothing within 300 ms (limit L-time)");
+    const asking = await post(silent, { ...asked, rerank: true, timeoutMs: 40 });
+    expect([asking.status, asking.json.root?.errors?.[0]?.message]).toEqual([
+      504,
+      "The reranker said nothing within 40 ms",
+    ]);
     const failing = await setting(says("never"), "", { reranker: rerankEndpoint({ url: "http://127.0.0.1:1/" }) });
     const failed = await post(failing, { ...asked, rerank: true });
     expect([failed.status, failed.json.root.errors[0].message]).toEqual([

@@ -1,5 +1,6 @@
 /** One request and its answer over HTTP: addresses, failures as `BrookletError`, and trying again. */
 import {
+  abortable,
   askedWaitMs,
   causeOf,
   ERROR_KINDS,
@@ -150,17 +151,6 @@ function sentOf(
 ): { readonly body?: string | UnsharedBytes | null; readonly parameters?: ExchangeRequest["parameters"] } {
   if (parameters === undefined) return { body: body ?? null };
   return bytesOf ? { parameters } : { body: JSON.stringify(parameters) };
-}
-
-/** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */
-function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return work;
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-  });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 /** What platforms say of a connection over which nothing was sent. */

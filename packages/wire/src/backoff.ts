@@ -22,16 +22,21 @@ export function askedWaitMs(headers: { get(name: string): string | null }): numb
 
 /** Waits, but no longer than until the signal. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason as Error);
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop, { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
+  return abortable(over, signal).finally(() => clearTimeout(timer));
+}
+
+/** Ends with the signal, also where who works does not look at it: a server in this process, a model that somebody brings. */
+export function abortable<Result>(work: Result, signal: AbortSignal | undefined): Result | Promise<Awaited<Result>> {
+  if (signal === undefined) return work;
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }

@@ -16,7 +16,7 @@ export {
   VERBS,
   type Verb,
 } from "./authority.ts";
-export { askedWaitMs, pause, type Waits, waitMs } from "./backoff.ts";
+export { abortable, askedWaitMs, pause, type Waits, waitMs } from "./backoff.ts";
 export { type Base64Alphabet, decodeBase64, encodeBase64 } from "./base64.ts";
 export type { UnsharedBytes } from "./bytes.ts";
 export { hasCalendarDay } from "./calendar.ts";

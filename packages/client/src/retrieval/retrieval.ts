@@ -57,8 +57,6 @@ export interface RetrieveOptions<S extends AnySchema = AnySchema> extends Retrie
    * are the numbers of elements, listed among the match or summary features of a profile.
    */
   readonly elementScores?: Readonly<Partial<Record<TextName<S>, string>>>;
-  /** Time each search may take; 5 s by default. */
-  readonly timeoutMs?: number;
 }
 
 const OPTIONS = {

@@ -1,8 +1,8 @@
 /** The models that the gateway asks itself, and what it asked of each: the reranker of retrievals, and the language models of search chains. */
 import type { Reranker } from "@brooklet/answers";
-import { ChatError } from "@brooklet/answers/search";
+import { ChatError, timedReranker } from "@brooklet/answers/search";
 import type { Cluster, DeployReport, ModelState } from "@brooklet/partition";
-import { Calls, type ErrorCode, pause, ServiceError } from "@brooklet/wire";
+import { Calls, type ErrorCode, ServiceError } from "@brooklet/wire";
 
 /** The models. */
 export class AskedModels {
@@ -36,16 +36,11 @@ export class AskedModels {
     ];
   }
 
-  /** A reranker may be any function: it is waited for until its time is over or the caller goes, whatever it does with its signal. */
   #counted(reranker: Reranker, timeoutMs: number): Reranker {
-    const silent = new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms (limit L-time)`);
+    const timed = timedReranker(reranker, timeoutMs, " (limit L-time)");
     return async (question, passages, signal) => {
-      const over = new AbortController();
-      const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
       const outline = { purpose: "query", items: passages.length, signal, codeOf: codeOfFailure } as const;
-      const late = (): Promise<never> => pause(timeoutMs, either).then(() => Promise.reject(silent));
-      const said = async () => await Promise.race([reranker(question, passages, either), late()]);
-      return await this.#ofReranker.around(outline, said).finally(() => over.abort());
+      return await this.#ofReranker.around(outline, async () => await timed(question, passages, signal));
     };
   }
 }

@@ -1,11 +1,17 @@
 /**
- * A reranker behind an endpoint: `POST …/rerank` as Cohere, Jina, vLLM and llama.cpp have it. It is given the question and
+ * What orders passages anew: any function, which has a time, or a reranker behind an endpoint: `POST …/rerank` as Cohere, Jina, vLLM and llama.cpp have it. It is given the question and
  * the texts of passages; keys go into one header and nowhere else.
  */
-import { withoutSecret } from "@brooklet/wire";
+import { abortable, withoutSecret } from "@brooklet/wire";
 import type { ChatEndpoint } from "./chat.ts";
 import { ChatError } from "./chat-error.ts";
-import type { Reranker } from "./retrieve.ts";
+
+/** Says how good each passage is for a question; higher is better. */
+export type Reranker = (
+  question: string,
+  passages: readonly string[],
+  signal: AbortSignal | undefined,
+) => Promise<readonly number[]> | readonly number[];
 
 /** Where the reranker is. */
 export interface RerankEndpoint extends Pick<ChatEndpoint, "apiKey" | "headers" | "fetch"> {
@@ -34,26 +40,23 @@ const BUSY: ReadonlySet<number> = new Set([429, 503]);
  * ```
  */
 export function rerankEndpoint(endpoint: RerankEndpoint): Reranker {
-  return async (question, passages, signal) => {
-    const { timeoutMs = TIMEOUT_MS } = endpoint;
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  const reranker: Reranker = async (question, passages, signal) => {
     try {
-      return scoresOf(await askEndpoint(endpoint, question, passages, either), passages.length);
+      return scoresOf(await askEndpoint(endpoint, question, passages, signal), passages.length);
     } catch (error) {
       signal?.throwIfAborted();
-      if (timeout.aborted) throw new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms`);
       if (ChatError.is(error)) throw error;
       throw new ChatError("unreachable", "The reranker cannot be reached, or its answer broke off", 0, error);
     }
   };
+  return timedReranker(reranker, endpoint.timeoutMs ?? TIMEOUT_MS);
 }
 
 async function askEndpoint(
   { url, model, apiKey, headers, fetch = globalThis.fetch }: RerankEndpoint,
   query: string,
   documents: readonly string[],
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
 ): Promise<string> {
   const response = await fetch(`${url.replace(/\/+$/, "")}/rerank`, {
     method: "POST",
@@ -65,7 +68,7 @@ async function askEndpoint(
     body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, documents, top_n: documents.length }),
     // A key is for the endpoint that was configured, not for one it points at: that is a refusal. ("error" is not known to Workers.)
     redirect: "manual",
-    signal,
+    signal: signal ?? null,
   });
   if (!response.ok) {
     const failure = BUSY.has(response.status) ? "overloaded" : "refused";
@@ -118,4 +121,19 @@ function scoresOf(json: string, count: number): readonly number[] {
     if (typeof score === "number" && Number.isFinite(score)) return score;
     throw new ChatError("malformed", `The reranker gave no number for text ${index} of ${count}`);
   });
+}
+
+/** The same reranker, waited for until its time is over or the caller goes, whatever it does with its signal. */
+export function timedReranker(reranker: Reranker, timeoutMs: number, limit = ""): Reranker {
+  return async (question, passages, signal) => {
+    const time = new AbortController();
+    const late = new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms${limit}`);
+    const timer = setTimeout(() => time.abort(late), timeoutMs);
+    const either = signal ? AbortSignal.any([signal, time.signal]) : time.signal;
+    try {
+      return await abortable(reranker(question, passages, either), either);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }
