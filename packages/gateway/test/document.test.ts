@@ -123,12 +123,17 @@ describe("methods", () => {
     ["/document/v1/", "GET,POST,DELETE"],
     ["/document/v1/ns/mail/docid/", "GET,POST,PUT,DELETE"],
     ["/document/v1/ns/mail/group/u1/x", "GET,POST,PUT,DELETE"],
+    // Names are read where something is done to what they name.
+    ["/document/v1/ns/mail/number/abc/", "GET,POST,PUT,DELETE"],
+    ["/document/v1/ns/mail/group/a:b/x", "GET,POST,PUT,DELETE"],
+    ["/document/v1/ns/mail/group/%ff/x", "GET,POST,PUT,DELETE"],
   ])("OPTIONS %s", async (target, allow) => {
     const { status, headers, body } = await send(target, { method: "OPTIONS" });
     expect([status, headers.get("allow"), body]).toEqual([204, allow, {}]);
   });
 
-  test("PATCH is not allowed, and the answer says what is", async () => {
+  test("PATCH is not allowed, whatever the path names, and the answer says what is", async () => {
+    expect((await send("/document/v1/ns/mail/number/abc/1", { method: "PATCH" })).status).toBe(405);
     const { status, headers, body } = await send("/document/v1/ns/mail/group/u1/x", { method: "PATCH" });
     expect([status, headers.get("allow")]).toEqual([405, "GET,POST,PUT,DELETE"]);
     expect(body["message"]).toBe(

@@ -2,7 +2,7 @@
  * `/document/v1`: single documents. What a document contains is the core's business; here are the path, the parameters,
  * the admission, and Vespa's answers. Operations on sets of documents are in `document-sets.ts`.
  */
-import type { OperationRequest, Outcome } from "@brooklet/partition";
+import type { Outcome } from "@brooklet/partition";
 import { causeOf, type DocumentAnswer, ServiceError, type Verb } from "@brooklet/wire";
 import type { BodyKind, HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
@@ -50,7 +50,7 @@ export async function answerDocument(call: Call, context: GatewayContext, onDefe
   const { path: raw, query } = splitTarget(call.target);
   const writes = call.method !== "GET" && call.method !== "HEAD";
   try {
-    const named = parseDocumentPath(raw);
+    const named = call.method in WRITES || call.method === "GET" ? parseDocumentPath(raw) : knownPath(raw);
     if (named === undefined) {
       throw new ServiceError("NOT_FOUND", `Nothing at '${echo(raw)}'. Available paths are:\n${PATHS.join("\n")}`);
     }
@@ -65,6 +65,15 @@ export async function answerDocument(call: Call, context: GatewayContext, onDefe
     return call.method === "GET" ? await get(request, context) : await write(request, context);
   } catch (error) {
     return documentFailure(serviceErrorOf(error, onDefect), { pathId: raw, writes });
+  }
+}
+
+/** Which methods there are does not depend on names, which are refused where they are read. */
+function knownPath(raw: string): DocumentPath | undefined {
+  try {
+    return parseDocumentPath(raw);
+  } catch {
+    return { raw, type: "" };
   }
 }
 
@@ -166,17 +175,14 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     const operation = { kind, rawPath: path.raw, ...target, create, condition, body: body?.bytes ?? NO_BYTES };
     const outcome = await context.access.partition(group.partition, kind).apply(operation, leftMs(call, timeout), call);
     if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
-    const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), call.arrivedMs) };
+    const done = `${kind} was answered by its partition`;
+    const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, done, call.arrivedMs) };
     const reply = jsonReply(200, traced, DOCUMENT_JSON);
     return isPlain(outcome, timeout) ? reply : withHeaders(reply, { ...timeout.headers, ...headersOfIgnored(outcome) });
   } finally {
     body?.release();
     context.documents.leave();
   }
-}
-
-function writeDone(kind: OperationRequest["kind"]): string {
-  return `${kind} was answered by its partition`;
 }
 
 function bodyKind({ limits }: GatewayContext): BodyKind {
