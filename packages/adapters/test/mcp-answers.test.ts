@@ -7,7 +7,7 @@ import { searchTool } from "../src/ai-sdk.ts";
 import { createMcpServer } from "../src/mcp.ts";
 
 const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
-const { array, bigint, json, map, open, raw, schema, string, struct, text, timestamp, vector, weightedSet } =
+const { array, bigint, connect, json, map, open, raw, schema, string, struct, text, timestamp, vector, weightedSet } =
   (await import(built)) as typeof Brooklet;
 
 /** What the protocol's library holds of a message that comes in by the standard streams. */
@@ -40,6 +40,25 @@ const called = async (client: Client, name: string, given: Record<string, unknow
 const GREAT = 9_007_199_254_740_993n;
 const at = new Date("2026-02-01T10:00:00.500Z");
 const bytes = new Uint8Array([1, 2, 3]);
+
+test.each(["{}", "null", '{"root":1}', '{"passages":null}'])(
+  "a server that answers %s is told in words",
+  async (body) => {
+    const answer = async (): Promise<Response> =>
+      new Response(body, { headers: { "content-type": "application/json" } });
+    const asking = await connected(connect({ url: "http://server.example", fetch: answer }), "item");
+    for (const [name, given] of [
+      ["search", { query: "a" }],
+      ["retrieve", { question: "a" }],
+    ] as const) {
+      const { isError, content } = await called(asking, name, given);
+      expect([isError, content[0]?.text]).toEqual([
+        true,
+        expect.stringMatching(/^The answer (has no '|of .* is no JSON)/),
+      ]);
+    }
+  },
+);
 
 test("every kind of field is shown as JSON: integers exactly, dates as texts, neither vectors nor bytes", async () => {
   const parts = struct({ part: string(), size: bigint().optional(), changedAt: timestamp(), bytes: raw() });

@@ -2,14 +2,14 @@
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { connect, int, type RunningService, schema, serve, string, text } from "../src/index.ts";
+import { connect, int, type RunningService, schema, serve, string, text, timestamp } from "../src/index.ts";
 import { type GroupTokenOptions, groupToken } from "../src/token.ts";
 import { applicationFiles, folder, writeFiles } from "./served.ts";
 
 const KEY = "Zk3Q0m7Jw1xUe8bVt5Yc2rNf6aHsLpDg9oKiTqXuEyA";
 const CANARY = "canaryofbob";
 const note = schema("note", { title: text(), secret: string() });
-const diary = schema("diary", { title: text(), day: int() });
+const diary = schema("diary", { title: text(), day: int(), at: timestamp(), until: timestamp({ unit: "seconds" }) });
 
 let service: RunningService;
 
@@ -20,7 +20,8 @@ beforeAll(async () => {
     for (const id of ["1", "2"]) {
       const secret = group === "bob" ? CANARY : "mine";
       await admin.group(group).put(note, id, { title: `every lease, ${secret}`, secret });
-      await admin.group(group).put(diary, id, { title: `every day, ${secret}`, day: Number(id) });
+      const [at, until] = [new Date(`2026-02-0${id}T10:00:00.500Z`), new Date(`2026-03-0${id}T00:00:00Z`)];
+      await admin.group(group).put(diary, id, { title: `every day, ${secret}`, day: Number(id), at, until });
     }
 });
 afterAll(async () => await service.close());
@@ -64,6 +65,17 @@ describe("one address", () => {
       const { contents } = await client.readResource({ uri: "brooklet://documents/note/1" });
       expect(JSON.stringify(contents)).toContain(own);
     }
+  });
+
+  test("knows which numbers are times, which a model reads and says as texts", async () => {
+    const client = await connected(await tokenOf());
+    const after = { at: { from: "2026-02-02" }, until: { until: "2026-03-02" } };
+    const found = await client.callTool({ name: "search_diary", arguments: { query: "", filter: after } });
+    const fields = { day: 2, at: "2026-02-02T10:00:00.500Z", until: "2026-03-02T00:00:00.000Z" };
+    expect(found.structuredContent).toMatchObject({ totalCount: 1, hits: [{ id: "2", fields }] });
+    expect((await client.callTool({ name: "get_diary", arguments: { id: "2" } })).structuredContent).toMatchObject({
+      fields,
+    });
   });
 
   test("shows nothing of another's, whatever a model fills in", async () => {

@@ -136,7 +136,7 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   const json = parse(isExact ? withExactIntegers(text) : text);
   if (response.ok || status === alsoAccept) {
     if (json !== undefined) return { status, json };
-    throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is not JSON`, {
+    throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is no JSON object`, {
       status,
       outcome: "unknown",
     });
@@ -173,7 +173,9 @@ export function unreachable(url: string, cause: unknown): BrookletError {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    const value = JSON.parse(text) as unknown;
+    // No interface answers with null or a number.
+    return Object(value) === value ? value : undefined;
   } catch {
     return undefined;
   }

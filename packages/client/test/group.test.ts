@@ -344,11 +344,14 @@ describe("failures", () => {
     await expect(failed).rejects.toMatchObject({ ...expected, status });
   });
 
-  test("an answer that is no JSON is told as such", async () => {
-    const server = { fetch: async () => new Response("<html>", { status: 200 }) };
-    await expect(client(server).group("alice").remove(note, "1")).rejects.toThrow(
-      "The answer of http://localhost:8080 is not JSON",
-    );
+  test.each(["<html>", "null", "1", '"text"'])("an answer that is no JSON object is told as such: %s", async (body) => {
+    const group = client({ fetch: async () => new Response(body, { status: 200 }) }).group("alice");
+    const asked = [group.remove(note, "1"), group.get(note, "1"), group.search(note, { text: "a" }), group.count(note)];
+    for (const one of asked)
+      await expect(one).rejects.toMatchObject({
+        code: "UNEXPECTED_ANSWER",
+        message: "The answer of http://localhost:8080 is no JSON object",
+      });
   });
 
   test("of the page of a proxy the words are told, and the code is that of its status", async () => {

@@ -95,6 +95,7 @@ describe("the schema file", () => {
           }
           field sentAt type double {
             indexing: summary | attribute
+            # timestamp()
           }
           field year type int {
             indexing: summary | attribute

@@ -118,14 +118,20 @@ function relevanceRequest({ group, schema, near }: McpNamed, { query, limit }: M
   return { group, schema, text: query, limit, ...where, ...beside };
 }
 
+/** A part that every answer of an interface has. What stands before a server may answer something else, with status 200. */
+function partOf(json: unknown, name: string): object {
+  const part = (Object(json) as Json)[name];
+  if (typeof part === "object" && part !== null) return part;
+  throw new Error(`The answer has no '${name}': is it a server of brooklet that is asked?`);
+}
+
 function resultOf(options: McpNamed, { json }: WireAnswer): Record<string, unknown> {
-  const { root } = json as {
-    readonly root: {
-      readonly fields?: { readonly totalCount?: number };
-      readonly children?: readonly { readonly id: string; readonly relevance: number; readonly fields?: Json }[];
-    };
+  const root = partOf(json, "root");
+  const { children = [], fields: counts } = root as {
+    readonly fields?: { readonly totalCount?: number };
+    readonly children?: readonly { readonly id: string; readonly relevance: number; readonly fields?: Json }[];
   };
-  const hits = (root.children ?? []).map(({ id, relevance, fields = {} }) => ({
+  const hits = children.map(({ id, relevance, fields = {} }) => ({
     id: nameIn(options, id),
     relevance: Number(relevance),
     fields: readable(
@@ -133,7 +139,7 @@ function resultOf(options: McpNamed, { json }: WireAnswer): Record<string, unkno
       options.fields,
     ),
   }));
-  return { totalCount: root.fields?.totalCount ?? 0, hits };
+  return { totalCount: counts?.totalCount ?? 0, hits };
 }
 
 /** The id that a model is shown, and reads the document by: the whole one where a document is of another namespace, as any may be that is found. */
@@ -165,11 +171,8 @@ async function retrieve(options: McpNamed, question: Json, signal: AbortSignal):
   const { group, schema, near } = options;
   const asked = { group, schema, ...question, ...(near === undefined ? {} : { near }) };
   const { json } = await post(options, "/brooklet/v1/retrieve", asked, signal);
-  const retrieved = json as {
-    readonly tokens: number;
-    readonly passages: readonly (Json & { readonly documentId: string })[];
-  };
-  const passages = retrieved.passages.map(({ documentId, field, element, start, end, text, score }, index) => ({
+  const found = partOf(json, "passages") as readonly (Json & { readonly documentId: string })[];
+  const passages = found.map(({ documentId, field, element, start, end, text, score }, index) => ({
     number: index + 1,
     id: nameIn(options, documentId),
     field,
@@ -179,5 +182,5 @@ async function retrieve(options: McpNamed, question: Json, signal: AbortSignal):
     text,
     score,
   }));
-  return { tokens: retrieved.tokens, passages };
+  return { tokens: (json as Json)["tokens"], passages };
 }

@@ -1,6 +1,6 @@
 /**
  * By which fields of a deployed schema a model may filter, for `brooklet mcp`, which knows a schema by its name: read off the schema file
- * that the server has. Types are taken as they stand there; a file says of no number that it is a time, so that the command line does.
+ * that the server has. Types are taken as they stand there. Of a number that is a time the SDK's files say it; of others' the command line does.
  */
 import { type FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
 import { keyHeader, type Server } from "./server.ts";
@@ -33,7 +33,8 @@ export async function filterFields({ server, schema, names, dates }: FieldsAsked
       );
   }
   for (const name of dates) {
-    if (kinds.get(name) !== "number") throw new UsageError(`--dates: '${name}' of schema ${schema} is no number`);
+    if (!/number|date/.test(kinds.get(name) ?? ""))
+      throw new UsageError(`--dates: '${name}' of schema ${schema} is no number`);
     if (!chosen.includes(name)) throw new UsageError(`--dates: '${name}' is not among --filters`);
   }
   const kindOf = (name: string): FieldKind => (dates.includes(name) ? "date" : (kinds.get(name) ?? "text"));

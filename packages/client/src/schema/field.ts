@@ -286,6 +286,9 @@ export function bool(): Plain<"sortable", boolean, BoolConditions> {
   return attribute("bool", BOOL);
 }
 
+/** What a schema file says of a number that is a time, to who reads it: the type cannot. */
+const IN_WORDS = ["# timestamp()"];
+
 /** The stored form of a point in time. */
 export interface TimestampOptions {
   /** `seconds`: whole seconds in a `long`, as schemas of a Vespa often have them. Dates with milliseconds are refused. */
@@ -304,8 +307,8 @@ export interface TimestampOptions {
  */
 export function timestamp(options: TimestampOptions = {}): Plain<"sortable", Date, OrderConditions<Date>> {
   refuseUnknown("timestamp", options, ["unit"]);
-  if (options.unit === undefined) return attribute("double", TIMESTAMP);
-  if (options.unit === "seconds") return attribute("long", WHOLE_SECONDS);
+  if (options.unit === undefined) return attribute("double", TIMESTAMP, IN_WORDS);
+  if (options.unit === "seconds") return attribute("long", WHOLE_SECONDS, IN_WORDS);
   throw invalidArgument(
     `${JSON.stringify(options.unit)} is no unit of timestamp(): give 'seconds', or none for milliseconds`,
   );
@@ -337,8 +340,8 @@ export function raw(): Plain<"other", Uint8Array, unknown> {
   return makeField({ type: primitive("raw"), indexing: ["summary"], settings: [] }, RAW);
 }
 
-function attribute<F extends Field>(name: PrimitiveName, codec: Codec): F {
-  return makeField({ type: primitive(name), indexing: ["summary", "attribute"], settings: [] }, codec);
+function attribute<F extends Field>(name: PrimitiveName, codec: Codec, settings: readonly string[] = []): F {
+  return makeField({ type: primitive(name), indexing: ["summary", "attribute"], settings }, codec);
 }
 
 function primitive(name: PrimitiveName): DataType {
