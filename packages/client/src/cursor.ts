@@ -4,7 +4,7 @@
  * limit on what is skipped applies, and no document comes twice or is left out while nobody writes.
  */
 import { decodeBase64, encodeBase64, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
-import { shownId } from "./document-id.ts";
+import { type DocumentSet, wholeId } from "./document-id.ts";
 import { type DocumentPlace, documentSet } from "./document-request.ts";
 import { demandKind, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { exchange } from "./exchange.ts";
@@ -66,7 +66,8 @@ export async function searchPage<Fields, Features>(
   const { pageSize = PAGE_SIZE, after, orderBy, signal, fields, ...search } = options as PageRequest;
   const sorted = sortedFields(schema, orderBy);
   const order = sortingText(sorted);
-  const from = after === undefined ? undefined : positionOf(after, order, sorted);
+  const set = documentSet(schema, place.group);
+  const from = after === undefined ? undefined : positionOf(after, order, sorted, set);
   // Nothing is ranked, unless a profile is asked for, or a vector, which decides nothing else here.
   const rank = search.near === undefined && { profile: "unranked" };
   const asked = { ...rank, ...search, limit: pageSize } as SearchOptions<AnySchema>;
@@ -78,7 +79,7 @@ export async function searchPage<Fields, Features>(
   const { hits } = await readResult(shown as unknown as Query<AnySchema, Fields, Features>, answer);
   const last = wholeRoot(answer).children?.at(-1) as WireHit | undefined;
   if (last === undefined || hits.length < pageSize) return { hits };
-  return { hits, next: nextOf(last, order, sorted, documentSet(schema, place.group)) };
+  return { hits, next: nextOf(last, order, sorted, set) };
 }
 
 /** All pages, one hit after another. */
@@ -195,7 +196,7 @@ function behindOf(schema: AnySchema, sorted: readonly SortedField[], { values, i
     for (const after of compared.after) ways.push([...equal, after].join(" and "));
     equal.push(compared.equal);
   }
-  return [...ways, [...equal, `id.specific > ${selectionLiteral(id)}`].join(" and ")];
+  return [...ways, [...equal, `id > ${selectionLiteral(id)}`].join(" and ")];
 }
 
 /** What of a field comes after a value, and what equals it. What is not set is first, or last where the order descends. */
@@ -226,17 +227,9 @@ function literalOf(field: Field, value: string | number | boolean): string {
   throw invalidArgument("`after` is not what a page gave as `next`");
 }
 
-function nextOf(
-  { id, fields = {} }: WireHit,
-  order: string,
-  sorted: readonly SortedField[],
-  set: ReturnType<typeof documentSet>,
-): string {
-  const prefix = `id:${set.namespace}:${set.type}:g=${set.group}:`;
-  if (!id.startsWith(prefix)) throw unexpectedAnswer(`a page showed ${shownId(id)}, which is not of the group`);
+function nextOf({ id, fields = {} }: WireHit, order: string, sorted: readonly SortedField[], set: DocumentSet): string {
   const values = sorted.map(({ name, field }) => keyValue(name, field, memberOf(fields, name)));
-  const position: Position = { order, values, id: id.slice(prefix.length) };
-  return encodeBase64(new TextEncoder().encode(JSON.stringify([position.order, position.values, position.id])), "url");
+  return encodeBase64(new TextEncoder().encode(JSON.stringify([order, values, wholeId(set, id)])), "url");
 }
 
 /** A value exactly as it is stored. */
@@ -250,7 +243,7 @@ function keyValue(name: string, { definition: { type } }: Field, shown: unknown)
 }
 
 /** The position that `after` means. Throws if it is of another order. */
-function positionOf(after: string, order: string, sorted: readonly SortedField[]): Position {
+function positionOf(after: string, order: string, sorted: readonly SortedField[], set: DocumentSet): Position {
   const read = parseCursor(after);
   if (!Array.isArray(read) || read.length !== 3) throw invalidArgument("`after` is not what a page gave as `next`");
   const [of, values, id] = read as readonly unknown[];
@@ -258,7 +251,7 @@ function positionOf(after: string, order: string, sorted: readonly SortedField[]
   const isPosition =
     typeof id === "string" && Array.isArray(values) && values.length === sorted.length && values.every(isKeyValue);
   if (!isPosition) throw invalidArgument("`after` is not what a page gave as `next`");
-  return { order, values, id };
+  return { order, values, id: wholeId(set, id) };
 }
 
 function isKeyValue(value: unknown): value is KeyValue {

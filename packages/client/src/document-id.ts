@@ -15,29 +15,29 @@ export interface DocumentSet {
 const WHOLE = /^id:([^:]+):([^:]+):((?:n=\d+|g=[^:,]+)?):(.*)$/s;
 
 /**
- * The id a document was put under, given that or the whole one. One of another group, type or namespace is refused.
+ * The namespace of a document and the id it was put under, given that or the whole one, which may be of another namespace than the set: other
+ * clients put such documents, and hits show them. One of another group or type is refused.
  *
  * @example
  * ```ts
- * givenId({ namespace: "mail", type: "mail", group: "alice" }, "id:mail:mail:g=alice:m1"); // "m1"
+ * givenId({ namespace: "mail", type: "mail", group: "alice" }, "id:mail:mail:g=alice:m1"); // ["mail", "m1"]
  * ```
  */
-export function givenId(set: DocumentSet, id: string): string {
-  const [, namespace, type, keys = "", own] = WHOLE.exec(id) ?? [];
+export function givenId(set: DocumentSet, id: string): readonly [namespace: string, own: string] {
+  const [, namespace = "", type, keys = "", own] = WHOLE.exec(id) ?? [];
   if (typeof id !== "string" || id === "" || own === "")
     throw invalidArgument("the id of a document is a text, and may not be empty");
-  if (own === undefined) return id;
+  if (own === undefined) return [set.namespace, id];
   const of = keys === "" ? "no group" : keys.replace(/^g=(.*)$/s, "group '$1'").replace(/^n=/, "number ");
   if (type !== set.type) throw invalidArgument(`'${id}' is a document of type '${type}', not '${set.type}'`);
-  if (namespace !== set.namespace)
-    throw invalidArgument(`'${id}' is a document of namespace '${namespace}', not '${set.namespace}'`);
   if (keys !== `g=${set.group}`) throw invalidArgument(`'${id}' is a document of ${of}, not of group '${set.group}'`);
-  return own;
+  return [namespace, own];
 }
 
 /** The whole id of a document, given that or the one it was put under. */
 export function wholeId(set: DocumentSet, id: string): string {
-  return prefixOf(set) + givenId(set, id);
+  const [namespace, own] = givenId(set, id);
+  return prefixOf({ ...set, namespace }) + own;
 }
 
 function prefixOf({ namespace, type, group }: DocumentSet): string {

@@ -41,8 +41,8 @@ export function pathOf(
   schema: AnySchema,
   id: string,
 ): string {
-  const given = givenId(documentSet(schema, group), id);
-  const [namespace, type, name, local] = [schema.namespace, schema.name, group, given].map((part) =>
+  const [of, own] = givenId(documentSet(schema, group), id);
+  const [namespace, type, name, local] = [of, schema.name, group, own].map((part) =>
     pathSegment(part, keepsDotSegments),
   );
   return `/document/v1/${namespace}/${type}/group/${name}/${local}`;

@@ -149,8 +149,7 @@ function nameIn({ schema, namespace = schema, group }: McpNamed, whole: string):
 
 async function get(options: McpNamed, id: string, signal: AbortSignal): Promise<Record<string, unknown>> {
   const { namespace = options.schema, schema, group } = options;
-  const [, of = namespace] = /^id:([^:]+):[^:]+:g=[^:]+:/.exec(id) ?? [];
-  const given = givenId({ namespace: of, type: schema, group }, id);
+  const [of, given] = givenId({ namespace, type: schema, group }, id);
   // Some ways to send a request take these for steps in the path.
   if (given === "." || given === "..") return { found: false, fields: {} };
   for (const name of [of, group]) {
