@@ -26,11 +26,12 @@ export async function withMissingModels(
   applicationPackage: Uint8Array,
   { embedder, modelRunner }: { readonly embedder?: TextEmbedder | undefined; readonly modelRunner?: ModelRunner },
 ): Promise<DeployReport> {
-  const ranking = modelRunner?.missing === undefined ? [] : modelsOfPackage(applicationPackage);
+  const ranking = modelRunner && !modelRunner.missing ? [] : modelsOfPackage(applicationPackage);
   const missing = [...((await embedder?.missing?.(report)) ?? [])];
   if (ranking.length > 0) {
     const file = (path: string): Uint8Array | undefined => fileOfPackage(applicationPackage, path);
-    missing.push(...((await modelRunner?.missing?.(ranking, file)) ?? []));
+    const notRun = `${ranking.join(", ")}: ONNX models are not run here, rank profiles with them are refused`;
+    missing.push(...((await modelRunner?.missing?.(ranking, file)) ?? [notRun]));
   }
   return missing.length === 0 ? report : { ...report, warnings: [...report.warnings, ...missing] };
 }
