@@ -8,8 +8,15 @@ import { followAll, NOTHING } from "../mark.ts";
 import { createNotes, NOTES } from "../notes.ts";
 import type { SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
-import { APPLICATION_ID, BLOCKS_PER_SEGMENT, type BucketIdentity, FORMAT_VERSION, refuseVersion } from "../tables.ts";
-import { HEADER, type IsSealed, LIVENESS } from "./bucket-check.ts";
+import {
+  APPLICATION_ID,
+  BLOCKS_PER_SEGMENT,
+  type BucketIdentity,
+  FORMAT_VERSION,
+  hasHeads,
+  refuseVersion,
+} from "../tables.ts";
+import { type Damage, HEADER, type IsSealed, LIVENESS } from "./bucket-check.ts";
 import type { Cell, PageFile } from "./page-file.ts";
 
 /** What is salvaged, and how it is known what it is. */
@@ -99,9 +106,12 @@ class FoundRows {
   }
 }
 
-/** Fills a new bucket with what the pages of another have. Throws a `StoreError` if they are not of this bucket, or of a later release. */
-export function salvageBucket(sql: SqlConnection, pages: PageFile, options: SalvageOptions): void {
-  new Salvage(sql, pages, options).fill();
+/**
+ * Fills a new bucket with what the pages of another have. What of it no check of the new one can tell. Throws a `StoreError` if they are not of
+ * this bucket, or of a later release.
+ */
+export function salvageBucket(sql: SqlConnection, pages: PageFile, options: SalvageOptions): readonly Damage[] {
+  return new Salvage(sql, pages, options).fill();
 }
 
 class Salvage {
@@ -130,7 +140,7 @@ class Salvage {
       this.#found.about.get("format_version")?.[0] ?? (isHeader ? header.readUInt32BE(VERSION_AT) : undefined);
   }
 
-  fill(): void {
+  fill(): readonly Damage[] {
     const { heads, partitions, names, operations, segments } = this.#found;
     this.#sql.run("DELETE FROM head");
     const hasBucketHead = this.#writeBucketHead();
@@ -156,6 +166,10 @@ class Salvage {
       segments.delete(ERASED);
       for (const [partition, cells] of segments) for (const cell of cells) this.#writeSegment(partition, cell);
     });
+    // Without heads all partitions are told.
+    const isUntold = this.#version !== undefined && hasHeads(this.#version) && this.#version < FORMAT_VERSION;
+    const what = `it was of format version ${this.#version}, which did not tell what is noted: a note may be lost that is not named`;
+    return isUntold ? [{ what }] : [];
   }
 
   #writeBucketHead(): boolean {
@@ -255,8 +269,9 @@ class Salvage {
       throw new StoreError("refused", `tampered: ${JSON.stringify(strange[0])} is not as we made it`);
     const { bucket, buckets } = this.#options;
     const isNamed = about.get("bucket")?.includes(bucket) && about.get("buckets")?.includes(buckets);
-    // Without any head nothing else can tell; with heads of another secret it is another directory's.
-    if (!isSealed && !(heads.size === 0 && isNamed))
+    // Without any head nothing else can tell; with heads of another secret it is another directory's. A block may be as long as a head.
+    const hasOthers = heads.size > 0 && hasHeads(this.#version ?? FORMAT_VERSION);
+    if (!isSealed && (hasOthers || !isNamed))
       throw new StoreError("refused", "nothing in its pages shows that it is this bucket of this directory");
   }
 

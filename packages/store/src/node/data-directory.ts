@@ -462,8 +462,8 @@ function freshBucket(
   }
 }
 
-/** Refuses, without opening it in SQLite, a file that is missing, empty, foreign or of another version. */
-export function checkHeader(path: string): void {
+/** Refuses, without opening it in SQLite, a file that is missing, empty, foreign or of another version; its version. */
+export function checkHeader(path: string): number {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new StoreError("damaged", "the file is missing");
   if (!found.isFile()) throw new StoreError("refused", "not a file");
@@ -480,7 +480,9 @@ export function checkHeader(path: string): void {
   if (length < header.length || header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
     throw new StoreError("refused", "not an SQLite database");
   }
-  refuseVersion(header.readUInt32BE(68), header.readUInt32BE(60));
+  const version = header.readUInt32BE(60);
+  refuseVersion(header.readUInt32BE(68), version);
+  return version;
 }
 
 /** Runs `work`; a `StoreError` of it names the file. What the system refuses tells nothing of what is in the file. */

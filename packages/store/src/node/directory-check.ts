@@ -7,7 +7,7 @@ import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
 import type { SqlConnection } from "../sql.ts";
 import { StoreError, type StoreErrorKind, storeErrorAt } from "../store-error.ts";
-import type { BucketIdentity } from "../tables.ts";
+import { type BucketIdentity, FORMAT_VERSION } from "../tables.ts";
 import {
   type BucketReport,
   checkBucket,
@@ -17,7 +17,7 @@ import {
   repairBucket,
 } from "./bucket-check.ts";
 import { salvageBucket } from "./bucket-salvage.ts";
-import { DataDirectory, type OpenSql, openBucket, replaceBucket, secretIn } from "./data-directory.ts";
+import { checkHeader, DataDirectory, type OpenSql, openBucket, replaceBucket, secretIn } from "./data-directory.ts";
 import { isDataDirectory } from "./directory-key.ts";
 import { DiskReserve } from "./disk-reserve.ts";
 import { isThere, syncDirectory, syncFile } from "./durable-files.ts";
@@ -84,7 +84,7 @@ export async function checkDirectory(
   const noted: NotedPartition[] = [];
   const report = await eachBucket(path, openSql, watch, async (directory, bucket) => {
     const identity = { bucket, buckets: directory.buckets };
-    const sql = DiskReserve.beside(directory.path, () => openBucket(directory.path, identity, openSql));
+    const sql = DiskReserve.beside(directory.path, () => openSound(directory.path, identity, openSql));
     try {
       const found = await checkBucket(sql, identity, isSealed, watch.signal);
       if (!found.hasDamagedPages) noted.push(...notedPartitions(sql));
@@ -127,10 +127,11 @@ export async function repairDirectory(
     // Once: what stands there later is not what was there before.
     const copies = beside(() => keepFiles(names, `.before-${stamp}`));
     beside(() => renewGeneration(directory.path, `${file}.generation`));
+    const untold: Damage[] = [];
     const isSound = !known?.hasDamagedPages || hasSoundPages(directory, identity, openSql);
     // What is kept is not changed, also where it could not be copied.
     if (!isSound || isSameFile(`${file}.sqlite`, copies[0])) {
-      salvage(directory, identity, openSql, { isSealed, copies });
+      untold.push(...salvage(directory, identity, openSql, { isSealed, copies }));
       anew.add(bucket);
     }
     kept.push(...copies);
@@ -139,7 +140,7 @@ export async function repairDirectory(
       try {
         const whole = repairBucket(sql, identity, { isSealed, drop });
         repaired.add(bucket);
-        return whole;
+        return { ...whole, damage: [...whole.damage, ...untold] };
       } finally {
         sql.close();
       }
@@ -159,10 +160,38 @@ export async function repairDirectory(
   return { ...report, buckets, kept, left, salvaged };
 }
 
+/**
+ * Opens a bucket. One of an earlier version, which would become one of this as far as it can be read, is left what it is where its pages are not
+ * as SQLite made them: nothing would tell afterwards what is lost.
+ */
+function openSound(path: string, identity: BucketIdentity, openSql: OpenSql): SqlConnection {
+  const file = join(path, "buckets", `${String(identity.bucket).padStart(3, "0")}.sqlite`);
+  if (isEarlier(file)) {
+    const sql = openSql(file);
+    try {
+      const problems = pageProblems(sql);
+      if (problems.length > 0) throw new StoreError("damaged", `${file}: ${problems.join("; ")}`);
+    } finally {
+      sql.close();
+    }
+  }
+  return openBucket(path, identity, openSql);
+}
+
+/** Whether a file is a bucket of an earlier version; what is none is refused by who opens it. */
+function isEarlier(file: string): boolean {
+  try {
+    return checkHeader(file) < FORMAT_VERSION;
+  } catch (error) {
+    if (error instanceof StoreError) return false;
+    throw error;
+  }
+}
+
 /** Whether a bucket can be opened whose pages are as SQLite made them. */
 function hasSoundPages(directory: DataDirectory, identity: BucketIdentity, openSql: OpenSql): boolean {
   try {
-    const sql = openBucket(directory.path, identity, openSql);
+    const sql = openSound(directory.path, identity, openSql);
     try {
       return pageProblems(sql).length === 0;
     } finally {
@@ -174,22 +203,25 @@ function hasSoundPages(directory: DataDirectory, identity: BucketIdentity, openS
   }
 }
 
-/** Puts what the pages of a bucket still have into a new file in its place. Copies of a file that then stays as it is are none of use. */
+/** Puts what the pages of a bucket still have into a new file in its place; what that cannot tell. Copies of a file that then stays as it is are none of use. */
 function salvage(
   directory: DataDirectory,
   identity: BucketIdentity,
   openSql: OpenSql,
   { isSealed, copies }: { readonly isSealed: IsSealed; readonly copies: readonly string[] },
-): void {
+): readonly Damage[] {
   const { path } = directory;
   let isChanged = false;
+  let untold: readonly Damage[] = [];
   try {
     DiskReserve.beside(path, () => {
       const pages = pagesOf(path, identity);
       const application = storedNumber(directory);
       try {
         replaceBucket(path, identity, openSql, {
-          fill: (sql) => salvageBucket(sql, pages, { ...identity, isSealed, application }),
+          fill: (sql) => {
+            untold = salvageBucket(sql, pages, { ...identity, isSealed, application });
+          },
           settle: () => {
             isChanged = true;
             pages.moveLog();
@@ -203,6 +235,7 @@ function salvage(
     if (!isChanged) for (const copy of copies) rmSync(copy, { force: true });
     throw error;
   }
+  return untold;
 }
 
 function pagesOf(path: string, { bucket }: BucketIdentity): PageFile {
