@@ -316,9 +316,9 @@ export const GUARDS: readonly Guard[] = [
     id: "P10",
     without: "what is salvaged of a bucket is taken for all that it had",
     file: "packages/store/src/node/directory-check.ts",
-    line: "          fill: (sql) => salvageBucket(sql, pages, { ...identity, isSealed, application }),",
+    line: "            untold = salvageBucket(sql, pages, { ...identity, isSealed, application });",
     instead:
-      "      fill: (sql) => {\n        salvageBucket(sql, pages, { ...identity, isSealed, application });\n        new Heads(sql, identity).derive();\n      },",
+      "            untold = salvageBucket(sql, pages, { ...identity, isSealed, application });\n            new Heads(sql, identity).derive();",
     test: "packages/store/test/salvage.test.ts",
     name: "what stands on no page that is damaged is whole",
   },
@@ -339,6 +339,15 @@ export const GUARDS: readonly Guard[] = [
     instead: "    else if (KEY.test(String(first))) return;",
     test: "packages/store/test/salvage.test.ts",
     name: "what stands on no page that is damaged is whole",
+  },
+  {
+    id: "P14",
+    without: "what a repair kept of keys outlives a group",
+    file: "packages/store/src/node/kept-files.ts",
+    line: "    else eraseFile(kept);",
+    instead: "",
+    test: "packages/store/test/key-salvage.test.ts",
+    name: "what was kept of a file goes with the first group that is erased, and with the key that wraps it",
   },
   {
     id: "P14",

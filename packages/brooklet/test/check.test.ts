@@ -184,6 +184,28 @@ describe.each([false, true])("pages that are damaged (encrypted: %s)", (isEncryp
   });
 });
 
+test("a file of keys without its beginning is written anew, and all groups are there again", async () => {
+  vi.stubEnv("BROOKLET_ENCRYPTION_KEY", KEY);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const data = await filled({ encryptionKey: KEY });
+  const name = `${String(bucketOf("g:alice", BUCKETS)).padStart(3, "0")}.sqlite`;
+  const file = join(data, "keys", name);
+  writeFileSync(file, readFileSync(file).fill(0, 0, 100));
+  const check = await command("check", data);
+  expect([check.code, check.warned]).toEqual([1, expect.stringContaining(`${file}: not an SQLite database`)]);
+  const { code, printed } = await command("repair", data);
+  expect([code, printed]).toEqual([0, expect.stringContaining(`${file} was written anew with the 1 keys`)]);
+  expect(printed).toContain(`kept as it was: ${file}.before-`);
+  expect(printed).not.toContain("is taken for all there is");
+  expect((await command("check", data)).code).toBe(0);
+  const database = await open({ path: data, schemas: [note], encryptionKey: KEY });
+  for (const group of ["alice", "bob"])
+    expect((await database.group(group).search(note, { limit: 0 })).totalCount).toBe(410);
+  await database.group("alice").erase();
+  expect(readdirSync(join(data, "keys")).filter((one) => one.includes("before"))).toEqual([]);
+  await database.close();
+});
+
 test("a bucket of which nothing is left is not said to be repaired, and is as it was", async () => {
   const data = await filled();
   const bytes = damaged(data, "alice", (all) => all.fill(0));

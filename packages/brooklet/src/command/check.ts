@@ -41,13 +41,17 @@ export async function runRepair(
     repairDirectory(path, openDatabase, isSealed, { drop, notes }, watch),
   );
   const damage = tell(report, json === true, surroundings);
-  const { left = [], salvaged = [] } = report;
+  const { left = [], salvaged = [], keys = [] } = report;
   if (json !== true) {
     for (const file of report.kept) surroundings.print(`kept as it was: ${file}`);
     for (const { bucket, key, what } of left) {
       const whose = key === undefined ? `bucket ${bucket}` : shownPartition(key);
       surroundings.warn(`not repaired, so restore a backup: ${whose}: ${what}`);
     }
+    for (const { file, keys: count } of keys)
+      surroundings.print(
+        `${file} was written anew with the ${count} keys that its pages still have. What is kept of it has keys, too, and goes with the next group that is erased`,
+      );
     for (const { bucket, losses } of salvaged) {
       const lost = losses === 0 ? "nothing of it is lost" : `what is lost is among the above (${losses} lines)`;
       surroundings.print(`bucket ${bucket} was written anew of what its damaged pages still have: ${lost}`);

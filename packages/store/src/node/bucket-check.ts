@@ -12,11 +12,29 @@ import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "../tables.ts";
 /** @internal What of `IsSealed` opens what is encrypted. */
 export const OPENED: unique symbol = Symbol("opened");
 
+/** @internal What of `IsSealed` has the keys with which it opens. */
+export const KEYS: unique symbol = Symbol("keys");
+
+/** A file of keys that was written anew of what its damaged pages still had. */
+export interface SalvagedKeys {
+  readonly file: string;
+  readonly keys: number;
+  /** The file as it was, with its log. */
+  readonly kept: readonly string[];
+}
+
+/** Files of keys, and what of them is not as it was written. */
+interface KeyFiles {
+  problems(): readonly string[];
+  salvage(stamp: string): readonly SalvagedKeys[];
+}
+
 /** Whether bytes are what was sealed for a place in a partition. */
 export interface IsSealed {
   (key: string, segment: number, block: number, bytes: Uint8Array): boolean;
   /** What is encrypted, as it is in the clear; nothing: it cannot be opened. Where there is none of it, nothing is encrypted. */
   readonly [OPENED]?: (key: string, segment: number, block: number, bytes: Uint8Array) => Uint8Array | undefined;
+  readonly [KEYS]?: KeyFiles;
 }
 
 /** Something in a bucket that is not as it was written. */

@@ -1,27 +1,29 @@
 /** The check and the repair of a data directory that nobody serves: every bucket of it, and what cannot be opened at all. */
-import { accessSync, constants, copyFileSync, linkSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { accessSync, constants, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { Heads, headKeyOf, type PartitionRow } from "../heads.ts";
 import { type NotedPartition, Notes, notedPartitions } from "../notes.ts";
 import { PartitionStore, type PartitionStoreOptions } from "../partition-store.ts";
 import type { SqlConnection } from "../sql.ts";
-import { StoreError, type StoreErrorKind, storeErrorAt } from "../store-error.ts";
+import { StoreError, type StoreErrorKind } from "../store-error.ts";
 import { type BucketIdentity, FORMAT_VERSION } from "../tables.ts";
 import {
   type BucketReport,
   checkBucket,
   type Damage,
   type IsSealed,
+  KEYS,
   pageProblems,
   repairBucket,
+  type SalvagedKeys,
 } from "./bucket-check.ts";
 import { salvageBucket } from "./bucket-salvage.ts";
 import { checkHeader, DataDirectory, type OpenSql, openBucket, replaceBucket, secretIn } from "./data-directory.ts";
 import { isDataDirectory } from "./directory-key.ts";
 import { DiskReserve } from "./disk-reserve.ts";
-import { isThere, syncDirectory, syncFile } from "./durable-files.ts";
 import { GenerationFile } from "./generation-file.ts";
+import { isSameFile, keepFiles } from "./kept-files.ts";
 import { PageFile } from "./page-file.ts";
 
 /** What a directory has, and what is damaged of it, bucket by bucket. */
@@ -38,6 +40,8 @@ export interface DirectoryReport {
   readonly left?: readonly NotedDamage[];
   /** Buckets that a repair wrote anew of what their damaged pages still had, and how much is told to be lost of each. */
   readonly salvaged?: readonly { readonly bucket: number; readonly losses: number }[];
+  /** Files of keys that a repair wrote anew, with the keys that their damaged pages still had. */
+  readonly keys?: readonly SalvagedKeys[];
 }
 
 /** Something of a bucket that is seen only beside others. */
@@ -82,7 +86,7 @@ export async function checkDirectory(
   watch: DirectoryWatch = {},
 ): Promise<DirectoryReport> {
   const noted: NotedPartition[] = [];
-  const report = await eachBucket(path, openSql, watch, async (directory, bucket) => {
+  const report = await eachBucket(path, openSql, { ...watch, isSealed }, async (directory, bucket) => {
     const identity = { bucket, buckets: directory.buckets };
     const sql = DiskReserve.beside(directory.path, () => openSound(directory.path, identity, openSql));
     try {
@@ -110,14 +114,17 @@ export async function repairDirectory(
   { drop, notes = NOTHING_NOTED }: RepairOptions,
   watch: DirectoryWatch = {},
 ): Promise<DirectoryReport> {
-  const before = await checkDirectory(path, openSql, isSealed, notes, watch);
+  const stamp = new Date().toISOString().replaceAll(":", "-");
+  // First: without its key nothing of a group is what was written.
+  const keys = salvageKeys(path, openSql, isSealed, stamp);
+  const told = await checkDirectory(path, openSql, isSealed, notes, watch);
+  const before = keys.length === 0 ? told : { ...told, keys, kept: keys.flatMap(({ kept }) => kept) };
   if (before.ended !== undefined) return { ...before, ended: { ...before.ended, buckets: 0 } };
   const damaged = new Set(before.buckets.filter(({ damage }) => damage.length > 0).map(({ bucket }) => bucket));
-  const kept: string[] = [];
+  const kept: string[] = [...before.kept];
   const repaired = new Set<number>();
   const anew = new Set<number>();
-  const stamp = new Date().toISOString().replaceAll(":", "-");
-  const report = await eachBucket(path, openSql, watch, (directory, bucket) => {
+  const report = await eachBucket(path, openSql, { ...watch, isSealed }, (directory, bucket) => {
     const known = before.buckets.find((one) => one.bucket === bucket);
     if (!damaged.has(bucket) && known !== undefined) return known;
     const beside = <Result>(work: () => Result): Result => DiskReserve.beside(directory.path, work);
@@ -125,7 +132,7 @@ export async function repairDirectory(
     const file = join(directory.path, "buckets", String(bucket).padStart(3, "0"));
     const names = [`${file}.sqlite`, `${file}.sqlite-wal`, `${file}.generation`];
     // Once: what stands there later is not what was there before.
-    const copies = beside(() => keepFiles(names, `.before-${stamp}`));
+    const copies = beside(() => keepFiles(names, stamp));
     beside(() => renewGeneration(directory.path, `${file}.generation`));
     const untold: Damage[] = [];
     const isSound = !known?.hasDamagedPages || hasSoundPages(directory, identity, openSql);
@@ -157,7 +164,19 @@ export async function repairDirectory(
   const rest = unread.length > 0 ? unread : repairNotes(path, openSql, notes);
   const left = report.ended === undefined ? rest : [];
   const buckets = report.buckets.map((one, at) => withNoted(one, before.buckets[at]));
-  return { ...report, buckets, kept, left, salvaged };
+  return { ...before, ...report, buckets, kept, left, salvaged };
+}
+
+/** Writes files of keys anew whose pages are damaged. */
+function salvageKeys(path: string, openSql: OpenSql, isSealed: IsSealed, stamp: string): readonly SalvagedKeys[] {
+  const keys = isSealed[KEYS];
+  if (keys === undefined) return [];
+  const directory = DataDirectory.open(path, openSql, undefined, "any");
+  try {
+    return DiskReserve.beside(directory.path, () => keys.salvage(stamp));
+  } finally {
+    directory.close();
+  }
 }
 
 /**
@@ -255,38 +274,6 @@ function storedNumber(directory: DataDirectory): number | undefined {
   }
 }
 
-/** Copies those files that are there beside themselves. Nobody else has what a repair leaves out: they are on stable storage, or none is. */
-function keepFiles(names: readonly string[], ending: string): readonly string[] {
-  const copies: string[] = [];
-  try {
-    for (const name of names.filter(isThere)) {
-      copies.push(`${name}${ending}`);
-      keepFile(name, `${name}${ending}`);
-    }
-    for (const copy of copies.slice(0, 1)) syncDirectory(dirname(copy));
-  } catch (error) {
-    for (const copy of copies) rmSync(copy, { force: true });
-    throw storeErrorAt(names[0] ?? "", error);
-  }
-  return copies;
-}
-
-/** What a device cannot read cannot be copied: the file itself is kept then, and another will have its name. */
-function keepFile(name: string, copy: string): void {
-  try {
-    copyFileSync(name, copy);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EIO") throw error;
-    rmSync(copy, { force: true });
-    linkSync(name, copy);
-  }
-  syncFile(copy);
-}
-
-function isSameFile(name: string, other: string | undefined): boolean {
-  return other !== undefined && isThere(name) && statSync(name).ino === statSync(other).ino;
-}
-
 /** What was found of a bucket when it was repaired, with what only a look at all of them had told. */
 function withNoted(bucket: BucketReport, before: BucketReport | undefined): BucketReport {
   const own = new Set(bucket.damage.map(({ what }) => what));
@@ -352,7 +339,7 @@ function renewGeneration(directory: string, path: string): void {
 async function eachBucket(
   path: string,
   openSql: OpenSql,
-  { signal, onBucket }: DirectoryWatch,
+  { signal, onBucket, isSealed }: DirectoryWatch & { readonly isSealed: IsSealed },
   work: (directory: DataDirectory, bucket: number) => BucketReport | Promise<BucketReport>,
 ): Promise<DirectoryReport> {
   if (!isDataDirectory(path)) throw new StoreError("refused", `${path} is not a data directory`);
@@ -362,6 +349,7 @@ async function eachBucket(
   try {
     const damage: StoreError[] = [];
     await attempt(() => directory.readApplication(), damage);
+    for (const problem of isSealed[KEYS]?.problems() ?? []) damage.push(new StoreError("damaged", problem));
     const buckets: BucketReport[] = [];
     let whole = 0;
     for (let bucket = 0; bucket < directory.buckets; bucket += 1) {

@@ -1,7 +1,20 @@
 /** Files and folders that are whole after a crash, or not there. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { StoreError } from "../store-error.ts";
+
+const SQLITE_MAGIC = "SQLite format 3\0";
 
 /** Makes a folder that is its owner's, and those above it. */
 export function makeDirectory(path: string): void {
@@ -49,6 +62,18 @@ export function isThere(path: string): boolean {
   }
 }
 
+/** Whether a file begins as SQLite's do. */
+export function isSqlite(path: string): boolean {
+  const begin = Buffer.alloc(SQLITE_MAGIC.length);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, begin, 0, begin.length, 0);
+  } finally {
+    closeSync(file);
+  }
+  return begin.toString("latin1") === SQLITE_MAGIC;
+}
+
 /** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
 export function writeDurably(directory: string, name: string, content: Uint8Array): void {
   const fresh = join(directory, `${name}.new`);
@@ -76,6 +101,19 @@ export function writeDurably(directory: string, name: string, content: Uint8Arra
 /** Puts what a file has on stable storage. */
 export function syncFile(path: string): void {
   sync(path, "r+");
+}
+
+/** Removes a file whose bytes are not to be found on the device afterwards, as far as that is up to who writes. */
+export function eraseFile(path: string): void {
+  if (!isThere(path)) return;
+  const file = openSync(path, "r+");
+  try {
+    writeSync(file, new Uint8Array(statSync(path).size), 0);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  rmSync(path);
 }
 
 /** Makes the names in a directory durable. Windows has no such call and needs none. */

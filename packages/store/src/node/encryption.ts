@@ -7,7 +7,7 @@ import type { OpenSql, SqlConnection } from "../sql.ts";
 import type { Storage } from "../storage.ts";
 import { StoreError } from "../store-error.ts";
 import type { BucketIdentity } from "../tables.ts";
-import { type IsSealed, OPENED } from "./bucket-check.ts";
+import { type IsSealed, KEYS, OPENED, type SalvagedKeys } from "./bucket-check.ts";
 import { isThere, makeDirectory, makeFolders, syncDirectory, writeDurably } from "./durable-files.ts";
 import { EncryptedPartitions, placeOf } from "./encrypted-partitions.ts";
 import {
@@ -19,6 +19,7 @@ import {
   KEYS_FOLDER,
   keyOfFolder,
 } from "./group-keys.ts";
+import { keyProblems, salvageKeys } from "./key-salvage.ts";
 
 /** How the buckets of an encrypted directory are opened, and what keeps their partitions. */
 export interface EncryptedBuckets {
@@ -109,19 +110,39 @@ export class FolderKeys {
   /** The key of a partition; nothing: there is none any more. */
   of(partition: string): Uint8Array | undefined {
     const known = this.#fileOf.get(partition);
-    try {
-      for (const file of known === undefined ? this.#all().values() : [known]) {
+    const failures: unknown[] = [];
+    for (const file of known === undefined ? this.#all().values() : [known]) {
+      try {
         const key = file.of(partition);
         if (key === undefined) continue;
         this.#fileOf.set(partition, file);
         return key;
+      } catch (error) {
+        // What another key wraps by now is not damaged.
+        this.#demandSame();
+        failures.push(error);
       }
-    } catch (error) {
-      // What another key wraps by now is not damaged.
-      this.#demandSame();
-      throw error;
     }
+    // It may be in a file that cannot be read.
+    if (failures.length > 0) throw failures[0];
     return undefined;
+  }
+
+  /** What of the files is not as it was written. */
+  problems(): readonly string[] {
+    return [...this.#all().keys()].flatMap((name) => keyProblems(join(this.#folder, name), this.#key, this.#openSql));
+  }
+
+  /** Writes the damaged ones anew, with the keys that they still have. Nobody else may have them open. */
+  salvage(stamp: string): readonly SalvagedKeys[] {
+    const damaged = [...this.#all()].filter(
+      ([name]) => keyProblems(join(this.#folder, name), this.#key, this.#openSql).length > 0,
+    );
+    this.#fileOf.clear();
+    return damaged.flatMap(([name, keys]) => {
+      keys.close();
+      return salvageKeys(join(this.#folder, name), this.#key, this.#openSql, stamp) ?? [];
+    });
   }
 
   /** Copies all keys to a folder, as they are now: what was copied there before has keys of groups that were erased since. */
@@ -222,5 +243,5 @@ export function encryptedSeals(isSealed: IsSealed, keys: FolderKeys): IsSealed {
     const plain = opened(partition, segment, block, bytes);
     return plain !== undefined && isSealed(partition, segment, block, plain);
   };
-  return Object.assign(sealed, { [OPENED]: opened });
+  return Object.assign(sealed, { [OPENED]: opened, [KEYS]: keys });
 }

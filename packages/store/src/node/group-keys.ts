@@ -9,7 +9,8 @@ import { join } from "node:path";
 import type { OpenSql, SqlConnection } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { configureFile } from "../tables.ts";
-import { isThere, makeFile } from "./durable-files.ts";
+import { isSqlite, isThere, makeFile } from "./durable-files.ts";
+import { eraseKept } from "./kept-files.ts";
 
 /** Length of the operator's key, and of those of groups. */
 export const KEY_BYTES = 32;
@@ -19,6 +20,9 @@ export const KEYS_FOLDER = "keys";
 export const KEY_CHECK = "check";
 /** A file in it while the operator's key is changed. */
 export const KEY_ROTATION = "rotation";
+
+/** Size of a page of a file of keys. */
+export const KEY_PAGE_BYTES = 4_096;
 
 const ALGORITHM = "aes-256-gcm";
 /** The place that the check of a key is encrypted for which is not a directory's first: an earlier release, which would look for names by it, refuses it. */
@@ -247,6 +251,8 @@ export class GroupKeys {
     this.#known.delete(partition);
     const name = this.#nameOf(partition);
     const sql = this.#file;
+    // What a repair kept has it, too, and is wrapped as keys are now.
+    eraseKept(this.#path);
     this.#hasDestroyed = true;
     sql.transaction(() => sql.run("DELETE FROM key WHERE name = ?", name));
     this.checkpoint(true);
@@ -272,6 +278,7 @@ export class GroupKeys {
    */
   rewrap(before: Uint8Array): { readonly keys: number; readonly damaged: number } {
     const sql = this.#file;
+    eraseKept(this.#path);
     const done = { keys: 0, damaged: 0 };
     sql.transaction(() => {
       let after: Uint8Array = new Uint8Array(0);
@@ -331,24 +338,7 @@ export class GroupKeys {
 
   get #file(): SqlConnection {
     if (this.#sql !== undefined) return this.#sql;
-    makeFile(this.#path);
-    const sql = this.#openSql(this.#path);
-    try {
-      patiently(() => {
-        configureFile(sql);
-        const [row] = sql.all<{ id: number }>("SELECT application_id AS id FROM pragma_application_id");
-        const [table] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'key'");
-        if (table !== undefined && row?.id !== APPLICATION_ID)
-          throw new StoreError("refused", `${this.#path} is no file of keys`);
-        if (table === undefined) {
-          sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
-          sql.run(TABLE);
-        }
-      });
-    } catch (error) {
-      sql.close();
-      throw error;
-    }
+    const sql = openKeyFile(this.#path, this.#openSql);
     this.#sql = sql;
     return sql;
   }
@@ -362,6 +352,49 @@ export class GroupKeys {
     const [oldest] = this.#known.keys();
     if (oldest !== undefined && this.#known.size > REMEMBERED) this.#known.delete(oldest);
     return key;
+  }
+}
+
+/** Opens a file of keys, which is made if there is none. */
+export function openKeyFile(path: string, openSql: OpenSql): SqlConnection {
+  makeFile(path);
+  demandHeader(path);
+  const sql = openSql(path);
+  try {
+    patiently(() => {
+      sql.run(`PRAGMA page_size = ${KEY_PAGE_BYTES}`);
+      configureFile(sql);
+      const [row] = sql.all<{ id: number }>("SELECT application_id AS id FROM pragma_application_id");
+      const [table] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'key'");
+      if (table !== undefined && row?.id !== APPLICATION_ID)
+        throw new StoreError("refused", `${path} is no file of keys`);
+      if (table === undefined) {
+        sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+        sql.run(TABLE);
+      }
+    });
+    return sql;
+  } catch (error) {
+    sql.close();
+    throw error;
+  }
+}
+
+/** Throws for a file that is no SQLite file any more: opened as one, it would be a new one, and its log deleted. */
+function demandHeader(path: string): void {
+  const isEmpty = statSync(path).size === 0;
+  if (isEmpty && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    throw new StoreError("damaged", `${path}: the file is empty beside a log`);
+  if (!isEmpty && !isSqlite(path)) throw new StoreError("damaged", `${path}: not an SQLite database`);
+}
+
+/** Whether a key is what was wrapped for its name. */
+export function isWrapped({ wrapping }: DirectoryKey, name: Uint8Array, wrapped: Uint8Array): boolean {
+  try {
+    decrypt(wrapping, hex(name), wrapped).fill(0);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -2,22 +2,12 @@
  * The change of the operator's key: the keys of all groups are wrapped with the new one, and nothing else of the directory is touched. From its first
  * step on the new key alone ends it, so that one that was interrupted anywhere goes on with whoever has the directory to itself next.
  */
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { readdirSync, readFileSync, renameSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { OpenSql } from "../sql.ts";
 import { StoreError } from "../store-error.ts";
 import { DiskReserve } from "./disk-reserve.ts";
-import { isThere, syncDirectory, writeDurably } from "./durable-files.ts";
+import { eraseFile, isThere, syncDirectory, writeDurably } from "./durable-files.ts";
 import {
   type DirectoryKey,
   decrypt,
@@ -83,7 +73,7 @@ export function endRotation(folder: string, next: Uint8Array, openSql: OpenSql):
 }
 
 function ended(folder: string, next: Uint8Array, openSql: OpenSql): KeyRotation | undefined {
-  for (const leftover of LEFTOVERS) erase(join(folder, leftover));
+  for (const leftover of LEFTOVERS) eraseFile(join(folder, leftover));
   const path = join(folder, KEY_ROTATION);
   if (!isThere(path)) return undefined;
   const { before, key } = begun(folder, next);
@@ -104,7 +94,7 @@ function ended(folder: string, next: Uint8Array, openSql: OpenSql): KeyRotation 
   writeDurably(folder, KEY_CHECK, Buffer.from(laterCheckOf(key)));
   renameSync(path, join(folder, ENDED));
   syncDirectory(folder);
-  erase(join(folder, ENDED));
+  eraseFile(join(folder, ENDED));
   return done;
 }
 
@@ -116,17 +106,4 @@ function begun(folder: string, next: Uint8Array): { readonly before: Uint8Array;
   } catch (cause) {
     throw new StoreError("refused", interruptionMessage(folder), cause);
   }
-}
-
-/** Removes a file whose bytes are not to be found on the device afterwards, as far as that is up to who writes. */
-function erase(path: string): void {
-  if (!isThere(path)) return;
-  const file = openSync(path, "r+");
-  try {
-    writeSync(file, new Uint8Array(statSync(path).size), 0);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  rmSync(path);
 }

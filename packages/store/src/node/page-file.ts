@@ -39,7 +39,7 @@ const FIRST_HEADER_BYTES = 100;
 const INDEX_INNER = 2;
 const INDEX_LEAF = 10;
 const LINK_BYTES = 4;
-/** 16 MiB of them. */
+/** 16 MiB of a bucket. */
 const KNOWN_PAGES = 1_024;
 const TYPES_MAX = 8;
 const NUMBER_BYTES = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
@@ -50,11 +50,12 @@ const FRAME_HEADER_BYTES = 24;
 /** Of a log whose checksums are of numbers with the most significant byte last; first, with one more. */
 const LOG_MAGIC = 0x377f0682;
 
-/** An SQLite file with pages of the size that ours have, with its log. */
+/** An SQLite file, with its log. */
 export class PageFile {
   /** How many pages there are, as the log or the length says: the header may be gone. */
   readonly pages: number;
   readonly #path: string;
+  readonly #pageBytes: number;
   readonly #file: number;
   readonly #log: number | undefined;
   /** Where in the log a page is that was committed to it. */
@@ -62,13 +63,14 @@ export class PageFile {
   /** Pages that were read: those of one partition are beside each other in none. */
   readonly #known = new Map<number, Buffer>();
 
-  constructor(path: string) {
-    this.#path = path;
+  /** `pageBytes`: the size of its pages, which its header may tell no more. */
+  constructor(path: string, pageBytes: number = PAGE_BYTES) {
+    [this.#path, this.#pageBytes] = [path, pageBytes];
     this.#file = openSync(path, constants.O_RDONLY);
     this.#log = isThere(`${path}-wal`) ? openSync(`${path}-wal`, constants.O_RDONLY) : undefined;
-    const { logged, pages } = this.#log === undefined ? NO_LOG : logOf(this.#log);
+    const { logged, pages } = this.#log === undefined ? NO_LOG : logOf(this.#log, pageBytes);
     this.#logged = logged;
-    this.pages = pages ?? Math.ceil(fstatSync(this.#file).size / PAGE_BYTES);
+    this.pages = pages ?? Math.ceil(fstatSync(this.#file).size / this.#pageBytes);
   }
 
   /** The first bytes, as far as they are there. */
@@ -85,7 +87,7 @@ export class PageFile {
     if (type === 0) return;
     const isInner = type === INDEX_INNER;
     const pointers = start + (isInner ? 12 : 8);
-    const count = Math.min(bytes.readUInt16BE(start + 3), Math.floor((PAGE_BYTES - pointers) / 2));
+    const count = Math.min(bytes.readUInt16BE(start + 3), Math.floor((this.#pageBytes - pointers) / 2));
     for (let index = 0; index < count; index += 1) {
       const at = bytes.readUInt16BE(pointers + 2 * index) + (isInner ? LINK_BYTES : 0);
       // A page of a table whose kind is damaged is one as well: what is none has no such records.
@@ -99,7 +101,7 @@ export class PageFile {
     const types = cell.types.slice(0, count);
     const wanted = cell.headerBytes + types.reduce((sum, type) => sum + bytesOf(type), 0);
     // A chain of pages may lead to itself.
-    const bytes = wanted > this.pages * PAGE_BYTES ? undefined : this.#record(cell, wanted);
+    const bytes = wanted > this.pages * this.#pageBytes ? undefined : this.#record(cell, wanted);
     if (bytes === undefined) return undefined;
     let at = cell.headerBytes;
     return types.map((type) => {
@@ -114,8 +116,9 @@ export class PageFile {
     if (this.#log === undefined) return;
     const file = openSync(this.#path, constants.O_RDWR);
     try {
-      for (const page of this.#logged.keys()) writeSync(file, this.#page(page), 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
-      if (this.#logged.size > 0) ftruncateSync(file, this.pages * PAGE_BYTES);
+      for (const page of this.#logged.keys())
+        writeSync(file, this.#page(page), 0, this.#pageBytes, (page - 1) * this.#pageBytes);
+      if (this.#logged.size > 0) ftruncateSync(file, this.pages * this.#pageBytes);
       fsyncSync(file);
     } finally {
       closeSync(file);
@@ -132,12 +135,12 @@ export class PageFile {
   #page(page: number): Buffer {
     const known = this.#known.get(page);
     if (known !== undefined) return known;
-    const bytes = Buffer.alloc(PAGE_BYTES);
+    const bytes = Buffer.alloc(this.#pageBytes);
     const logged = this.#logged.get(page);
     try {
       if (logged === undefined || this.#log === undefined)
-        readSync(this.#file, bytes, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES);
-      else readSync(this.#log, bytes, 0, PAGE_BYTES, logged);
+        readSync(this.#file, bytes, 0, this.#pageBytes, (page - 1) * this.#pageBytes);
+      else readSync(this.#log, bytes, 0, this.#pageBytes, logged);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EIO") throw error;
     }
@@ -152,10 +155,10 @@ export class PageFile {
     if (wanted <= local) return bytes.subarray(at, at + wanted);
     const pieces = [bytes.subarray(at, at + local)];
     let next = bytes.readUInt32BE(at + local);
-    for (let left = wanted - local; left > 0; left -= PAGE_BYTES - LINK_BYTES) {
+    for (let left = wanted - local; left > 0; left -= this.#pageBytes - LINK_BYTES) {
       if (next < 2 || next > this.pages) return undefined;
       const more = this.#page(next);
-      pieces.push(more.subarray(LINK_BYTES, LINK_BYTES + Math.min(left, PAGE_BYTES - LINK_BYTES)));
+      pieces.push(more.subarray(LINK_BYTES, LINK_BYTES + Math.min(left, this.#pageBytes - LINK_BYTES)));
       next = more.readUInt32BE(0);
     }
     return Buffer.concat(pieces);
@@ -176,8 +179,8 @@ function cellAt(bytes: Buffer, page: number, from: number, isIndex: boolean): Ce
       end = type.end;
     }
     const total = types.reduce((sum, type) => sum + bytesOf(type), header.value);
-    const local = localBytes(record.value, PAGE_BYTES, isIndex);
-    const isWithin = at + local + (local < record.value ? LINK_BYTES : 0) <= PAGE_BYTES;
+    const local = localBytes(record.value, bytes.length, isIndex);
+    const isWithin = at + local + (local < record.value ? LINK_BYTES : 0) <= bytes.length;
     if (end !== at + header.value || total !== record.value || !isWithin) return undefined;
     const shape = types.map(shapeOf).join("");
     return { id: row?.value, shape, types, page, at, local, headerBytes: header.value };
@@ -209,14 +212,14 @@ const NO_LOG: { readonly logged: ReadonlyMap<number, number>; readonly pages: nu
 };
 
 /** What of a log was committed, and is as it was written. */
-function logOf(log: number): typeof NO_LOG {
+function logOf(log: number, pageBytes: number): typeof NO_LOG {
   const header = Buffer.alloc(LOG_HEADER_BYTES);
   readSync(log, header, 0, LOG_HEADER_BYTES, 0);
   const isBig = header.readUInt32BE(0) === LOG_MAGIC + 1;
   let sums = summed(header.subarray(0, 24), [0, 0], isBig);
-  const isOne = (header.readUInt32BE(0) & ~1) >>> 0 === LOG_MAGIC && header.readUInt32BE(8) === PAGE_BYTES;
+  const isOne = (header.readUInt32BE(0) & ~1) >>> 0 === LOG_MAGIC && header.readUInt32BE(8) === pageBytes;
   if (!isOne || !isSummed(header, 24, sums)) return NO_LOG;
-  const frame = Buffer.alloc(FRAME_HEADER_BYTES + PAGE_BYTES);
+  const frame = Buffer.alloc(FRAME_HEADER_BYTES + pageBytes);
   const logged = new Map<number, number>();
   let pages: number | undefined;
   const uncommitted = new Map<number, number>();
