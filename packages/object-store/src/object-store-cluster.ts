@@ -37,6 +37,7 @@ import {
   stepInTime,
   toldOf,
   unlessFenced,
+  withoutInvalid,
 } from "./outcomes.ts";
 import { type PeerCall, type PeerPort, type PeerReply, Peers } from "./peers.ts";
 import {
@@ -382,7 +383,7 @@ export class ObjectStoreCluster implements Cluster {
         if (kind === "write" && unwritten.some(({ log }) => !log.isOwner)) throw new Fenced("not_applied");
         // What another wrote until this was asked was not here yet when it was read.
         if (!isEventual && unwritten.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
-        return result;
+        return isBehind ? withoutInvalid(result) : result;
       } catch (error) {
         throw before.some(({ log, epoch }) => log.epoch !== epoch) ? certain(error, before) : error;
       }

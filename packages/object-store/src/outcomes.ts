@@ -1,6 +1,6 @@
 /** What a caller is told where a bucket was taken over, or the store took too long: above all, whether anything was done; and how a cluster is closed. */
 import { ServiceError } from "@brooklet/core";
-import { type GateKind, serviceError } from "@brooklet/partition";
+import { type GateKind, type LoadOutcome, serviceError } from "@brooklet/partition";
 import { StoreError } from "@brooklet/store";
 import { type BucketLog, Fenced } from "./bucket-log.ts";
 import { type BucketReplica, Outdated } from "./bucket-replica.ts";
@@ -117,9 +117,24 @@ export async function toldOf<Result>(work: Promise<Result>): Promise<Result> {
   });
 }
 
-/** Whether what comes of an operation is that it is wrong, by the application that is served. */
+/** Whether what comes of an operation, or of one of a load, is that it is wrong, by the application that is served. */
 export function isInvalid(result: unknown): boolean {
+  if (Array.isArray(result)) return result.some((one: Partial<LoadedOutcome>) => isInvalid(one.outcome));
   return typeof result === "object" && result !== null && (result as { readonly status?: unknown }).status === 400;
+}
+
+type LoadedOutcome = Extract<LoadOutcome, { readonly outcome: unknown }>;
+
+/** What comes of a load of which a part is written, and another was wrong by an application that is none any more: that may be right. */
+export function withoutInvalid<Result>(result: Result): Result {
+  if (!Array.isArray(result)) return result;
+  const outcome = {
+    status: 503,
+    code: "UNAVAILABLE",
+    message: "Another gateway has deployed meanwhile; try again",
+    outcome: "not_applied",
+  };
+  return result.map((one: LoadOutcome) => (isInvalid([one]) ? { ...one, outcome } : one)) as Result;
 }
 
 /** What a store refuses, until it takes what is written to it. */

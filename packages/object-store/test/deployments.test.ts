@@ -1,3 +1,4 @@
+import type { FedOperation } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { expect, test } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
@@ -90,6 +91,34 @@ test("what a server itself writes while it seals the buckets refuses its deploym
   isSealing = true;
   await expect(cluster.deploy(OTHER)).rejects.toThrow(/^field-type-change: Field 'seen'/);
   expect(await get(cluster, group, "1")).toEqual({ title: "a note", seen: 5 });
+});
+
+test("what is fed through a server is not refused by what was deployed before another server deployed", async () => {
+  const [one, two] = await pair(async () => undefined);
+  const fed = async (...notes: readonly (readonly [name: string, fields: object])[]) => {
+    const lines = notes.map(([name, fields]) => JSON.stringify({ put: `id:test:note:g=alice:${name}`, fields }));
+    const pieces = async function* () {
+      yield new TextEncoder().encode(lines.join("\n"));
+    };
+    const told: FedOperation[] = [];
+    for await (const some of two.feed(pieces(), { timeoutMs: 60_000 })) told.push(...some);
+    return told.sort((left, right) => left.number - right.number).map(({ outcome }) => outcome);
+  };
+  await one.deploy(
+    packageOf({ note: NOTE.replace("field title", "field place type string { indexing: summary } field title") }),
+  );
+  expect(await fed(["2", { place: "here" }], ["3", { place: "there" }])).toEqual([{ status: 200 }, { status: 200 }]);
+  expect(await get(one, "alice", "3")).toEqual({ place: "there" });
+  await one.deploy(
+    packageOf({ note: NOTE.replace("field title", "field day type string { indexing: summary } field title") }),
+  );
+  // One is written: the other is for the caller to do again.
+  const again = ["5", { day: "Monday" }] as const;
+  const [written, late] = await fed(["4", { title: "a note" }], again);
+  expect([written, late]).toEqual([{ status: 200 }, expect.objectContaining({ status: 503, outcome: "not_applied" })]);
+  expect(await get(one, "alice", "5")).toBeUndefined();
+  expect(await fed(again)).toEqual([{ status: 200 }]);
+  expect(await fed(["6", { place: "here" }])).toEqual([expect.objectContaining({ status: 400 })]);
 });
 
 test("a deployment that is not stored in time is given up by who has to write", async () => {
