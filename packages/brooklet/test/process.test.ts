@@ -78,7 +78,7 @@ test("what ended a thread is told with its number and its cause", async () => {
         throw new Error("ended as asked");
       }, 10);`,
   );
-  const environment = { NODE_OPTIONS: `--require ${preload}` };
+  const environment = { NODE_OPTIONS: `--require ${JSON.stringify(preload)}` };
   const { problems } = await serveWith(environment, join(home, "data"), "--threads", "2");
   writeFileSync(end, "");
   await expect

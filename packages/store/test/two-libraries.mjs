@@ -7,15 +7,15 @@ import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import process from "node:process";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const [path, elsewhere, other] = process.argv.slice(2);
 const installed = createRequire(import.meta.url);
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 
 async function opener(Database, folder) {
-  const { betterSqlite3 } = await import(join(folder, "index.js"));
-  const { DataDirectory } = await import(join(folder, "node.js"));
+  const { betterSqlite3 } = await import(pathToFileURL(join(folder, "index.js")).href);
+  const { DataDirectory } = await import(pathToFileURL(join(folder, "node.js")).href);
   return (at) => DataDirectory.open(at, (file) => betterSqlite3(new Database(file, { timeout: 0 })), 2);
 }
 
