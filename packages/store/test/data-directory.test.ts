@@ -272,6 +272,15 @@ describe("a second process", () => {
         refused,
       ]);
       expect(sql.all("SELECT value FROM about WHERE name = 'next_segment'")).toEqual([before]);
+      // One failure of all buckets, which is told once.
+      const rootOf = (error: unknown): unknown => {
+        const { cause } = error as Error;
+        return cause instanceof Error ? rootOf(cause) : error;
+      };
+      const roots = [write, deploy, ...[1, 2].map((bucket) => () => first.openBucket(bucket))].map((work) =>
+        rootOf(caught(work)),
+      );
+      expect(new Set(roots).size).toBe(1);
       sql.close();
       first.close();
       DataDirectory.open(path, openSql).openBucket(1).close();

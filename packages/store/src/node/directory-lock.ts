@@ -68,11 +68,17 @@ export function lockOf(directory: string): string | undefined {
   return found && `${found.dev} ${found.ino}`;
 }
 
+/** What was thrown of locks that are gone: the same for all buckets, so that it is told once. */
+const gone = new Map<string, StoreError>();
+
 /** Throws unless the lock of a directory is still this one: who removes the file lets another process in. */
 export function demandLock(directory: string, lock: string | undefined): void {
   if (lockOf(directory) === lock) return;
   const what = `${join(directory, LOCK)} was removed or replaced while the directory is in use`;
-  throw new StoreError("busy", `${what}: another process may have it, and nothing is written any more until a restart`);
+  const message = `${what}: another process may have it, and nothing is written any more until a restart`;
+  const error = gone.get(`${directory} ${lock}`) ?? new StoreError("busy", message);
+  gone.set(`${directory} ${lock}`, error);
+  throw error;
 }
 
 /** Locks a database that stays empty. Without a file for what it was before: a device that is full has no room for one. */
