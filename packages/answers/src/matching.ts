@@ -17,7 +17,7 @@ export type MatchBy = "either" | "words" | "neighbours" | "both";
 const WAYS: readonly MatchBy[] = ["either", "words", "neighbours", "both"];
 const TARGET_HITS_MIN = 100;
 /** As many as a server takes, where a floor decides. */
-const TARGET_HITS_MAX = 10_000;
+const FLOOR_TARGET_HITS = 10_000;
 
 /**
  * How similar a document must be to match beside words, unless it is said. With all-MiniLM-L6-v2 texts about different
@@ -68,7 +68,7 @@ export function relevantText(
     throw new RangeError("matchBy says which of text and near decides: give near too");
   }
   const floor = thresholdOf(schema, near);
-  const targetHits = near.targetHits ?? (floor === undefined ? Math.max(TARGET_HITS_MIN, limit) : TARGET_HITS_MAX);
+  const targetHits = near.targetHits ?? (floor === undefined ? Math.max(TARGET_HITS_MIN, limit) : FLOOR_TARGET_HITS);
   if (words === undefined) return nearestNeighbor(near, targetHits, floor);
   if (matchBy === "words") return `rank(${words}, ${nearestNeighbor(near, targetHits, undefined)})`;
   const neighbours = nearestNeighbor(near, targetHits, floor ?? thresholdOf(schema, near, SIMILARITY_MIN));
