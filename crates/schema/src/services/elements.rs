@@ -97,6 +97,18 @@ impl<'f, 'a> Elements<'f, 'a> {
         Ok(())
     }
 
+    /// Objects to the attributes of `<redundancy>` and `<min-redundancy>`, but for one that has no counterpart here.
+    pub(super) fn attributes_of_copies(&mut self, node: Node<'f, 'a>) {
+        let context = node.tag_name().name();
+        for attribute in node.attributes().filter(|attribute| attribute.namespace().is_none()) {
+            let is_whole = attribute.value().trim().parse::<i64>().is_ok();
+            if (context, attribute.name(), is_whole) != ("redundancy", "reply-after", true) {
+                let shown = Rejection::quote(attribute.name());
+                self.object(node, format!("unknown attribute '{shown}' of <{context}>"));
+            }
+        }
+    }
+
     /// An objection to an element.
     pub(super) fn object(&mut self, node: Node<'f, 'a>, message: impl std::fmt::Display) {
         self.remarks.object(self.file.place(node).reject(message));

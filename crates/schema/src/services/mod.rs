@@ -316,6 +316,7 @@ impl<'f, 'a> Reader<'f, 'a> {
         }
         let children = |of: &'static str| node.children().filter(move |child| child.tag_name().name() == of);
         for copies in children("redundancy").chain(children("min-redundancy")) {
+            self.elements.attributes_of_copies(copies);
             // Without white space in front, and without a sign.
             let digits = copies.text().unwrap_or_default().trim_end();
             let digits = Some(digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit())).unwrap_or_default();
