@@ -25,6 +25,15 @@ pub(super) fn field_sets(
             sets.push(set.clone());
         }
     }
+    for (set, own) in sets.iter().zip(&tree.field_sets) {
+        let is_tensor =
+            |name: &&String| schema.field(name).is_some_and(|field| matches!(field.data_type, DataType::Tensor(_)));
+        let tensors = set.fields.iter().filter(is_tensor).count();
+        if (1..set.fields.len()).contains(&tensors) {
+            let about = format!("For schema '{}', fieldset '{}'", schema.name, set.name);
+            remarks.object(own.name.place.reject(format!("{about}: tensors and other fields cannot be mixed")));
+        }
+    }
     for set in &sets {
         let mut matchings = set.fields.iter().filter_map(|name| schema.field(name)).map(|field| &field.matching);
         let first = matchings.next();

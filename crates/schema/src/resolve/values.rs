@@ -37,8 +37,10 @@ fn value(source: &SourceText, value_type: &ValueType, name: &SourcePlace) -> Res
     match value_type {
         ValueType::Text => Ok(InputValue::Text(text.trim_matches(['"', '\'']).to_owned())),
         ValueType::Number => {
-            let number =
-                text.parse::<f64>().ok().filter(|_| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c)));
+            // A whole number may be said to be a long one.
+            let whole = text.strip_suffix('L').filter(|text| text.parse::<i64>().is_ok());
+            let number = whole.unwrap_or(&text).parse::<f64>().ok();
+            let number = number.filter(|_| text.starts_with(|c: char| c.is_ascii_digit() || "-.".contains(c)));
             let refused = || place.reject(format!("'{}' is not a number", Rejection::quote(&text)));
             number.map(InputValue::Number).ok_or_else(refused)
         }
