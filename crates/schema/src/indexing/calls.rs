@@ -49,6 +49,17 @@ impl Script {
         !self.embed_calls().is_empty() || !self.generate_calls(&DataType::String).is_empty()
     }
 
+    /// The names of all fields that are read, at any depth, and where.
+    pub(crate) fn inputs(&self) -> Vec<(&str, &SourcePlace)> {
+        let mut inputs = Vec::new();
+        self.each_expression(&mut |expression, _| {
+            if let ExpressionKind::Input(name) = &expression.kind {
+                inputs.push((name.as_str(), &expression.place));
+            }
+        });
+        inputs
+    }
+
     /// The first expression whose value is another with every write; nothing if there is none.
     pub(crate) fn varying(&self) -> Option<&Expression> {
         let mut found = None;

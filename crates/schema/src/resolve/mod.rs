@@ -128,6 +128,7 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
     remarks.objections.append(&mut structs.objections);
     check_aliases(tree, &fields, &mut remarks);
     check_made(name, &fields)?;
+    check_inputs(name, &fields, &mut remarks);
     let is_own = |name: &String| document.fields.iter().chain(&tree.fields).any(|field| field.name.text == *name);
     for of in inherited_documents(tree, done) {
         hnsw_fields.extend(of.hnsw_fields.iter().filter(|name| !is_own(name)).cloned());
@@ -233,6 +234,20 @@ fn check_made(schema: &str, fields: &[Field]) -> Resolved<()> {
     let made = fields.iter().filter(|field| field.origin == Origin::Schema);
     let check = |field| MadeField { schema, field, document: &document, variables: RefCell::default() }.check();
     made.into_iter().try_for_each(check)
+}
+
+/// Objects to what scripts of the document compare that is no field of the document: there is nothing else that they read.
+fn check_inputs(schema: &str, fields: &[Field], remarks: &mut Remarks) {
+    let document = || fields.iter().filter(|field| field.origin == Origin::Document);
+    for field in document() {
+        for (input, place) in field.script.inputs() {
+            if !document().any(|other| other.name == input) {
+                let hint = did_you_mean(input, document().map(|other| other.name.as_str()));
+                let about = format!("For schema '{schema}', field '{}'", field.name);
+                remarks.object(place.reject(format!("{about}: '{input}' is no field of the document{hint}")));
+            }
+        }
+    }
 }
 
 /// Refuses more fields, or more parts of fields, than a schema can have.
