@@ -128,9 +128,7 @@ function checkOptions(options: Readonly<Record<string, unknown>>): void {
   if (!(Number.isInteger(pageSize) && pageSize >= 1 && pageSize <= PAGE_SIZE_MAX))
     throw invalidArgument(`pageSize is ${pageSize}: give a whole number from 1 to ${PAGE_SIZE_MAX}`);
   if (options["near"] === undefined || options["matchBy"] === "words") return;
-  throw invalidArgument(
-    "a cursor takes no 'near' that decides what matches: search, with targetHits",
-  );
+  throw invalidArgument("a cursor takes no 'near' that decides what matches: search, with targetHits");
 }
 
 function sortedFields(schema: AnySchema, orderBy: PageRequest["orderBy"] = []): SortedField[] {
