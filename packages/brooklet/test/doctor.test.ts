@@ -247,7 +247,7 @@ test("files that others may read, a port that is taken, and limits that are none
   });
   expect(findings.get("limits")).toMatchObject({
     state: "problem",
-    found: expect.stringContaining("'bodyBytes' is meant"),
+    found: expect.stringContaining("did you mean 'bodyBytes'?"),
   });
   expect(statSync(join(data, "secret")).mode & 0o777).toBe(0o644);
 });
