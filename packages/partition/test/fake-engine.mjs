@@ -33,9 +33,11 @@ export class FakeEngine {
   }
 
   deploy(bytes) {
-    if (decoder.decode(bytes) === "bad") throw refused("INVALID_APPLICATION_PACKAGE", 400, "bad package");
-    this.deployed.push(decoder.decode(bytes));
-    return { schemas: [], clusters: [], warnings: [], fingerprint: decoder.decode(bytes) };
+    const reader = new Reader(bytes);
+    const [name = ""] = reader.list(() => [reader.text(), reader.text()].join(""));
+    if (name === "bad") throw refused("INVALID_APPLICATION_PACKAGE", 400, "bad package");
+    this.deployed.push(name);
+    return { schemas: [], clusters: [], warnings: [], fingerprint: name };
   }
 
   restore(bytes) {

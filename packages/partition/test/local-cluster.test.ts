@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Storage, StoreError } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { all, cluster, directory, folder, get, openSql, put, remove } from "./setting.ts";
+import { all, cluster, directory, folder, get, openSql, packageNamed, put, remove } from "./setting.ts";
 
 const PATIENCE_MS = 600_000;
 
@@ -39,9 +39,9 @@ test("a read whose time is over is finished early", async () => {
 
 test("a search whose time is over while segments are rewritten is not answered, and the next one is", async () => {
   const { cluster: local, engine } = cluster();
-  await local.deploy(new TextEncoder().encode("one"));
+  await local.deploy(packageNamed("one"));
   await put(local.partition("g:a"), "a", 1);
-  await local.deploy(new TextEncoder().encode("two"));
+  await local.deploy(packageNamed("two"));
   engine.holdsCompactions = true;
   const first = all(local, "g:a");
   await expect.poll(() => engine.compactions, { timeout: PATIENCE_MS }).toHaveLength(1);
@@ -59,7 +59,7 @@ test("a search whose time is over while segments are rewritten is not answered, 
 test("everything survives closing, the application included", async () => {
   const path = join(folder(), "data");
   const first = cluster(directory(path));
-  await first.cluster.deploy(new TextEncoder().encode("one"));
+  await first.cluster.deploy(packageNamed("one"));
   const keys = Array.from({ length: 40 }, (_, index) => `g:user-${index}` as const);
   await Promise.all(keys.map((key) => put(first.cluster.partition(key), "a", key)));
   await first.cluster.close();
@@ -75,11 +75,11 @@ test("a first deployment is of the core that serves; one that cannot be stored l
     throw new StoreError("full", "no room");
   });
   const { cluster: local, engine } = cluster(storage);
-  await expect(local.deploy(new TextEncoder().encode("one"))).rejects.toMatchObject({ code: "INSUFFICIENT_STORAGE" });
+  await expect(local.deploy(packageNamed("one"))).rejects.toMatchObject({ code: "INSUFFICIENT_STORAGE" });
   expect([engine.deployed, local.application(), local.applicationPackage()]).toEqual([[], undefined, undefined]);
-  await expect(local.deploy(new TextEncoder().encode("bad"))).rejects.toMatchObject({ message: "bad package" });
+  await expect(local.deploy(packageNamed("bad"))).rejects.toMatchObject({ message: "bad package" });
   expect(local.application()).toBeUndefined();
-  await local.deploy(new TextEncoder().encode("one"));
+  await local.deploy(packageNamed("one"));
   expect([engine.deployed, local.application()?.fingerprint]).toEqual([["one"], "one"]);
   expect(await put(local.partition("g:a"), "a", 1)).toEqual({ status: 200 });
   expect(store).toHaveBeenCalledTimes(2);
@@ -91,7 +91,7 @@ test.each([
   ["in a directory", () => directory(join(folder(), "data"))],
 ])("a cluster %s that was closed opens nothing again", async (_, storageOf) => {
   const { cluster: local, problems } = cluster(storageOf());
-  await local.deploy(new TextEncoder().encode("one"));
+  await local.deploy(packageNamed("one"));
   const held = local.partition("g:a");
   expect(await put(held, "a", 1)).toEqual({ status: 200 });
   const closing = local.close();
@@ -102,7 +102,7 @@ test.each([
   expect(await put(held, "b", 2)).toMatchObject({ status: 503, code: "UNAVAILABLE", outcome: "not_applied" });
   await expect(get(held, "a")).rejects.toMatchObject({ code: "UNAVAILABLE", message: "The database is closed" });
   await expect((async () => all(local, "g:b"))()).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  await expect(local.deploy(new TextEncoder().encode("two"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(local.deploy(packageNamed("two"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
   await local.close();
   expect(problems).toEqual([]);
 });
@@ -111,9 +111,9 @@ describe("deployment", () => {
   test("of a refused package leaves the one before, active and stored", async () => {
     const path = join(folder(), "data");
     const { cluster: local, engine } = cluster(directory(path));
-    await local.deploy(new TextEncoder().encode("one"));
+    await local.deploy(packageNamed("one"));
     const stored = readFileSync(join(path, "application"));
-    await expect(local.deploy(new TextEncoder().encode("bad"))).rejects.toMatchObject({
+    await expect(local.deploy(packageNamed("bad"))).rejects.toMatchObject({
       code: "INVALID_APPLICATION_PACKAGE",
     });
     expect(local.application()?.fingerprint).toBe("one");
@@ -124,9 +124,9 @@ describe("deployment", () => {
   test("rewrites the partitions of the application before, once", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     const { cluster: local, engine } = cluster();
-    await local.deploy(new TextEncoder().encode("one"));
+    await local.deploy(packageNamed("one"));
     await put(local.partition("g:a"), "a", 1);
-    await local.deploy(new TextEncoder().encode("two"));
+    await local.deploy(packageNamed("two"));
     for (let sweep = 0; sweep < 3; sweep += 1) {
       vi.advanceTimersByTime(1_000);
       await local.idle();

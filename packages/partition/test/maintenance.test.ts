@@ -6,7 +6,7 @@ import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { clock } from "../src/clock.ts";
 import { FOLD_OPERATIONS, LOG_MS, RESTING_MS, SETTLE_MS, SWEEP_MS, SWEEP_PARTITIONS } from "../src/limits.ts";
-import { all, cluster, directory, folder, openSql, put } from "./setting.ts";
+import { all, cluster, directory, folder, openSql, packageNamed, put } from "./setting.ts";
 
 const BURST = 3_000;
 
@@ -107,7 +107,7 @@ test("a tail that is always written is settled when it is old, and not before", 
 
 test("few folds of a bucket are queued at a time, and one that somebody waits for is next", async () => {
   const { cluster: local, engine, sweep } = swept();
-  await local.deploy(new TextEncoder().encode("one"));
+  await local.deploy(packageNamed("one"));
   const keys = Array.from({ length: 8 * SWEEP_PARTITIONS }, (_, at) => `g:user${at}` as const);
   await Promise.all(keys.map((key) => put(local.partition(key), "a", 1)));
   sweep(2 * RESTING_MS);

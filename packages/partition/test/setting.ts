@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Writer } from "@brooklet/core";
 import { betterSqlite3, memoryStorage, type SqlConnection, type Storage } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import Database from "better-sqlite3";
@@ -25,6 +26,9 @@ export const EVERYTHING: Visit = {
   tensorFormat: "",
   format: "json",
 };
+
+/** An application package that the stand-in for the core calls by the name of its only file. */
+export const packageNamed = (name: string): Uint8Array => new Writer().varint(1).text(name).text("").finish();
 
 /** Opens a file or, without one, memory. */
 export function openSql(path: string = ":memory:"): SqlConnection {

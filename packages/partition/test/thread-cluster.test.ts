@@ -10,7 +10,7 @@ import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { LANE_LIMITS, type LaneLimits } from "../src/query/lane.ts";
 import { ThreadCluster } from "../src/thread-cluster.ts";
 import { FakeEngine } from "./fake-engine.mjs";
-import { all, folder, get, openSql, put, remove } from "./setting.ts";
+import { all, folder, get, openSql, packageNamed, put, remove } from "./setting.ts";
 
 /** A cluster of two threads and four buckets; how often a thread was started, and what the operator was told. */
 function threads(
@@ -130,7 +130,7 @@ test("refusals cross with all their fields", async () => {
     message: "no id",
     outcome: "not_applied",
   });
-  await expect(cluster.deploy(new TextEncoder().encode("bad"))).rejects.toMatchObject({
+  await expect(cluster.deploy(packageNamed("bad"))).rejects.toMatchObject({
     code: "INVALID_APPLICATION_PACKAGE",
     status: 400,
     number: 17,
@@ -139,27 +139,25 @@ test("refusals cross with all their fields", async () => {
 
 test("what is only checked is not served, by no thread", async () => {
   const { cluster } = threads();
-  await cluster.deploy(new TextEncoder().encode("one"));
+  await cluster.deploy(packageNamed("one"));
   const served = cluster.applicationPackage();
-  await expect(cluster.checkDeployment(new TextEncoder().encode("bad"))).rejects.toMatchObject({
+  await expect(cluster.checkDeployment(packageNamed("bad"))).rejects.toMatchObject({
     code: "INVALID_APPLICATION_PACKAGE",
   });
-  await cluster.checkDeployment(new TextEncoder().encode("two"));
+  await cluster.checkDeployment(packageNamed("two"));
   expect(cluster.applicationPackage()).toEqual(served);
 });
 
 test("a package takes the place of the application it was sent for", async () => {
   const { cluster } = threads();
-  await cluster.deploy(new TextEncoder().encode("one"), await cluster.applicationNumber());
-  await expect(cluster.deploy(new TextEncoder().encode("two"), 0)).rejects.toMatchObject({ status: 409 });
+  await cluster.deploy(packageNamed("one"), await cluster.applicationNumber());
+  await expect(cluster.deploy(packageNamed("two"), 0)).rejects.toMatchObject({ status: 409 });
   expect(await cluster.applicationNumber()).toBe(1);
 });
 
 test("of two deployments at once one wins and the other is refused (C13)", async () => {
   const { cluster } = threads();
-  const outcomes = await Promise.allSettled(
-    ["one", "two"].map((text) => cluster.deploy(new TextEncoder().encode(text))),
-  );
+  const outcomes = await Promise.allSettled(["one", "two"].map((text) => cluster.deploy(packageNamed(text))));
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
   expect((outcomes[1] as PromiseRejectedResult).reason).toMatchObject({ status: 409 });
   expect(cluster.application()?.fingerprint).toBe("one");
